@@ -88,8 +88,9 @@ def main() -> None:
         with WarcFile(file, sites={}) as archive:
             for number, data in enumerate(pages):
                 archive.add(
-                    method="GET", url=f"http://bench.test/{number}", asked="GET / HTTP/1.1\r\n", sent=b"",
-                    answered="HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n", got=data, time=number,
+                    method="GET", url=f"http://bench.test/{number}", request_head="GET / HTTP/1.1\r\n",
+                    request_body=b"",
+                    response_head="HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n", response_body=data, time=number,
                 )  # fmt: skip
         began, worked = time.perf_counter(), time.process_time()
         opened = Archive([file])

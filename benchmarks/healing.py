@@ -93,15 +93,15 @@ class Watched:
     def find(self, selector: str, patience: float = 0.0) -> TargetRecord | None:
         return self.trying.find(selector, patience)
 
-    def sightings(self, selectors: Sequence[str]) -> Sequence[SelectorMatch]:
-        return self.trying.sightings(selectors)
+    def find_matches(self, selectors: Sequence[str]) -> Sequence[SelectorMatch]:
+        return self.trying.find_matches(selectors)
 
     def leads(self, selector: str, mark: str) -> bool:
         """Returns whether the selector's first match is the marked element, or lies inside or around it."""
         frame, joint, _ = selector.rpartition(" >> ")
         frame = frame if "internal:control" in frame else ""
         marked = f'{frame}{joint if frame else ""}css=[{MARK}="{mark}"]'
-        by_selector, by_mark = self.trying.sightings([selector, marked])
+        by_selector, by_mark = self.trying.find_matches([selector, marked])
         return by_selector.count > 0 and by_selector.element == by_mark.element
 
     def act(self, action: Action, label: str = "") -> bool:
@@ -227,7 +227,7 @@ def named_by(recorded: Recorded, own: str) -> Recorded:
 
 def _mark(step: RecordedStep, signals: Sequence[Signal]) -> str:
     """Returns the mark of the element that a step was done to."""
-    if not step.ways:
+    if not step.selectors:
         return ""
     event = next(each for each in signals if isinstance(each, DomEvent) and each.time == step.time)
     fields = ("input", "select", "textarea")

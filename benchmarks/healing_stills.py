@@ -45,7 +45,7 @@ class Still:
     def find(self, selector: str, patience: float = 0.0) -> TargetRecord | None:
         return None  # a still page doesn't change, so there is nothing to wait for
 
-    def sightings(self, selectors: Sequence[str]) -> list[SelectorMatch]:
+    def find_matches(self, selectors: Sequence[str]) -> list[SelectorMatch]:
         found = [self._found(selector) for selector in selectors]
         firsts = [handles[0] for handles in found if handles]
         numbers = iter(self.page.evaluate("nodes => nodes.map(node => nodes.indexOf(node))", firsts))
@@ -107,7 +107,7 @@ def judged(target: Selector, mark: str, page: Page) -> tuple[list[str], str]:
     if looked.target is None:
         return ["lost", "steps"], looked.note
     right = leads(page, looked.target.selector, mark)
-    how = f"{looked.target.selector} by {', '.join(looked.by)} {looked.note}"
+    how = f"{looked.target.selector} by {', '.join(looked.families)} {looked.note}"
     if looked.healed:
         return ["healed" if right else "wrong", "steps"], how
     told = ["told"] * bool(looked.note)

@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
-__all__ = ["UNSURE", "clip", "message_of", "plain_id", "printable", "shorten", "within"]
+__all__ = ["clip", "message_of", "plain_id", "printable", "shorten", "within"]
 
-UNSURE = "unsure: "
-"""Beginning of the reason of a check that fails because the answer could not be read with certainty."""
 _LONGEST_ID = 40
 _COLOURS = re.compile(r"\x1b\[[0-9;:]*m")
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")

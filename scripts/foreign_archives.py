@@ -54,8 +54,9 @@ def written(path: Path) -> Path:
         for number, (url, got) in enumerate(PAGES.items()):
             kind = "text/javascript" if url.endswith(".js") else "text/html"
             file.add(
-                method="GET", url=url, asked="GET / HTTP/1.1\r\nAccept: */*\r\n", sent=b"",
-                answered=f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\n", got=got, time=1_700_000_000.0 + number,
+                method="GET", url=url, request_head="GET / HTTP/1.1\r\nAccept: */*\r\n", request_body=b"",
+                response_head=f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\n", response_body=got,
+                time=1_700_000_000.0 + number,
             )  # fmt: skip
     return path
 

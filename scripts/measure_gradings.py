@@ -4,9 +4,7 @@
 
 The files (by default those beside the unit tests) hold, per task of WebArena, answers in our own words that are right
 and answers that are wrong, labelled by meaning. Each answer is judged without a judge model by every grading that its
-task knows; what needs one is undecided and counted apart. So is what ``repaired`` is unsure about, which a trial
-without a judge counts as not met; ``rules`` is ``repaired`` without the rule ``unsure``. Below its rows stands what is
-wrong among the answers that are decided. ``--list`` prints each answer whose verdict is not its label, ``--rules``
+task knows; what needs one is undecided and counted separately. Below its rows are the errors among the decided answers. ``--list`` prints each answer whose verdict is not its label, ``--rules``
 judges ``repaired`` with these rules only.
 """
 
@@ -28,7 +26,6 @@ from pytest_webarena.checks.verdict import Verdict
 from pytest_webarena.evidence import Evidence
 from pytest_webarena.suites.loading import load_suite
 from pytest_webarena.tasks.model import Task
-from pytest_webarena.text import UNSURE
 
 FOLDER = Path(__file__).parents[1] / "tests/unit/suites/natural_answers"
 SITES = {
@@ -60,8 +57,6 @@ class Judged:
     grading: str
     passed: bool | None
     """None if undecided, because a judge model is needed."""
-    unsure: bool = False
-    """Whether it is undecided because the rules can't vouch for their reading."""
 
 
 def read(path: Path) -> tuple[Labelled, ...]:
@@ -106,14 +101,10 @@ def measure(
             grading = find_grading(name)
             if name == "repaired" and rules is not None:
                 grading = Grading(name="repaired", rules=rules)
-            elif name == "repaired" and (not by or "rules" in by):
-                alone = verdict(task, each.answer, find_grading("repaired", ["unsure"]))
-                yield Judged(labelled=each, grading="rules", passed=alone.passed)
             if by and name not in by:
                 continue
             found = verdict(task, each.answer, grading)
-            unsure = any(result.why.startswith(UNSURE) for result in found.results)
-            yield Judged(labelled=each, grading=name, passed=None if unsure else found.passed, unsure=unsure)
+            yield Judged(labelled=each, grading=name, passed=found.passed)
 
 
 def needs_judge(task: int) -> bool:
@@ -169,9 +160,6 @@ def main() -> int:
         named = len({each.task for each in answers}), len({each.template for each in answers})
         print(f"{path.name}: {len(answers)} answers to {named[0]} tasks of {named[1]} templates")
         report(judged)
-        unsure = sum(each.unsure for each in judged)
-        if unsure:
-            print(f"  unsure without a judge model: {share(unsure, len(answers)).strip()}")
         original = {
             (each.labelled.task, each.labelled.answer): each.passed for each in judged if each.grading == "original"
         }

@@ -22,7 +22,7 @@ from pytest_webarena.actions import (
     Stop,
     Type,
 )
-from pytest_webarena.agents.builtin import addressed, describe_step
+from pytest_webarena.agents.builtin import describe_step, with_full_address
 from pytest_webarena.checks.kind import EvidenceSource
 from pytest_webarena.checks.side_effects import wants_ledger
 from pytest_webarena.tasks import digest
@@ -35,9 +35,25 @@ if TYPE_CHECKING:
     from pytest_webarena.tasks.model import Check as TaskCheck
 
 __all__ = [
-    "AUDIT_AGENTS", "MENDS", "MUTANTS", "MUTE", "NEIGHBOUR", "NO_NEIGHBOUR", "NULL_FAMILY", "ORACLE", "SHORT",
-    "SIBLING", "SKIP", "STRAY", "AuditTrial", "Replay", "audit_trials", "is_unachievable", "last_effective_step",
-    "looked_at", "neighbourly_steps",
+    "AUDIT_AGENTS",
+    "MUTANTS",
+    "MUTE",
+    "NEIGHBOUR",
+    "NO_NEIGHBOUR",
+    "NULL_FAMILY",
+    "ORACLE",
+    "REMEDIES",
+    "SHORT",
+    "SIBLING",
+    "SKIP",
+    "STRAY",
+    "AuditTrial",
+    "Replay",
+    "audit_trials",
+    "evidence_sources",
+    "is_unachievable",
+    "last_effective_step",
+    "neighbourly_steps",
 ]  # fmt: skip
 
 ORACLE = "oracle"
@@ -66,7 +82,7 @@ MUTANTS = {
     NEIGHBOUR: "replays the solution, but takes what is next to the target of one step",
 }
 """Further agents that must fail: each replays a solution that is wrong for its task."""
-MENDS = {
+REMEDIES = {
     "null": "let `setup` prepare another state than the one that is wanted, or check for what has to change",
     "na": "ask for the answer itself: 'N/A' meets this check",
     "echo": "ask for what the intent does not give away",
@@ -153,13 +169,13 @@ def audit_trials(
     if wants_ledger(task) and any(site in ledgers for site in task.sites):
         found.append(trial(STRAY, "replaying the solution and taking away something else"))
     if (sibling := _sibling(task, family)) is not None and sibling.solution is not None:
-        theirs = (Stop(_answer(sibling)),) if _only_answers(task) else sibling.solution
-        found.append(trial(SIBLING, f"replaying the solution of {sibling.id}", solution=theirs))
+        sibling_solution = (Stop(_answer(sibling)),) if _only_answers(task) else sibling.solution
+        found.append(trial(SIBLING, f"replaying the solution of {sibling.id}", solution=sibling_solution))
     found += [trial(ORACLE, "replaying the solution", number) for number in range(2, oracle_runs + 1)]
     # Last, because what these agents reach is compared with the end state of the solution.
     neighbour = "replaying the solution, but taking what is next to the target of one step"
-    ways = min(_MOST_NEIGHBOURS, len(neighbourly_steps(task)))
-    found += [trial(NEIGHBOUR, neighbour, number) for number in range(1, ways + 1)]
+    neighbour_count = min(_MOST_NEIGHBOURS, len(neighbourly_steps(task)))
+    found += [trial(NEIGHBOUR, neighbour, number) for number in range(1, neighbour_count + 1)]
     return tuple(found)
 
 
@@ -174,7 +190,7 @@ def last_effective_step(task: Task) -> int | None:
     solution = task.solution or ()
     checks = [check for check in _leaves(task.checks) if not _reads_only_answer(check)]
     at_end = any(_looks_at_place(check) for check in checks)
-    asks = any("answer" in (_sights(check) or ()) for check in _leaves(task.checks))
+    asks = any("answer" in (_sources_of(check) or ()) for check in _leaves(task.checks))
     if not checks or is_unachievable(task) or (asks and task.mutates is not True and not at_end):
         return None
     active = [index for index, step in enumerate(solution) if not isinstance(step, _IDLE)]
@@ -194,12 +210,12 @@ def neighbourly_steps(task: Task) -> list[int]:
     return [index for index, step in enumerate((task.solution or ())[: last + 1]) if _may_have_neighbours(step)]
 
 
-def looked_at(task: Task) -> frozenset[str]:
+def evidence_sources(task: Task) -> frozenset[str]:
     """The sources of evidence on which the task's checks depend; all sources if a check does not declare its own."""
-    sights = [_sights(check) for check in _leaves(task.checks)]
-    if any(each is None for each in sights):
+    sources = [_sources_of(check) for check in _leaves(task.checks)]
+    if any(each is None for each in sources):
         return frozenset(get_args(EvidenceSource))
-    return frozenset(sight for each in sights for sight in each or ())
+    return frozenset(source for each in sources for source in each or ())
 
 
 def _may_have_neighbours(step: Action) -> bool:
@@ -222,15 +238,15 @@ class Replay:
     """Replays a solution that may not fit the task: after a step without effect it gives its answer at once."""
 
     def __init__(self, task: Task, view: TaskView) -> None:
-        self._steps = [addressed(step, view.sites) for step in task.solution or ()]
+        self._steps = [with_full_address(step, view.sites) for step in task.solution or ()]
         self._answer = Stop(_answer(task))
-        self._begun = False
+        self._has_acted = False
 
     def act(self, observation: Observation) -> Action:
         """The next step of the solution, or its answer."""
-        if self._begun and observation.error:
+        if self._has_acted and observation.error:
             self._steps.clear()
-        self._begun = True
+        self._has_acted = True
         return self._steps.pop(0) if self._steps else self._answer
 
 
@@ -241,13 +257,18 @@ def _sibling(task: Task, family: Sequence[Task]) -> Task | None:
     Instances with the same start and user are preferred, because their solutions get further.
     """
     relatives = [other for other in family if other.template == task.template]
-    here = next((index for index, other in enumerate(relatives) if other.id == task.id), None)
-    if here is None:
+    position = next((index for index, other in enumerate(relatives) if other.id == task.id), None)
+    if position is None:
         return None
-    wanted = _checks_digest(task)
-    others = (*relatives[here + 1 :], *relatives[:here])
+    own_digest = _checks_digest(task)
+    others = (*relatives[position + 1 :], *relatives[:position])
     for other in sorted(others, key=lambda other: (other.user, other.start) != (task.user, task.start)):
-        if other.solution is None or other.skip or other.solution == task.solution or _checks_digest(other) == wanted:
+        if (
+            other.solution is None
+            or other.skip
+            or other.solution == task.solution
+            or _checks_digest(other) == own_digest
+        ):
             continue
         if (_only_answers(task) or is_unachievable(task)) and (
             _answer(other).strip().casefold() == _answer(task).strip().casefold()
@@ -271,23 +292,23 @@ def _leaves(checks: Sequence[TaskCheck]) -> Iterator[TaskCheck]:
     for check in checks:
         if check.children:
             yield from _leaves(check.children)
-        elif _sights(check) != frozenset():
+        elif _sources_of(check) != frozenset():
             yield check
 
 
-def _sights(check: TaskCheck) -> Collection[str] | None:
+def _sources_of(check: TaskCheck) -> Collection[str] | None:
     """The sources of evidence that decide a check, as its kind declares; None if it does not."""
     kind = find_kind(check.kind)
     return kind.sights(check.spec) if kind is not None else None
 
 
 def _may_read_answer(check: TaskCheck) -> bool:
-    sights = _sights(check)
-    return sights is None or "answer" in sights
+    sources = _sources_of(check)
+    return sources is None or "answer" in sources
 
 
 def _reads_only_answer(check: TaskCheck) -> bool:
-    return set(_sights(check) or ()) == {"answer"}
+    return set(_sources_of(check) or ()) == {"answer"}
 
 
 def _only_answers(task: Task) -> bool:
@@ -300,11 +321,11 @@ def is_unachievable(task: Task) -> bool:
 
 
 def _is_data(check: TaskCheck) -> bool:
-    return set(_sights(check) or ()) - {"answer"} == {"data"}
+    return set(_sources_of(check) or ()) - {"answer"} == {"data"}
 
 
 def _looks_at_place(check: TaskCheck) -> bool:
-    return "place" in (_sights(check) or ())
+    return "place" in (_sources_of(check) or ())
 
 
 def _may_change_data(step: Action) -> bool:

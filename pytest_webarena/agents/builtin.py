@@ -25,9 +25,9 @@ __all__ = [
     "Oracle",
     "RandomWalk",
     "Typed",
-    "addressed",
     "describe_step",
     "refused_step",
+    "with_full_address",
 ]
 
 _DESCRIPTIVE = ("text", "url", "keys", "answer", "options", "files", "direction", "seconds")
@@ -45,7 +45,7 @@ class Oracle:
                 "write one under 'solution:', or run another agent"
             )
         self._task = task.id
-        self._steps = tuple(addressed(step, view.sites) for step in task.solution)
+        self._steps = tuple(with_full_address(step, view.sites) for step in task.solution)
         self._refusal = refusal
         self._next = 0
 
@@ -53,15 +53,15 @@ class Oracle:
         """The next step of the solution. `TaskError` when the previous step had no effect; `BrowserError` when its page
         did not answer in time, which may happen with any solution on a busy machine, so that another attempt is
         worthwhile."""
-        done = self._next
-        refused = refused_step(self._steps[done - 1], observation.url, self._refusal) if done else ""
-        if done and (error := "; ".join(filter(None, (observation.error, refused)))):
+        done_count = self._next
+        refused = refused_step(self._steps[done_count - 1], observation.url, self._refusal) if done_count else ""
+        if done_count and (error := "; ".join(filter(None, (observation.error, refused)))):
             from pytest_webarena.browser.reports import STOPPED_RESPONDING  # only for a step that failed
 
             raise (BrowserError if STOPPED_RESPONDING in observation.error else TaskError)(
-                f"solution of {self._task}, step {done} of {len(self._steps)} "
-                f"({describe_step(self._steps[done - 1])}) failed at {observation.url}: {error}"
-                f"{self._hint(done - 1)}"
+                f"solution of {self._task}, step {done_count} of {len(self._steps)} "
+                f"({describe_step(self._steps[done_count - 1])}) failed at {observation.url}: {error}"
+                f"{self._hint(done_count - 1)}"
             )
         step = self._steps[self._next] if self._next < len(self._steps) else Stop()
         self._next += 1
@@ -140,7 +140,7 @@ class Typed:
         return action
 
 
-def addressed(step: Action, sites: Mapping[str, str]) -> Action:
+def with_full_address(step: Action, sites: Mapping[str, str]) -> Action:
     """``step`` with an address like ``shopping:/cart`` resolved to a URL."""
     if not isinstance(step, Goto) or step.url.startswith("/"):  # a path without a site refers to the current tab's site
         return step
@@ -152,9 +152,9 @@ def refused_step(step: Action, url: str, refusal: Callable[[str], str]) -> str:
     led; otherwise empty. ``refusal`` is `Assignment.refusal`."""
     if not isinstance(step, Goto):
         return ""
-    why = next(filter(None, (refusal(each) for each in (url, step.url))), "")
+    reason = next(filter(None, (refusal(each) for each in (url, step.url))), "")
     remedy = "name its site in the task's 'sites', its domain under 'live' if it is a live one, or correct the address"
-    return f"the gateway refused it, for {why}: {remedy}" if why else ""
+    return f"the gateway refused it, for {reason}: {remedy}" if reason else ""
 
 
 def describe_step(action: Action) -> str:
@@ -167,7 +167,7 @@ def describe_step(action: Action) -> str:
     "select css=#corn 'Rye', 'Oats'"
     """
     record = as_record(action)
-    where, to = (_named(record.get(key) or {}) for key in ("target", "to"))
+    where, to = (_target_text(record.get(key) or {}) for key in ("target", "to"))
     detail = next((record[key] for key in _DESCRIPTIVE if record.get(key)), "")
     what = (
         ", ".join(repr(each) for each in detail)
@@ -179,6 +179,6 @@ def describe_step(action: Action) -> str:
     return " ".join(part for part in (action.kind, where, what, f"to {to}" if to else "") if part)
 
 
-def _named(target: Mapping[str, object]) -> str:
+def _target_text(target: Mapping[str, object]) -> str:
     point = f"{target['x']}, {target['y']}" if "x" in target else ""
     return str(target.get("selector") or target.get("id") or point)

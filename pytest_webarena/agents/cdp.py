@@ -107,10 +107,10 @@ class _PythonDriver:
         self._run: Callable[[str], Any]
         if inspect.isclass(target):
             make: Callable[..., Any] = target
-            made = make(view, **keys.options)
-            self._run = made.run
-            if hasattr(made, "remember"):
-                self.remember = made.remember
+            driver = make(view, **keys.options)
+            self._run = driver.run
+            if hasattr(driver, "remember"):
+                self.remember = driver.remember
         else:
             self._run = lambda url: target(view, url, **keys.options)
 

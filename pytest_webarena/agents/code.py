@@ -59,8 +59,8 @@ def imported_files(file: Path, module: str = "", *, script: bool = False) -> lis
     while waiting:
         path, name = waiting.pop()
         found[path] = None
-        for wanted in _imports(path, name):
-            for part, origin in _resolve(wanted, directory):
+        for imported in _imports(path, name):
+            for part, origin in _resolve(imported, directory):
                 if origin is None or origin in found:
                     continue
                 if not _installed(origin) or (own and part.partition(".")[0] == own):

@@ -17,7 +17,7 @@ from pytest_webarena.errors import UsageError, closest
 from pytest_webarena.plain_data import read_keys
 from pytest_webarena.yaml_files import read_yaml
 
-__all__ = ["about_definition", "define", "observed_as", "read_definition"]
+__all__ = ["about_definition", "define", "read_definition", "with_observation"]
 
 
 def read_definition(path: Path, overrides: Overrides | None = None) -> AgentDefinition:
@@ -86,9 +86,9 @@ def define(
     return this.build(common, own)
 
 
-def observed_as(asked: Mapping[str, Any], config: ObservationConfig) -> ObservationConfig:
+def with_observation(settings: Mapping[str, Any], config: ObservationConfig) -> ObservationConfig:
     """``config`` with the settings in a definition's ``observation``."""
-    rest = config.to_plain()
-    if asked.get("compat"):
-        rest.pop("extractor")  # ``compat`` requires a certain extractor
-    return ObservationConfig.from_plain({**rest, **asked})
+    defaults = config.to_plain()
+    if settings.get("compat"):
+        defaults.pop("extractor")  # ``compat`` requires a certain extractor
+    return ObservationConfig.from_plain({**defaults, **settings})

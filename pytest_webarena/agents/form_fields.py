@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pytest_webarena.evidence import StepRecord
 
-__all__ = ["field_value", "named_elements", "pieces_of", "rewritten"]
+__all__ = ["field_value", "named_elements", "pieces_of", "rewrite_typing"]
 
 _QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 _LINE = re.compile(rf"^\s*\[\w+\] (\w+) ({_QUOTED})(.*)$", re.MULTILINE)
@@ -47,28 +47,29 @@ def field_value(text: str, role: str, name: str) -> str | None:
     return _read(value[1]) if value else ""
 
 
-def rewritten(
+def rewrite_typing(
     action: Mapping[str, Any],
     before: str | None,
     after: str | None,
     now: str | None = None,
-    left: str | None = None,
+    entered_value: str | None = None,
 ) -> dict[str, Any] | None:
     """The typing or erasing ``action``, changed so that its field contains ``after`` again, whatever was selected,
     where the cursor was, and whatever a script had put there ``before``. None if the action has that effect already, or
     the page changed the text.
 
-    ``now`` is the field's value in the replay, ``left`` its value right after the text was entered; None if unknown.
+    ``now`` is the field's value in the replay, ``entered_value`` its value right after the text was entered; None:
+    unknown.
 
-    >>> rewritten({"kind": "type", "text": "Bo", "clear": False}, "Ada", "Bo")
+    >>> rewrite_typing({"kind": "type", "text": "Bo", "clear": False}, "Ada", "Bo")
     {'kind': 'type', 'text': 'Bo', 'clear': True}
-    >>> rewritten({"kind": "type", "text": "Bo", "clear": False}, "Ada", "AdaBo")
+    >>> rewrite_typing({"kind": "type", "text": "Bo", "clear": False}, "Ada", "AdaBo")
     {'kind': 'type', 'text': 'AdaBo', 'clear': True}
-    >>> rewritten({"kind": "type", "text": "Bo", "clear": False}, "", "Bo", now="Ada")
+    >>> rewrite_typing({"kind": "type", "text": "Bo", "clear": False}, "", "Bo", now="Ada")
     {'kind': 'type', 'text': 'Bo', 'clear': True}
-    >>> rewritten({"kind": "type", "text": "6", "clear": False}, None, None, left="6")
+    >>> rewrite_typing({"kind": "type", "text": "6", "clear": False}, None, None, entered_value="6")
     {'kind': 'type', 'text': '6', 'clear': True}
-    >>> rewritten({"kind": "press", "keys": "Backspace"}, "Ada", "")
+    >>> rewrite_typing({"kind": "press", "keys": "Backspace"}, "Ada", "")
     {'kind': 'type', 'text': '', 'clear': True, 'enter': False}
     """
     if action.get("kind") == "press":
@@ -76,8 +77,12 @@ def rewritten(
         erased = action.get("keys") in _ERASING and after == "" and len(before or "") >= least
         return {"kind": "type", "text": "", "clear": True, "enter": False} | _target_of(action) if erased else None
     text = str(action.get("text", ""))
-    if left is not None and not action.get("clear") and (whole := _whole(text, before, now, left)) is not None:
-        return {**action, "text": whole, "clear": True} if whole else None
+    if (
+        entered_value is not None
+        and not action.get("clear")
+        and (new_text := _whole_text(text, before, now, entered_value)) is not None
+    ):
+        return {**action, "text": new_text, "clear": True} if new_text else None
     if action.get("clear") or not after or text not in after or set(after) <= {"•"}:
         return None
     if not before and not (now and now != before):
@@ -106,18 +111,18 @@ def pieces_of(step: StepRecord, text: str) -> tuple[tuple[str, bool | None], ...
     )
 
 
-def _whole(text: str, before: str | None, now: str | None, left: str) -> str | None:
+def _whole_text(text: str, before: str | None, now: str | None, entered_value: str) -> str | None:
     """The text to write so that the field contains ``left``; empty if ``text`` itself does that, None if that is
     unknown."""
     if before == now == "" and text:
         return ""
-    whole = bool(signs := _signs(text)) and signs == _signs(left)
-    if text and text in left and (before is not None or not whole):
-        return left if before is None or _is_part(left.replace(text, "", 1), before) else None
-    return text if whole or text == left != "" else None  # an input mask formats the text again
+    is_same_characters = bool(characters := _characters(text)) and characters == _characters(entered_value)
+    if text and text in entered_value and (before is not None or not is_same_characters):
+        return entered_value if before is None or _is_part(entered_value.replace(text, "", 1), before) else None
+    return text if is_same_characters or text == entered_value != "" else None  # an input mask formats the text again
 
 
-def _signs(text: str) -> str:
+def _characters(text: str) -> str:
     return "".join(each for each in text.casefold() if each.isalnum())
 
 

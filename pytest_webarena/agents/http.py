@@ -104,20 +104,20 @@ class Endpoint:
                 status, wait, data = self._once(body, timeout or self._keys.timeout)
             except (OSError, http.client.HTTPException) as error:
                 unreachable &= isinstance(error, ConnectionRefusedError | socket.gaierror)
-                seen = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+                error_text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
             else:
                 unreachable = False
                 if 200 <= status < 300:
                     return data
-                seen = f"status {status}, {clip(data)}"
+                error_text = f"status {status}, {clip(data)}"
                 if status not in _RETRIED:
                     break
             if number < tries and self._cut.wait(_pause(number, wait)):
-                seen = "the trial ended"
+                error_text = "the trial ended"
                 break
             if self._cut.is_set():
                 break
-        failure = EndpointFailed(f"POST {self._keys.url}: expected a reply, found {seen} (tried {number} times)")
+        failure = EndpointFailed(f"POST {self._keys.url}: expected a reply, found {error_text} (tried {number} times)")
         failure.unreachable = unreachable
         raise failure
 
@@ -212,10 +212,10 @@ def _build(common: Common, keys: HttpKeys) -> AgentDefinition:
 KIND = AgentKind(name="http", about="an HTTP endpoint that gets the same messages", keys=HttpKeys, build=_build)
 
 
-def _pause(number: int, asked: float | None) -> float:
+def _pause(number: int, retry_after: float | None) -> float:
     """Seconds before the next try: as the endpoint asked, otherwise doubling, with jitter."""
-    if asked is not None:
-        return min(asked, _LONGEST_WAIT)
+    if retry_after is not None:
+        return min(retry_after, _LONGEST_WAIT)
     doubled: float = 0.25 * 2 ** (number - 1)
     return min(doubled, _LONGEST_WAIT) * random.uniform(0.5, 1.0)
 

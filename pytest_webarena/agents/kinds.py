@@ -85,18 +85,18 @@ class Common:
     @property
     def observation(self) -> dict[str, Any]:
         """Keys of `ObservationConfig` as requested; a single kind or a list of kinds is short for ``kinds``."""
-        asked = self.keys.observation
-        if isinstance(asked, str):
-            return {"kinds": [asked]}
-        return dict(asked) if isinstance(asked, Mapping) else {"kinds": list(asked)}
+        observation = self.keys.observation
+        if isinstance(observation, str):
+            return {"kinds": [observation]}
+        return dict(observation) if isinstance(observation, Mapping) else {"kinds": list(observation)}
 
     @property
     def memory(self) -> MemoryKeys | None:
         """The requested memory; a single word is its scope."""
-        asked = self.keys.memory
-        return MemoryKeys(scope=asked) if isinstance(asked, str) else asked
+        memory = self.keys.memory
+        return MemoryKeys(scope=memory) if isinstance(memory, str) else memory
 
-    def _lacks_length(self, task: Task) -> str:
+    def _missing_length(self, task: Task) -> str:
         if self.keys.limits.steps != "webcanvas" or task.limits.steps is not None or task.reference_length is not None:
             return ""
         return (
@@ -112,7 +112,7 @@ class Common:
         tier: IsolationTier = "in-process",
         model: str = "",
         prompt: str = "",
-        asking: Mapping[str, Any] | None = None,
+        request_settings: Mapping[str, Any] | None = None,
         participant: str = "",
         reward_model: str = "",
         grammar: str | None = None,
@@ -120,13 +120,13 @@ class Common:
         viewport: tuple[int, int] | None = None,
         viewport_of: Callable[[Task, int], tuple[int, int] | None] = lambda task, trial: None,
         observes_scripts: Callable[[Task, int], bool] = lambda task, trial: False,
-        uncounted: Callable[[Action], bool] = lambda action: False,
+        is_uncounted: Callable[[Action], bool] = lambda action: False,
         limits: AgentLimits | None = None,
         dialogs: Callable[[Task, int], DialogPolicy | None] | None = None,
         check: Callable[[ModelSettings], None] = lambda settings: None,
-        reach: Callable[[ModelSettings], None] = lambda settings: None,
-        lacks: Callable[[Task], str] = lambda task: "",
-        judged: Callable[[Task, int, Path, str, Verdict], str] = lambda task, trial, folder, outcome, verdict: "",
+        check_connection: Callable[[ModelSettings], None] = lambda settings: None,
+        missing_requirement: Callable[[Task], str] = lambda task: "",
+        on_verdict: Callable[[Task, int, Path, str, Verdict], str] = lambda task, trial, folder, outcome, verdict: "",
         asks_models: bool = True,
         self_driving: bool = False,
         rooted: bool = False,
@@ -143,7 +143,7 @@ class Common:
         used = (*files, *(self.keys.search.files if self.keys.search is not None else ()))
         for line in sorted(f"{hashlib.sha256(file.read_bytes()).hexdigest()} {file.name}" for file in used):
             digest.update(line.encode("utf-8", "surrogateescape") + b"\0")
-        asked = self.keys.dialogs or ("hold" if find_grammar(grammar or self.keys.grammar).dialogs else None)
+        dialog_policy = self.keys.dialogs or ("hold" if find_grammar(grammar or self.keys.grammar).dialogs else None)
         return AgentDefinition(
             id=self.id,
             make=make,
@@ -153,22 +153,22 @@ class Common:
             observation=self.observation if observation is None else observation,
             viewport=viewport or self.keys.viewport,
             observes_scripts=observes_scripts,
-            uncounted=uncounted,
+            is_uncounted=is_uncounted,
             viewport_of=viewport_of if not self.keys.viewport else lambda task, trial: None,
             limits=limits or self.keys.limits,
-            dialogs=dialogs if dialogs is not None and not self.keys.dialogs else lambda task, trial: asked,
+            dialogs=dialogs if dialogs is not None and not self.keys.dialogs else lambda task, trial: dialog_policy,
             model=model,
             prompt=prompt,
-            asking=asking or {},
+            request_settings=request_settings or {},
             participant=participant,
             reward_model=reward_model,
             tier=tier,
             source=self.source,
             overridden=self.overridden,
             check=check,
-            reach=reach,
-            lacks=lambda task: self._lacks_length(task) or lacks(task),
-            judged=judged,
+            check_connection=check_connection,
+            missing_requirement=lambda task: self._missing_length(task) or missing_requirement(task),
+            on_verdict=on_verdict,
             search=self.keys.search,
             memory=self.memory,
             asks_models=asks_models,

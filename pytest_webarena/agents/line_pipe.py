@@ -18,7 +18,7 @@ from typing import IO, TYPE_CHECKING
 
 from pytest_webarena.agents import supervisor
 from pytest_webarena.agents.hints import hint
-from pytest_webarena.agents.sandbox import ARGUMENTS, BUBBLEWRAP, Destination, boxed
+from pytest_webarena.agents.sandbox import ARGUMENTS, BUBBLEWRAP, Destination, sandboxed
 from pytest_webarena.agents.supervisor import end_tree
 from pytest_webarena.agents.wire import clip
 from pytest_webarena.browser.launching.discovery import make_temp_dir
@@ -35,10 +35,10 @@ ENVIRONMENT = ("LANG", "LC_ALL", "LC_CTYPE", "PATH", "SYSTEMROOT", "TZ")
 """Environment variables that every agent process gets; others only if its definition names them."""
 
 _SUPERVISED = (sys.executable, "-I", "-S", supervisor.__file__)
-_LAST_WORDS = 5
+_STDERR_TAIL = 5
 _GRACE = 1.0
 """Seconds that a process gets to end after the end message, and for steps that are immediate on an idle machine."""
-_OBITUARY = 5.0
+_EXIT_DELAY = 5.0
 """Seconds between the end of a process's output and its own end, while its children are being ended."""
 _PATIENCE = 15.0
 """Seconds to wait for a supervisor, which kills its processes after one second."""
@@ -68,14 +68,14 @@ class LinePipe:
         """Start the process.
 
         ``reach`` are destinations that it may connect to from the built-in sandbox in addition to those of ``keys``;
-        for ``hidden`` see `boxed`.
+        for ``hidden`` see `sandboxed`.
         """
         self._keys = keys
         self._directory = _make_directory(temp_dir)
         self._box: Path | None = None
         self._lines: queue.SimpleQueue[bytes | Exception] = queue.SimpleQueue()
         self._ending = threading.Lock()
-        self._letting_go = threading.Lock()
+        self._detaching = threading.Lock()
         self._lifeline = -1
         self._closed = False
         self._stderr = _Stderr(folder / "agent-stderr.txt" if folder else None, keys.max_stderr)
@@ -85,7 +85,7 @@ class LinePipe:
             command = [*(part.replace("{directory}", self._directory) for part in keys.wrapper), *keys.command]
             environment, relay, handed = _environment(keys.env, self._directory), "", []
             if keys.sandbox == BUBBLEWRAP:
-                box = boxed(
+                box = sandboxed(
                     command,
                     Path(self._directory),
                     search=environment["PATH"],
@@ -135,13 +135,13 @@ class LinePipe:
             self._process.stdin.write(line)
             self._process.stdin.flush()
         except (OSError, ValueError):
-            raise self._obituary() from None
+            raise self._end_reason() from None
 
     def ask(self, line: bytes) -> bytes:
         """Write one message and wait for the next line; `ProcessEnded` when none will come."""
         if not self._lines.empty():
-            early = self.receive()
-            raise ProcessEnded(f"the process wrote more than one message for one of ours: {clip(early)}")
+            reply = self.receive()
+            raise ProcessEnded(f"the process wrote more than one message for one of ours: {clip(reply)}")
         self.send(line)
         return self.receive()
 
@@ -160,7 +160,7 @@ class LinePipe:
                 return
             self._closed = True
             if goodbye and self._process.poll() is None:
-                self._say_goodbye(goodbye)
+                self._send_end_message(goodbye)
             self._end()
             self._lines.put(ProcessEnded("the process was ended"))
             for reader, pipe in zip(self._readers, (self._process.stdout, self._process.stderr), strict=True):
@@ -183,7 +183,7 @@ class LinePipe:
 
     def _end(self) -> None:
         """End the process and everything it started."""
-        with self._letting_go:
+        with self._detaching:
             self.abandon()
         try:
             self._process.wait(_PATIENCE)
@@ -196,7 +196,7 @@ class LinePipe:
             if directory is not None:
                 shutil.rmtree(directory, ignore_errors=True)
 
-    def _say_goodbye(self, goodbye: bytes) -> None:
+    def _send_end_message(self, goodbye: bytes) -> None:
         """Send the end message in a thread, because a process that does not read would block."""
         assert self._process.stdin is not None
         pipe = self._process.stdin
@@ -222,7 +222,7 @@ class LinePipe:
                 line = b""
             total += len(line)
             if not line:
-                self._lines.put(self._obituary())
+                self._lines.put(self._end_reason())
                 return
             if len(line) > self._keys.max_line or total > self._keys.max_output:
                 what, limit = (
@@ -236,17 +236,17 @@ class LinePipe:
             if line.strip():
                 self._lines.put(line)
 
-    def _obituary(self) -> ProcessEnded:
+    def _end_reason(self) -> ProcessEnded:
         """The exception that says why no more output will come."""
         try:
-            code = self._process.wait(_OBITUARY)
+            code = self._process.wait(_EXIT_DELAY)
         except subprocess.TimeoutExpired:
-            return ProcessEnded("the process closed its stdout or stdin and went on" + self._stderr.last_words())
+            return ProcessEnded("the process closed its stdout or stdin and went on" + self._stderr.tail())
         self._readers[1].join(_GRACE)
         if self._keys.sandbox == BUBBLEWRAP and code > _SIGNALLED:
             code = _SIGNALLED - code
-        how = f"exit code {code}" if code >= 0 else f"signal {_signal_name(-code)}"
-        return ProcessEnded(f"the process ended with {how}{self._stderr.last_words()}")
+        exit_text = f"exit code {code}" if code >= 0 else f"signal {_signal_name(-code)}"
+        return ProcessEnded(f"the process ended with {exit_text}{self._stderr.tail()}")
 
 
 class _Stderr:
@@ -276,9 +276,9 @@ class _Stderr:
                 lines, feed, rest = lines + feed + rest, b"", b""
             self._keep(lines + feed)
 
-    def last_words(self) -> str:
+    def tail(self) -> str:
         text = self._tail.decode("utf-8", "replace").strip()
-        lines = text.splitlines()[-_LAST_WORDS:]
+        lines = text.splitlines()[-_STDERR_TAIL:]
         message = "; last on stderr:\n" + "\n".join(f"    {line[:500]}" for line in lines) if lines else ""
         return message + hint(text)
 
@@ -317,10 +317,10 @@ def _environment(names: Sequence[str], directory: str) -> dict[str, str]:
     """The process's environment. Programs of the project itself (a virtual environment) are removed from its PATH."""
     passed = {name: os.environ[name] for name in (*ENVIRONMENT, *names) if name in os.environ}
     if "PATH" not in names:
-        here = Path.cwd().resolve()
+        project = Path.cwd().resolve()
         places = passed.get("PATH", os.defpath).split(os.pathsep)
         passed["PATH"] = os.pathsep.join(
-            place for place in places if place and not Path(place).resolve().is_relative_to(here)
+            place for place in places if place and not Path(place).resolve().is_relative_to(project)
         )
     return {**passed, "HOME": directory, "TMPDIR": directory}
 

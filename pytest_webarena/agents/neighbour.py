@@ -36,37 +36,39 @@ class Neighbour:
     """
 
     def __init__(self, assignment: Assignment) -> None:
-        self._rest = Replay(assignment.task, assignment.view)
-        self._find_neighbour = assignment.beside
-        self._left = _to_try(assignment.task, assignment.trial)
-        self._deviated = False
+        self._replay = Replay(assignment.task, assignment.view)
+        self._find_neighbour = assignment.find_neighbour
+        self._candidate_steps = _to_try(assignment.task, assignment.trial)
+        self._has_deviated = False
         self._number = -1
 
     def act(self, observation: Observation) -> Action | Reply:
         """The next step, or its replacement."""
-        step = self._rest.act(observation)
+        step = self._replay.act(observation)
         self._number += 1
-        if self._deviated:
+        if self._has_deviated:
             return step
-        if not isinstance(step, Stop) and self._number in self._left:
-            other, description = otherwise(step, self._find_neighbour)
+        if not isinstance(step, Stop) and self._number in self._candidate_steps:
+            other, description = step_on_neighbour(step, self._find_neighbour)
             if other is not None:
-                self._deviated = True
+                self._has_deviated = True
                 return Reply(other, thought=f"in place of step {self._number + 1}: {description}")
-            self._left = [number for number in self._left if number > self._number]
-        if isinstance(step, Stop) or not self._left:
+            self._candidate_steps = [number for number in self._candidate_steps if number > self._number]
+        if isinstance(step, Stop) or not self._candidate_steps:
             return Reply(Stop(""), ended=("invalid", NO_NEIGHBOUR))
         return step
 
 
-def otherwise(step: Action, beside: Callable[[str], AdjacentControl | None]) -> tuple[Action | None, str]:
+def step_on_neighbour(
+    step: Action, find_neighbour: Callable[[str], AdjacentControl | None]
+) -> tuple[Action | None, str]:
     """The step applied to a neighbour, and its description; None when the target has no neighbour."""
     if isinstance(step, Goto):
         address = next_address(step.url)
         return (Goto(address), f"{address}, not {step.url}") if address else (None, "")
     if not isinstance(step, Click | Type | Check | Select | Press) or not isinstance(step.target, Selector):
         return None, ""
-    found = beside(step.target.selector)
+    found = find_neighbour(step.target.selector)
     if found is None:
         return None, ""
     if isinstance(step, Select):
@@ -112,11 +114,11 @@ def _to_try(task: Task, trial: int) -> list[int]:
 
 def _next_option(chosen: Sequence[str], options: Sequence[ListOption]) -> ListOption | None:
     """The option after the first chosen one, cyclically; an empty one only if there is no other."""
-    here = next((n for n, each in enumerate(options) if chosen and chosen[0] in (each.label, each.value)), None)
-    if here is None:
+    position = next((n for n, each in enumerate(options) if chosen and chosen[0] in (each.label, each.value)), None)
+    if position is None:
         return None
     others = [
-        each for each in (*options[here + 1 :], *options[:here])
+        each for each in (*options[position + 1 :], *options[:position])
         if each.label not in chosen and each.value not in chosen
     ]  # fmt: skip
     return next((each for each in others if each.value), others[0] if others else None)

@@ -41,17 +41,17 @@ def refuse_answers(base: Path, names: Iterable[str]) -> None:
                 )
 
 
-def _below(path: Path, around: tuple[Path, ...]) -> Iterator[Path]:
-    """``path`` and everything that copying it would copy; a folder comes before its content. ``around`` are its parent
+def _below(path: Path, parents: tuple[Path, ...]) -> Iterator[Path]:
+    """``path`` and everything that copying it would copy; a folder comes before its content. ``parents`` are its parent
     folders."""
     yield path
     if path.is_dir():
         real = path.resolve()
-        if real in around:
+        if real in parents:
             raise UsageError(f"expected the agent's own files, found {path}, a link to a folder that it is in itself")
         for each in sorted(path.iterdir()):
             if each.name != "__pycache__":
-                yield from _below(each, (*around, real))
+                yield from _below(each, (*parents, real))
 
 
 def _answers_in(file: Path) -> str:

@@ -84,6 +84,9 @@ class TaskView:
 
     answer_form: str = ""
     """The task's own instructions on the form of its answer: a number, the letter of an option, a last line."""
+    answer_schema: Mapping[str, Any] | None = None
+    """JSON schema of the answer, for agents that give it in a tool call; None: any text. `answers.plain_text` returns
+    such an answer as text."""
 
     @property
     def answer_instructions(self) -> str:
@@ -120,7 +123,7 @@ class Assignment:
     """The run's budget, call record, cache and prices. None outside of runs: no budget, no cache."""
     waiting: Callable[[str], AbstractContextManager[object]] = nullcontext
     """Reports to the user what is waited for inside the block, e.g. ``the model m``."""
-    beside: Callable[[str], AdjacentControl | None] = lambda selector: None
+    find_neighbour: Callable[[str], AdjacentControl | None] = lambda selector: None
     """Function that finds the neighbour of an element of the current page by its selector, for privileged built-in
     agents only."""
     refusal: Callable[[str], str] = lambda url: ""
@@ -264,12 +267,12 @@ class AgentDefinition:
     """Function that returns the viewport for a trial of a task; None: ``viewport``."""
     observes_scripts: Callable[[Task, int], bool] = field(default=lambda task, trial: False)
     """Whether checks of a trial of a task receive the events of scripts (`SessionConfig.observes_scripts`)."""
-    uncounted: Callable[[Action], bool] = field(default=lambda action: False)
+    is_uncounted: Callable[[Action], bool] = field(default=lambda action: False)
     """Selects actions that do not count for the step limit and the rules about repetition."""
     limits: AgentLimits = field(default_factory=AgentLimits)
     prompt: str = ""
     """The prompt of its model, for records; empty for agents without a model, or that do not report it."""
-    asking: Mapping[str, Any] = field(default_factory=dict)
+    request_settings: Mapping[str, Any] = field(default_factory=dict)
     """Further settings of its model requests, for records: sampling, host names, retries of malformed replies, …"""
     participant: str = ""
     """The participant of a study who acts as this agent, for records; otherwise empty."""
@@ -301,15 +304,15 @@ class AgentDefinition:
     third-party code in this process have any; every other exception counts as a crash of the agent."""
     check: Callable[[ModelSettings], None] = field(default=lambda settings: None)
     """Called once before a run; raises `UsageError` for missing prerequisites, such as a key or a price."""
-    lacks: Callable[[Task], str] = field(default=lambda task: "")
+    missing_requirement: Callable[[Task], str] = field(default=lambda task: "")
     """Called for each task before a run; returns what the agent needs of the task and lacks, in a sentence, otherwise
     an empty text."""
-    judged: Callable[[Task, int, Path, str, Verdict], str] = field(
+    on_verdict: Callable[[Task, int, Path, str, Verdict], str] = field(
         default=lambda task, trial, folder, outcome, verdict: ""
     )
     """Called when a trial was judged, with the trial's number, the attempt's folder, the outcome and the verdict.
     Returns a text to report with the reasons, usually empty."""
     search: SearchKeys | None = None
     """The service that answers its action ``search``; None: there is none."""
-    reach: Callable[[ModelSettings], None] = field(default=lambda settings: None)
+    check_connection: Callable[[ModelSettings], None] = field(default=lambda settings: None)
     """Called once before the first trial; raises a `TrialError` when its model's endpoint is unreachable."""

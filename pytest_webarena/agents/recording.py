@@ -32,7 +32,7 @@ class Recording:
     began: float = 0.0
     """Unix time in seconds at which the agent began; 0 when it was not recorded."""
 
-    def seen(self, step: StepRecord) -> str:
+    def text_before(self, step: StepRecord) -> str:
         """The text shown before ``step``; empty when it was not kept."""
         try:
             return (self.folder / step.observation).read_text("utf-8", errors="replace") if step.observation else ""

@@ -12,7 +12,7 @@ from pytest_webarena.agents.divergence import verdict_text
 from pytest_webarena.agents.kinds import AgentKind, Common
 from pytest_webarena.agents.protocol import AgentDefinition, Assignment
 from pytest_webarena.agents.recording import Recording, find_recording
-from pytest_webarena.agents.replay_agent import ANSWERS, FILE, LookAgain, ReplayAgent
+from pytest_webarena.agents.replay_agent import ANSWERS, FILE, ReplayAgent, WaitForContent
 from pytest_webarena.errors import AgentError, UsageError
 
 if TYPE_CHECKING:
@@ -83,10 +83,10 @@ def _build(common: Common, keys: ReplayKeys) -> AgentDefinition:
         files=files,
         viewport_of=viewport,
         observes_scripts=observes_scripts,
-        uncounted=lambda action: isinstance(action, ByScript | LookAgain),
+        is_uncounted=lambda action: isinstance(action, ByScript | WaitForContent),
         dialogs=dialogs,
         check=check,
-        judged=judged,
+        on_verdict=judged,
         asks_models=False,
         raises=(AgentError,),
     )

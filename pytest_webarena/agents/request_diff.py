@@ -17,7 +17,7 @@ from pytest_webarena.checks.bodies import header, read_body
 from pytest_webarena.evidence import RequestRecord
 from pytest_webarena.gateway.log_entry import SAFE_METHODS
 
-__all__ = ["Place", "SentRequests", "paired", "read_sent", "unlike"]
+__all__ = ["Place", "SentRequests", "differing_fields", "pair_requests", "read_sent"]
 
 _READS = SAFE_METHODS | {"CONNECT"}
 _TOKEN = re.compile(r"(?=(?:\D*\d){2})(?=(?:[^A-Za-z]*[A-Za-z]){2})[\w+/=.~-]{16,}|\d{20,}", re.ASCII)
@@ -82,20 +82,22 @@ def _record(request: Mapping[str, Any]) -> RequestRecord:
     )
 
 
-def paired(then: Sequence[SentRequests], now: Sequence[SentRequests]) -> Iterator[tuple[SentRequests, SentRequests]]:
+def pair_requests(
+    recorded: Sequence[SentRequests], replayed: Sequence[SentRequests]
+) -> Iterator[tuple[SentRequests, SentRequests]]:
     """For requests to one place: pairs of those that sent different values, the recorded one with its replacement."""
-    left = list(now)
+    unmatched = list(replayed)
     other = []
-    for each in then:
-        same = next((one for one in left if not any(unlike(each, one))), None)
+    for each in recorded:
+        same = next((one for one in unmatched if not any(differing_fields(each, one))), None)
         if same is None:
             other.append(each)
         else:
-            left.remove(same)
-    yield from zip(other, left, strict=False)
+            unmatched.remove(same)
+    yield from zip(other, unmatched, strict=False)
 
 
-def unlike(then: SentRequests, now: SentRequests) -> Iterator[tuple[str, str | None, str | None]]:
+def differing_fields(recorded: SentRequests, replayed: SentRequests) -> Iterator[tuple[str, str | None, str | None]]:
     """The fields that differ: name, value then, value now; None where there was no such field.
 
     Values that pages generate are ignored: tokens, and times close to those of the requests.
@@ -104,18 +106,18 @@ def unlike(then: SentRequests, now: SentRequests) -> Iterator[tuple[str, str | N
     def alike(one: str, two: str) -> bool:
         if one == two or (_TOKEN.fullmatch(one) and _TOKEN.fullmatch(two)):
             return True
-        return _is_request_time(one, then.time) and _is_request_time(two, now.time)
+        return _is_request_time(one, recorded.time) and _is_request_time(two, replayed.time)
 
     def same(one: Sequence[str] | None, two: Sequence[str] | None) -> bool:
         return one is not None and two is not None and len(one) == len(two) and all(map(alike, one, two))
 
-    for name in [*then.fields, *(name for name in now.fields if name not in then.fields)]:
-        one, two = then.fields.get(name), now.fields.get(name)
+    for name in [*recorded.fields, *(name for name in replayed.fields if name not in recorded.fields)]:
+        one, two = recorded.fields.get(name), replayed.fields.get(name)
         if not same(one, two):
-            yield name, _together(one), _together(two)
+            yield name, _join_values(one), _join_values(two)
 
 
-def _together(values: tuple[str, ...] | None) -> str | None:
+def _join_values(values: tuple[str, ...] | None) -> str | None:
     return None if values is None else ", ".join(values)
 
 

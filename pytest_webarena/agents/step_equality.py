@@ -25,8 +25,8 @@ _FREE = frozenset({"note"})
 """Kinds of actions whose text may differ, because it has no effect on any page."""
 
 
-def difference(action: Action, step: StepRecord, seen: str) -> str:
-    """Why ``action`` differs from the recorded one; empty when it does not. ``seen`` is the text on which both were
+def difference(action: Action, step: StepRecord, text: str) -> str:
+    """Why ``action`` differs from the recorded one; empty when it does not. ``text`` is the text on which both were
     decided.
 
     What cannot be determined counts as a difference, because a replay continues as if the effect were the same.
@@ -40,33 +40,33 @@ def difference(action: Action, step: StepRecord, seen: str) -> str:
     if action.kind != step.action.get("kind"):
         return "another kind of action"
     try:
-        made, recorded = as_record(action), as_record(action_from_record(step.action))
+        actual, recorded = as_record(action), as_record(action_from_record(step.action))
     except ValueError as error:
         return f"a recorded action that can't be read ({error})"
     for name in ("target", "to"):
-        if why := _target_difference(made.get(name), recorded.get(name), step if name == "target" else None, seen):
-            return why
-    for name in sorted((made.keys() | recorded.keys()) - {"kind", "target", "to"}):
-        one, other = (_normal(name, values.get(name)) for values in (made, recorded))
-        if one != other and not (name == "text" and made["kind"] in _FREE):
+        if reason := _target_difference(actual.get(name), recorded.get(name), step if name == "target" else None, text):
+            return reason
+    for name in sorted((actual.keys() | recorded.keys()) - {"kind", "target", "to"}):
+        one, other = (_normal(name, values.get(name)) for values in (actual, recorded))
+        if one != other and not (name == "text" and actual["kind"] in _FREE):
             return f"another {name}"
     return ""
 
 
-def _target_difference(made: Any, recorded: Any, step: StepRecord | None, seen: str) -> str:
+def _target_difference(actual: Any, recorded: Any, step: StepRecord | None, text: str) -> str:
     """Why the two targets differ; empty when they do not."""
-    if made == recorded:
+    if actual == recorded:
         return ""
-    if not isinstance(made, Mapping) or not isinstance(recorded, Mapping):
-        return "another element" if made else "no element"
-    if "x" in made and "x" in recorded and made.get("relative") == recorded.get("relative"):
-        scale = 1.0 if not made.get("relative") else 1000.0  # fractions of a window of about 1000 pixels
-        far = max(abs(float(made[axis]) - float(recorded[axis])) * scale for axis in ("x", "y"))
-        return "" if far <= _NEAR else "another place"
-    if "id" in made and "id" in recorded:
+    if not isinstance(actual, Mapping) or not isinstance(recorded, Mapping):
+        return "another element" if actual else "no element"
+    if "x" in actual and "x" in recorded and actual.get("relative") == recorded.get("relative"):
+        scale = 1.0 if not actual.get("relative") else 1000.0  # fractions of a window of about 1000 pixels
+        distance = max(abs(float(actual[axis]) - float(recorded[axis])) * scale for axis in ("x", "y"))
+        return "" if distance <= _NEAR else "another place"
+    if "id" in actual and "id" in recorded:
         return "another element"  # both ids are from the same text
-    known = named_elements(seen)
-    one, other = _identity(made, known), _recorded_identity(recorded, step, known)
+    known = named_elements(text)
+    one, other = _identity(actual, known), _recorded_identity(recorded, step, known)
     if one is None or other is None:
         return "an element of which there is no telling whether it is the recorded one"
     if one != other:

@@ -2,7 +2,7 @@
 
 Run as a script with the standard library only: ``supervisor.py LIFELINE RELAY COMMAND…``. LIFELINE is a descriptor
 whose end of file means that the trial has ended, even if the harness crashed. RELAY is empty or the settings of
-`relay.Outside`. On Linux this process is a *subreaper*: everything that the command starts stays below it, including
+`relay.OutsideProxy`. On Linux this process is a *subreaper*: everything that the command starts stays below it, also
 daemons. Elsewhere only the command's process group is ended.
 
 It ends after the command, with the same exit code or signal, and kills what the command left running.
@@ -89,7 +89,7 @@ class _Supervisor:
 
     def start(self, command: list[str]) -> None:
         """Start the command as a child process."""
-        supervisor = os.getpid()
+        own_pid = os.getpid()
         self._program = os.fork()
         if self._program:
             return
@@ -99,7 +99,7 @@ class _Supervisor:
                 signal.signal(number, signal.SIG_DFL)
             os.setsid()  # so that signals to its process group do not reach this process
             _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-            if os.getppid() == supervisor:  # else it died before prctl, which then sends nothing
+            if os.getppid() == own_pid:  # else it died before prctl, which then sends nothing
                 os.execvp(command[0], command)
         except OSError as error:
             os.write(2, f"{command[0]} could not be started: {error.strerror}\n".encode())
@@ -124,8 +124,8 @@ class _Supervisor:
 
     def _wait(self, deadline: float) -> None:
         """Wait until there are no children left, or until ``deadline``."""
-        while self._reap() and (left := deadline - time.monotonic()) > 0:
-            select.select([self._wakeup], [], [], left)
+        while self._reap() and (remaining := deadline - time.monotonic()) > 0:
+            select.select([self._wakeup], [], [], remaining)
 
     def _reap(self) -> bool:
         """Collect ended children; return whether any are left. A subreaper has a child as long as a descendant
@@ -173,7 +173,7 @@ def _relay(settings: dict[str, Any]) -> Any:
     module = module_from_spec(spec)
     sys.modules["relay"] = module
     spec.loader.exec_module(module)
-    return module.Outside(**settings)
+    return module.OutsideProxy(**settings)
 
 
 def main() -> None:

@@ -6,22 +6,22 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 
-__all__ = ["readings"]
+__all__ = ["text_filters"]
 
 _QUOTES = '\\"`'
 """Characters that are removed from both sides, with apostrophes, because XPath has no way to quote all of them."""
 
 
-def readings(reads: Sequence[tuple[str, ...]]) -> Iterator[str]:
+def text_filters(reads: Sequence[tuple[str, ...]]) -> Iterator[str]:
     """Suffixes of an element's selector that match only where the element and the rows around it have the recorded text
     (`TargetRecord.reads`); then one that ignores numbers, where no other element of its kind has the same text now or
     had it in the recording.
 
-    >>> [told.count("count(") for told in readings([("button", "Delete"), ("li", "Mug Delete")])]
+    >>> [suffix.count("count(") for suffix in text_filters([("button", "Delete"), ("li", "Mug Delete")])]
     [0]
-    >>> [told.count("count(") for told in readings([("button", "Delete"), ("li", "Mug 3 Delete")])]
+    >>> [suffix.count("count(") for suffix in text_filters([("button", "Delete"), ("li", "Mug 3 Delete")])]
     [0, 1]
-    >>> [told.count("count(") for told in readings([("button", "Delete"), ("li", "Mug 3 Delete", "numbers")])]
+    >>> [suffix.count("count(") for suffix in text_filters([("button", "Delete"), ("li", "Mug 3 Delete", "numbers")])]
     [0]
     """
     yield _part(reads, numbers=True)
@@ -30,9 +30,9 @@ def readings(reads: Sequence[tuple[str, ...]]) -> Iterator[str]:
 
 
 def _part(reads: Sequence[tuple[str, ...]], *, numbers: bool) -> str:
-    (tag, own, *_), *around = reads
+    (tag, own, *_), *ancestors = reads
     found = f"//*{_is(tag)}{_reads(tag, own, numbers)}"
-    found += "".join(f"[ancestor::*{_is(each)}{_reads(each, text, numbers)}]" for each, text, *_ in around if text)
+    found += "".join(f"[ancestor::*{_is(each)}{_reads(each, text, numbers)}]" for each, text, *_ in ancestors if text)
     return f" >> internal:and={json.dumps(f'xpath={found}', ensure_ascii=False)}"
 
 
@@ -43,11 +43,11 @@ def _is(tag: str) -> str:
 def _reads(tag: str, text: str, numbers: bool) -> str:
     if not text:
         return ""
-    said, left_out = "normalize-space(translate(.,'\xa0',' '))", ""
+    expression, removed = "normalize-space(translate(.,'\xa0',' '))", ""
     if any(sign in text for sign in f"{_QUOTES}'"):
-        said, left_out = f"""translate(translate({said},'{_QUOTES}',''),"'",'')""", f"{_QUOTES}'"
+        expression, removed = f"""translate(translate({expression},'{_QUOTES}',''),"'",'')""", f"{_QUOTES}'"
     if alone := not numbers and bool(re.search(r"\d", text)):
-        said, left_out = f"translate({said},'0123456789','')", f"{left_out}0123456789"
-    kept = text.translate(dict.fromkeys(map(ord, left_out)))
-    reads = f"[{said}='{kept}']"
+        expression, removed = f"translate({expression},'0123456789','')", f"{removed}0123456789"
+    kept = text.translate(dict.fromkeys(map(ord, removed)))
+    reads = f"[{expression}='{kept}']"
     return f"{reads}[count(//*{_is(tag)}{reads})=1]" if alone else reads

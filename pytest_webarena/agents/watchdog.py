@@ -66,14 +66,14 @@ class Guard:
         threading.Thread(target=self._send_heartbeats, name="signs-of-life", daemon=True).start()
 
     @contextlib.contextmanager
-    def trial(self, said: Mapping[str, Any]) -> Iterator[Watched]:
+    def trial(self, announcement: Mapping[str, Any]) -> Iterator[Watched]:
         """Watch a trial; see `watched`."""
         number = next(self._numbers)
-        self.tell({**said, "trial": number})
+        self.send_message({**announcement, "trial": number})
         try:
             yield Watched(self, number)
         finally:
-            self.tell({"trial": number, "over": True})
+            self.send_message({"trial": number, "over": True})
 
     def close(self) -> None:
         """Send no further heartbeats and wait for the child to end."""
@@ -82,7 +82,7 @@ class Guard:
                 self._process.stdin.close()
             self._process.wait(5)
 
-    def let_go(self) -> None:
+    def detach(self) -> None:
         """Detach a forked child, which is not watched and must not send heartbeats."""
         with contextlib.suppress(OSError):  # keeps the descriptor in use, so that a later close affects no other
             nowhere = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
@@ -95,7 +95,7 @@ class Guard:
                 self._send(b"\n")
                 time.sleep(_BEAT)
 
-    def tell(self, message: Mapping[str, Any]) -> None:
+    def send_message(self, message: Mapping[str, Any]) -> None:
         """Send a message to the child."""
         if os.getpid() == self.pid:
             with contextlib.suppress(OSError):  # the child was ended: trials continue without it
@@ -117,11 +117,11 @@ class Watched:
     @contextlib.contextmanager
     def call(self, seconds: float) -> Iterator[None]:
         """Within the block the agent runs, for at most ``seconds``."""
-        self._guard.tell({"trial": self._number, "seconds": seconds})
+        self._guard.send_message({"trial": self._number, "seconds": seconds})
         try:
             yield
         finally:
-            self._guard.tell({"trial": self._number, "seconds": None})
+            self._guard.send_message({"trial": self._number, "seconds": None})
 
 
 @contextlib.contextmanager
@@ -139,8 +139,8 @@ def watched(
         if _guard_of_process is None or _guard_of_process.pid != os.getpid():
             _guard_of_process = Guard()
         guard = _guard_of_process
-    said = {"file": str(file), "steps": str(steps), "acting": acting, "idle": idle, "name": name}
-    with guard.trial(said) as trial:
+    announcement = {"file": str(file), "steps": str(steps), "acting": acting, "idle": idle, "name": name}
+    with guard.trial(announcement) as trial:
         yield trial
 
 
@@ -152,7 +152,7 @@ def _close() -> None:
 
 def _detach_after_fork() -> None:
     if _guard_of_process is not None:
-        _guard_of_process.let_go()
+        _guard_of_process.detach()
 
 
 os.register_at_fork(after_in_child=_detach_after_fork)
@@ -168,38 +168,38 @@ class _Watch:
         self.pid = pid
         self.trials: dict[int, dict[str, Any]] = {}
         """Running trials by number: the message that announced each, and its start time ``began``."""
-        self.due: dict[int, float] = {}
+        self.deadlines: dict[int, float] = {}
         """The latest end of each running agent call, by number of the trial; without a call there is no entry."""
         self.silent = 0
 
-    def hear(self, line: bytes) -> None:
+    def receive(self, line: bytes) -> None:
         """Process a line of stdin."""
         if not line.strip():
             return
-        said = loads(line)
-        number = said["trial"]
-        if "file" in said:
-            self.trials[number] = {**said, "began": time.monotonic()}
-        elif "over" in said:
+        message = loads(line)
+        number = message["trial"]
+        if "file" in message:
+            self.trials[number] = {**message, "began": time.monotonic()}
+        elif "over" in message:
             self.trials.pop(number, None)
-            self.due.pop(number, None)
-        elif said["seconds"] is None:
-            self.due.pop(number, None)
+            self.deadlines.pop(number, None)
+        elif message["seconds"] is None:
+            self.deadlines.pop(number, None)
         elif number in self.trials:
-            self.due[number] = time.monotonic() + said["seconds"]
+            self.deadlines[number] = time.monotonic() + message["seconds"]
 
     def tick(self) -> bool:
         """Count a second without a heartbeat; return whether the process has to be ended."""
         self.silent += not _is_stopped(self.pid)
-        late = time.monotonic() > max(self.due.values(), default=0.0)  # any of the agents may have time left
-        return bool(self.trials) and self.silent >= PATIENCE and late
+        is_late = time.monotonic() > max(self.deadlines.values(), default=0.0)  # any of the agents may have time left
+        return bool(self.trials) and self.silent >= PATIENCE and is_late
 
     def end(self) -> None:
         """Write the record of the trial at fault, print a message, and end the process."""
-        acting = list(self.due) or list(self.trials)
+        acting = list(self.deadlines) or list(self.trials)
         if len(acting) == 1:
             trial = self.trials[acting[0]]
-            _write(trial, trial["acting" if self.due else "idle"])
+            _write(trial, trial["acting" if self.deadlines else "idle"])
             _print(
                 f"the agent held the interpreter of process {self.pid} beyond the limits of {trial['name']}; "
                 "the process is ended, the trial's record says so. With -n another worker goes on, else --resume does"
@@ -260,7 +260,7 @@ def _main(pid: int) -> None:
         watch.silent = 0
         *lines, rest = (rest + data).split(b"\n")
         for line in lines:
-            watch.hear(line)
+            watch.receive(line)
     if watch.trials:
         names = ", ".join(trial["name"] for trial in watch.trials.values())
         _print(

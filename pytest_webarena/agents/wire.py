@@ -4,7 +4,8 @@ Harness to agent::
 
     {"type": "task", "protocol": 1, "trial": "5f0c…", "intent": "…", "images": ["data:image/png;base64,…"],
      "sites": {"homepage": "http://homepage.test"}, "reach": {}, "start": ["http://homepage.test/"], "max_steps": 30,
-     "max_seconds": 600.0, "seed": 7, "answer_format": "text", "answer_instructions": "", "options": {…}}
+     "max_seconds": 600.0, "seed": 7, "answer_format": "text", "answer_instructions": "", "answer_schema": null,
+     "options": {…}}
     {"type": "observation", "trial": "5f0c…", "step": 0, "text": "…", "url": "…", "title": "…", "tabs": […], …}
     {"type": "remember", "trial": "5f0c…", "stop_reason": "answered"}
     {"type": "end", "trial": "5f0c…"}
@@ -86,6 +87,7 @@ def task_message(assignment: Assignment, *, trial: str, options: Mapping[str, An
         "seed": view.seed,
         "answer_format": view.answer_format,
         "answer_instructions": view.answer_instructions,
+        "answer_schema": view.answer_schema,
         "options": dict(options),
     }
     if view.memory is not None:
@@ -249,14 +251,14 @@ def _usage(value: Any) -> Usage | None:
         or not (cost is None or is_money(cost))
     ):
         known = f"{', '.join(sorted(counts))}, cost, saved"
-        raise ProtocolBroken(f"expected 'usage' to hold {known}, each from 0 to 10**15; found {_briefly(value)}")
+        raise ProtocolBroken(f"expected 'usage' to hold {known}, each from 0 to 10**15; found {_short_repr(value)}")
     try:
         return Usage(**{**value, "cost": None if cost is None else float(cost)})
     except TypeError as error:
-        raise ProtocolBroken(f"{error}; found {_briefly(value)}") from None
+        raise ProtocolBroken(f"{error}; found {_short_repr(value)}") from None
 
 
-def _briefly(value: Any) -> str:
+def _short_repr(value: Any) -> str:
     """A value for messages; numbers may have more digits than Python writes."""
     try:
         return cut(repr(value), 80)
@@ -279,7 +281,7 @@ def _value(value: Any, hint: Any, what: str) -> Any:
             raise ValueError(f"expected {what} to be a list of texts, found {value!r}")
         return tuple(value)
     if isinstance(value, int | float) and not -_FARTHEST <= value <= _FARTHEST:
-        raise ValueError(f"expected {what} to be a number of at most 10**9, found {_briefly(value)}")
+        raise ValueError(f"expected {what} to be a number of at most 10**9, found {_short_repr(value)}")
     if float in (hint, *typing.get_args(hint)) and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if not isinstance(value, hint) or (hint is int and isinstance(value, bool)):
@@ -301,4 +303,4 @@ def _target(value: Any, what: str) -> Target:
         ):
             return Point(float(x), float(y), relative=rest.get("relative") is True)
     forms = '{"id": "42"}, {"selector": "css=…"} or {"x": 10, "y": 20}'
-    raise ValueError(f"expected {what} to be {forms}, found {_briefly(value)}")
+    raise ValueError(f"expected {what} to be {forms}, found {_short_repr(value)}")

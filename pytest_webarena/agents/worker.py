@@ -74,7 +74,7 @@ class AgentWorker:
         """
         self._raises = raises
         self._calling = calling or (lambda seconds: contextlib.nullcontext())
-        self._longest = timeout
+        self._default_timeout = timeout
         self._calls: queue.SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = queue.SimpleQueue()
         context = contextvars.copy_context()  # the agent shares the trial's context, which collects its output
         self._thread = threading.Thread(target=lambda: context.run(self._work), name=f"agent-{name}", daemon=True)
@@ -91,7 +91,7 @@ class AgentWorker:
     def __exit__(self, *exc_info: object) -> None:
         if not self._abandoned:
             with contextlib.suppress(AgentTimeout, AgentCrashed, WebArenaError):  # the verdict does not depend on it
-                self._call(lambda: _if_there(self._agent, "close"), _GOODBYE)
+                self._call(lambda: _call_if_defined(self._agent, "close"), _GOODBYE)
         if self._abandoned:
             thread = threading.Thread(target=self._cut_off, name=f"{self._thread.name}-cut-off", daemon=True)
             thread.start()
@@ -100,7 +100,7 @@ class AgentWorker:
 
     def _cut_off(self) -> None:
         with contextlib.suppress(BaseException):  # the verdict does not depend on it
-            _if_there(self._agent, "cut_off")
+            _call_if_defined(self._agent, "cut_off")
 
     def act(self, observation: Observation, timeout: float) -> Action | str | Reply:
         """The agent's reply. Raises `AgentTimeout`, `AgentCrashed`, or one of the errors in ``raises``."""
@@ -115,10 +115,10 @@ class AgentWorker:
         """What the agent leaves for later trials (`protocol.Remembering`); None if it was cut off. Raises as `act`."""
         if self._abandoned:
             return None
-        said = self._call(lambda: self._remember(reason), timeout)
-        if said is not None and not isinstance(said, str | Remembered):
-            raise AgentCrashed(f"expected text to remember or None, found {type(said).__name__}")
-        return said
+        memory = self._call(lambda: self._remember(reason), timeout)
+        if memory is not None and not isinstance(memory, str | Remembered):
+            raise AgentCrashed(f"expected text to remember or None, found {type(memory).__name__}")
+        return memory
 
     def _remember(self, reason: StopReason) -> Any:
         if (remember := getattr(self._agent, "remember", None)) is None:
@@ -129,7 +129,7 @@ class AgentWorker:
         """Stop waiting for the agent, from another thread, because it reached a limit."""
         self._abandoned = True
 
-    def break_off(self) -> None:
+    def cancel(self) -> None:
         """Like `abandon`, and end a wait for the agent that is running now, because the run is cancelled."""
         self._abandoned = True
         if (awaited := self._awaited) is not None:
@@ -140,7 +140,7 @@ class AgentWorker:
             raise AgentTimeout
         future: Future[Any] = Future()
         self._awaited = future
-        with self._calling(self._longest if timeout is None else timeout):
+        with self._calling(self._default_timeout if timeout is None else timeout):
             self._calls.put((function, future))
             try:
                 return future.result(0 if self._abandoned else timeout)
@@ -233,7 +233,7 @@ def _describe(error: BaseException) -> str:
     return f"{first.removesuffix(': ')}{_own_place(error)}{line_end}{cut(rest)}{hint(first)}"
 
 
-def _if_there(agent: object, name: str) -> Any:
+def _call_if_defined(agent: object, name: str) -> Any:
     """Call the agent's method ``name`` if there is one."""
     method = getattr(agent, name, None)
     return method() if method is not None else None

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 
 from pytest_webarena.archives.archive import Archive, Found
-from pytest_webarena.archives.bodies import codings_of, decoded, looks_plain
+from pytest_webarena.archives.bodies import codings_of, decoded, looks_uncoded
 from pytest_webarena.archives.reading import Stored
 from pytest_webarena.errors import UsageError
-from pytest_webarena.gateway.archive_misses import KEPT_BACK, LACKING, WRITES, is_navigation, lack_of
+from pytest_webarena.gateway.archive_misses import KEPT_BACK, LACKING, WRITES, is_navigation, resource_kind
 from pytest_webarena.gateway.method_override import hidden_method, is_unreadable, mutates, names_address, names_method
 from pytest_webarena.gateway.pages import not_sent, preflight_allowed
 
@@ -60,7 +60,7 @@ def answer(archive: Archive, method: str, url: str, headers: Mapping[str, str], 
         if archive.kept_back("WEBSOCKET", url):
             return _kept_back("WebSocket", url, headers, b"")
         return _lacking("WebSocket", url, "none is archived")
-    page = lack_of(method, _lines(headers)) == "page"
+    page = resource_kind(method, _lines(headers)) == "page"
     found = archive.find(method, url, body, headers.get("content-type", ""), page=page)
     if found is None and method == "OPTIONS" and headers.get("access-control-request-method"):
         return Answer(status=204, reason="No Content", headers=preflight_allowed(headers), data=b"")
@@ -70,9 +70,9 @@ def answer(archive: Archive, method: str, url: str, headers: Mapping[str, str], 
         return _lacking(method, url, "the archive has no capture of it")
     if page and found.capture.status in _LATER:
         return _lacking(method, url, f"the archive has a failure of the moment, status {found.capture.status}")
-    if found.capture.cut:
+    if found.capture.is_truncated:
         return _lacking(method, url, "the archive has only the beginning of it")
-    if found.capture.status in _REDIRECTS and method in ("GET", "HEAD") and archive.circles(url):
+    if found.capture.status in _REDIRECTS and method in ("GET", "HEAD") and archive.is_redirect_loop(url):
         return _lacking(method, url, "its redirects lead back to it: where they led in the end, the archive has not")
     return _captured(archive, found, method, url, headers)
 
@@ -80,32 +80,34 @@ def answer(archive: Archive, method: str, url: str, headers: Mapping[str, str], 
 def _captured(archive: Archive, found: Found, method: str, url: str, headers: Mapping[str, str]) -> Answer:
     """The response made from a capture, in the form that the browser accepts."""
     try:
-        held = archive.read(found.capture)
+        stored = archive.read(found.capture)
     except UsageError as error:
         return _lacking(method, url, str(error))
     fields = [
         (name, value)
-        for name, value in held.headers
+        for name, value in stored.headers
         if name.lower() not in _LEFT_OUT and _FIELD.fullmatch(name) and _printable(value)
     ]
     if found.how != "exact" and found.capture.url != url:
         fields.append((MATCHED, f"{found.how} {found.capture.url}"))
-    made = _coded(held, fields, headers.get("accept-encoding", ""))
-    if made is None:
+    encoded = _encode_body(stored, fields, headers.get("accept-encoding", ""))
+    if encoded is None:
         return _lacking(method, url, "its content is coded in a way that can't be read here")
-    fields, data = made
-    if held.status == 200 and method in ("GET", "HEAD"):
-        if _fresh(fields, headers):
-            kept = [(name, value) for name, value in fields if name.lower() not in ("content-type", "content-encoding")]
-            return Answer(status=304, reason="Not Modified", headers=tuple(kept), data=b"")
+    fields, data = encoded
+    if stored.status == 200 and method in ("GET", "HEAD"):
+        if _is_fresh(fields, headers):
+            headers_kept = [
+                (name, value) for name, value in fields if name.lower() not in ("content-type", "content-encoding")
+            ]
+            return Answer(status=304, reason="Not Modified", headers=tuple(headers_kept), data=b"")
         fields.append(("Accept-Ranges", "bytes"))
         if (part := headers.get("range")) and "if-range" not in headers:
-            return _part(part, held, fields, data)
-    return Answer(status=held.status, reason=held.reason, headers=tuple(fields), data=data)
+            return _partial_answer(part, stored, fields, data)
+    return Answer(status=stored.status, reason=stored.reason, headers=tuple(fields), data=data)
 
 
-def _lacking(method: str, url: str, why: str) -> Answer:
-    text = f"Not archived: {method} {url} ({why})."
+def _lacking(method: str, url: str, reason: str) -> Answer:
+    text = f"Not archived: {method} {url} ({reason})."
     page = _PAGE.format(text=html.escape(text)).encode()
     fields = (
         (LACKING, "1"), ("Content-Type", "text/html; charset=utf-8"), ("Cache-Control", "no-store"),
@@ -121,8 +123,8 @@ def _kept_back(method: str, url: str, headers: Mapping[str, str], body: bytes) -
         "nothing is changed here"
     )
     refusal = not_sent(f"{text}.", page=is_navigation(method, _lines(headers)))
-    kept = WRITES if _writes(method, url, headers, body) else "1"
-    fields = [(KEPT_BACK, kept), *refusal[0], ("Access-Control-Allow-Origin", headers.get("origin", "*"))]
+    reason = WRITES if _writes(method, url, headers, body) else "1"
+    fields = [(KEPT_BACK, reason), *refusal[0], ("Access-Control-Allow-Origin", headers.get("origin", "*"))]
     return Answer(
         status=403,
         reason="Forbidden",
@@ -151,23 +153,25 @@ def _printable(value: str) -> bool:
     return all((" " <= each <= "\xff" and each != "\x7f") or each == "\t" for each in value)
 
 
-def _coded(held: Stored, fields: list[tuple[str, str]], accepted: str) -> tuple[list[tuple[str, str]], bytes] | None:
+def _encode_body(
+    stored: Stored, fields: list[tuple[str, str]], accepted: str
+) -> tuple[list[tuple[str, str]], bytes] | None:
     """The fields and body in a coding that the browser accepts: the stored one, or none. None if the body cannot be
     decoded."""
     codings = codings_of(fields)
     bare = [(name, value) for name, value in fields if name.lower() != "content-encoding"]
-    if not codings or not held.data or looks_plain(held.data, codings[-1]):
-        return bare, held.data
+    if not codings or not stored.data or looks_uncoded(stored.data, codings[-1]):
+        return bare, stored.data
     takes = {each.partition(";")[0].strip().lower() for each in accepted.split(",")}
     if set(codings) <= takes:
-        return fields, held.data
+        return fields, stored.data
     try:
-        return bare, decoded(held.data, codings)
+        return bare, decoded(stored.data, codings)
     except (ValueError, EOFError):
         return None
 
 
-def _fresh(fields: list[tuple[str, str]], headers: Mapping[str, str]) -> bool:
+def _is_fresh(fields: list[tuple[str, str]], headers: Mapping[str, str]) -> bool:
     """Whether the browser's cached copy is current (RFC 9110 §13.2.2)."""
     own = {name.lower(): value for name, value in fields}
     if (known := headers.get("if-none-match")) is not None:
@@ -181,11 +185,11 @@ def _fresh(fields: list[tuple[str, str]], headers: Mapping[str, str]) -> bool:
     return False
 
 
-def _part(asked: str, held: Stored, fields: list[tuple[str, str]], data: bytes) -> Answer:
-    match = _RANGE.fullmatch(asked.replace(" ", ""))
+def _partial_answer(range_header: str, stored: Stored, fields: list[tuple[str, str]], data: bytes) -> Answer:
+    match = _RANGE.fullmatch(range_header.replace(" ", ""))
     size = len(data)
     if match is None or not (match[1] or match[2]):  # a server may ignore a request for several ranges
-        return Answer(status=held.status, reason=held.reason, headers=tuple(fields), data=data)
+        return Answer(status=stored.status, reason=stored.reason, headers=tuple(fields), data=data)
     first = int(match[1]) if match[1] else max(0, size - int(match[2]))
     last = min(int(match[2]), size - 1) if match[1] and match[2] else size - 1
     if first >= size or first > last:

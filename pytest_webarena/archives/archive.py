@@ -11,7 +11,7 @@ from urllib.parse import urljoin, urlsplit
 
 from pytest_webarena.archives.files import WarcSource, warc_sources
 from pytest_webarena.archives.matching import body_digest, canonical, host_and_path, keys, same_page
-from pytest_webarena.archives.reading import Capture, Stored, read_captures, stored
+from pytest_webarena.archives.reading import Capture, Stored, read_captures, read_stored
 from pytest_webarena.errors import UsageError
 
 __all__ = ["Archive", "Found"]
@@ -53,7 +53,7 @@ class Archive:
         sent: set[tuple[str, str]] = set()
         for capture in read_captures(self._places, self._kept_back):
             self.count += 1
-            if not capture.again:
+            if not capture.is_duplicate:
                 self._whole.setdefault(capture.digest, capture)
             self._captures.setdefault((capture.method, capture.url, capture.body), []).append(capture)
             if capture.method != "GET":
@@ -78,9 +78,9 @@ class Archive:
         of them is served."""
         found = {}
         for (method, url, _), captures in self._captures.items():
-            ways = {(each.status, each.digest) for each in captures}
-            if len(ways) > 1:
-                found[url if method == "GET" else f"{method} {url}"] = len(ways)
+            responses = {(each.status, each.digest) for each in captures}
+            if len(responses) > 1:
+                found[url if method == "GET" else f"{method} {url}"] = len(responses)
         return found
 
     def find(
@@ -98,20 +98,20 @@ class Archive:
         if captures := self._good(method, exact, digest):
             return Found(capture=self._nearest(captures), how="exact")
         for key, how in zip(others, ("scheme", "query"), strict=False):
-            alike = self._alike.get((method, key, digest), {})
-            urls = [one for one in alike if how != "query" or not page or same_page(url, one)]
+            candidates = self._alike.get((method, key, digest), {})
+            urls = [one for one in candidates if how != "query" or not page or same_page(url, one)]
             if captures := [each for one in urls for each in self._good(method, one, digest)]:
                 return Found(capture=self._nearest(captures), how=how)
         return None
 
     def _good(self, method: str, url: str, digest: str) -> list[Capture]:
         found = self._captures.get((method, url, digest), [])
-        return [each for each in found if not each.again or each.digest in self._whole]
+        return [each for each in found if not each.is_duplicate or each.digest in self._whole]
 
     def _nearest(self, captures: list[Capture]) -> Capture:
         # Failed or truncated responses are used only when there is no better one.
-        whole = [each for each in captures if not each.cut] or captures
-        good = [each for each in whole if each.status < 500 and each.status not in (206, 304, 429)] or whole
+        complete = [each for each in captures if not each.is_truncated] or captures
+        good = [each for each in complete if each.status < 500 and each.status not in (206, 304, 429)] or complete
         if self._at is None:
             return max(good, key=lambda each: each.time)
         return min(good, key=lambda each: abs(each.time - self._at))  # type: ignore[operator]
@@ -121,38 +121,38 @@ class Archive:
         The request body is not compared."""
         return (method, host_and_path(canonical(url))) in self._kept_back
 
-    def circles(self, url: str) -> bool:
+    def is_redirect_loop(self, url: str) -> bool:
         """Whether ``url`` is a redirect that leads, possibly over others, back to an address already visited. The final
         response, which depended on a cookie or the scheme, is then not in the archive."""
         url = canonical(url)
-        seen = {url}
-        while len(seen) <= _TURNS:
+        visited = {url}
+        while len(visited) <= _TURNS:
             found = self.find("GET", url)
             if found is None or not 300 <= found.capture.status < 400:
                 return False
             try:
-                held = self.read(found.capture)
-                to = next((value for name, value in held.headers if name.lower() == "location"), None)
+                stored = self.read(found.capture)
+                to = next((value for name, value in stored.headers if name.lower() == "location"), None)
                 if to is None:
                     return False
                 url = canonical(urljoin(url, to))
             except (UsageError, ValueError):
                 return False
-            if url in seen:
+            if url in visited:
                 return True
-            seen.add(url)
+            visited.add(url)
         return True
 
     def read(self, capture: Capture) -> Stored:
         """The stored response of a capture; recently read ones are cached."""
         with self._lock:
-            if (held := self._held.get(capture)) is not None:
+            if (cached := self._held.get(capture)) is not None:
                 self._held.move_to_end(capture)
-                return held
-        answer = stored(self._places[capture.place], capture)
-        if capture.again:
-            whole = self._whole[capture.digest]
-            answer = replace(answer, data=stored(self._places[whole.place], whole).data)
+                return cached
+        answer = read_stored(self._places[capture.place], capture)
+        if capture.is_duplicate:
+            original = self._whole[capture.digest]
+            answer = replace(answer, data=read_stored(self._places[original.place], original).data)
         if len(answer.data) <= _HELD_ONE:
             with self._lock:
                 if capture not in self._held:

@@ -6,7 +6,7 @@ import re
 import zlib
 from collections.abc import Sequence
 
-__all__ = ["breaks_off", "codings_of", "decoded", "looks_plain", "unchunked"]
+__all__ = ["codings_of", "decoded", "is_incomplete", "looks_uncoded", "unchunked"]
 
 _LONGEST = 256 << 20
 """Maximum size of a decoded body, in bytes."""
@@ -15,8 +15,8 @@ _SIZE = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\r\n]*)?\r\n")
 _CODED = frozenset(("content-encoding", "x-orig-content-encoding", "x-archive-orig-content-encoding"))
 
 
-def codings_of(headers: Sequence[tuple[str, str]], *, whoever: bool = False) -> list[str]:
-    """The content codings in header fields, in the order in which they were applied. ``whoever`` includes the fields in
+def codings_of(headers: Sequence[tuple[str, str]], *, include_removed: bool = False) -> list[str]:
+    """The content codings in header fields, in the order of their application. ``include_removed``: also the fields in
     which tools record codings that they have removed.
 
     >>> codings_of([("Content-Encoding", "identity, GZip")])
@@ -25,7 +25,7 @@ def codings_of(headers: Sequence[tuple[str, str]], *, whoever: bool = False) -> 
     return [
         coding
         for name, value in headers
-        if (name.lower() in _CODED if whoever else name.lower() == "content-encoding")
+        if (name.lower() in _CODED if include_removed else name.lower() == "content-encoding")
         for each in value.split(",")
         if (coding := each.strip().lower()) not in ("", "identity")
     ]
@@ -53,9 +53,9 @@ def unchunked(data: bytes) -> bytes:
     raise ValueError("an answer that breaks off: its last chunk is not there")
 
 
-def breaks_off(data: bytes, codings: Sequence[str]) -> bool:
+def is_incomplete(data: bytes, codings: Sequence[str]) -> bool:
     """Whether the compressed data of a body is incomplete. False for codings that cannot be decoded here."""
-    if not data or not codings or looks_plain(data, codings[-1]):
+    if not data or not codings or looks_uncoded(data, codings[-1]):
         return False
     try:
         decoded(data, codings[-1:])
@@ -66,7 +66,7 @@ def breaks_off(data: bytes, codings: Sequence[str]) -> bool:
     return False
 
 
-def looks_plain(data: bytes, coding: str) -> bool:
+def looks_uncoded(data: bytes, coding: str) -> bool:
     """Whether a body is not in the coding that its headers state: tools that decode bodies often keep the header
     field."""
     if coding in ("gzip", "x-gzip"):

@@ -81,7 +81,7 @@ def keys(url: str) -> Sequence[str]:
     path, mark, query = rest.partition("?")
     found = [url, f"scheme //{rest}"]
     kept = sorted(part for part in query.split("&") if part and not _is_ignored(part)) if mark else []
-    found.append(normalise_escapes(f"query //{path}" + (f"?{'&'.join(kept)}" if kept else "")))
+    found.append(normalised_escapes(f"query //{path}" + (f"?{'&'.join(kept)}" if kept else "")))
     return found
 
 
@@ -100,17 +100,17 @@ def same_page(url: str, other: str) -> bool:
 def _page_parameters(url: str) -> list[str]:
     """Return the sorted parameters of an address without campaign parameters."""
     return sorted(
-        normalise_escapes(part)
+        normalised_escapes(part)
         for part in url.partition("?")[2].split("&")
         if part and not _CAMPAIGN.fullmatch(part.partition("=")[0].lower())
     )
 
 
-def normalise_escapes(text: str) -> str:
+def normalised_escapes(text: str) -> str:
     """Return part of an address with escapes as in RFC 3986: in capitals, for all characters that need one, and for no
     others. Browsers leave some characters unescaped that other programs escape.
 
-    >>> normalise_escapes("/a%7eb?q=x|y%c3%bc&z=[ü]")
+    >>> normalised_escapes("/a%7eb?q=x|y%c3%bc&z=[ü]")
     '/a~b?q=x%7Cy%C3%BC&z=%5B%C3%BC%5D'
     """
     return _ESCAPES.sub(_escape, text)

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from pytest_webarena.archives.bodies import breaks_off, codings_of, unchunked
+from pytest_webarena.archives.bodies import codings_of, is_incomplete, unchunked
 from pytest_webarena.archives.files import WarcSource, package_faults, warc_sources
 from pytest_webarena.archives.matching import body_digest, canonical, host_and_path
 from pytest_webarena.archives.writing import WITHHELD
@@ -21,7 +21,7 @@ from pytest_webarena.text import shorten
 if TYPE_CHECKING:
     from warcio.archiveiterator import ArchiveIterator
 
-__all__ = ["Capture", "Stored", "damaged", "info_of", "read_captures", "stored"]
+__all__ = ["Capture", "Stored", "find_damage", "info_of", "read_captures", "read_stored"]
 
 _NO_ANSWERS = frozenset((206, 304))
 """Statuses of partial (206) and conditional (304) responses, which are useless for other requests."""
@@ -56,9 +56,9 @@ class Capture:
     """Index of the file in the archive."""
     offset: int
     """Byte offset of the record in that file."""
-    again: bool = False
+    is_duplicate: bool = False
     """Whether the payload is stored only with another capture that has the same digest."""
-    cut: bool = False
+    is_truncated: bool = False
     """Whether the record itself says that it contains only the beginning of the response."""
 
 
@@ -81,11 +81,11 @@ def _iterator(file: IO[bytes], **options: Any) -> ArchiveIterator:
             "archived sites need the package warcio, which is not installed: pip install 'pytest-webarena[archive]'"
         ) from None
     iterator = ArchiveIterator(file, **options)
-    _bound(iterator.reader)
+    _limit_heads(iterator.reader)
     return iterator
 
 
-def _bound(reader: Any) -> None:
+def _limit_heads(reader: Any) -> None:
     """Limit the heads of records: reading raises `ValueError` for too many lines or too long a line."""
     read, readline, lines = reader.read, reader.readline, 0
 
@@ -107,7 +107,7 @@ def _bound(reader: Any) -> None:
     reader.readline, reader.read = next_line, next_bytes
 
 
-def _damage() -> tuple[type[Exception], ...]:
+def _damage_errors() -> tuple[type[Exception], ...]:
     """Exceptions raised while reading a damaged file."""
     try:
         from warcio.exceptions import ArchiveLoadFailed
@@ -121,7 +121,7 @@ def read_captures(places: list[WarcSource], kept_back: set[tuple[str, str]] | No
 
     The set ``kept_back`` receives method and `host_and_path` of requests that were withheld when the files were made.
     """
-    damage = _damage()
+    damage = _damage_errors()
     for number, place in enumerate(places):
         requests: dict[str, tuple[str, str]] = {}
         waiting: dict[str, dict[str, Any]] = {}
@@ -132,7 +132,7 @@ def read_captures(places: list[WarcSource], kept_back: set[tuple[str, str]] | No
                 for record in _whole_records(iterator, place):
                     headers = record.rec_headers
                     if record.rec_type == "request" and record.http_headers is not None:
-                        asked = (
+                        request_record = (
                             record.http_headers.protocol.split(" ")[0].upper(),
                             body_digest(
                                 record.content_stream().read(_SENT),
@@ -143,9 +143,9 @@ def read_captures(places: list[WarcSource], kept_back: set[tuple[str, str]] | No
                         for name in ("WARC-Concurrent-To", "WARC-Record-ID"):
                             if (mark := headers.get_header(name)) is None:
                                 continue
-                            requests[mark] = asked
+                            requests[mark] = request_record
                             if (found := waiting.pop(mark, None)) is not None:
-                                yield Capture(**{**found, "method": asked[0], "body": asked[1]})
+                                yield Capture(**{**found, "method": request_record[0], "body": request_record[1]})
                                 break
                         continue
                     if record.rec_type == "metadata" and kept_back is not None and (method := _kept_back(record)):
@@ -161,15 +161,15 @@ def read_captures(places: list[WarcSource], kept_back: set[tuple[str, str]] | No
                         yield Capture(**{**found, "method": asked_for[0], "body": asked_for[1]})
                         continue
                     # Its request may be the next record.
-                    for left in waiting.values():
-                        yield Capture(**left)
+                    for unanswered in waiting.values():
+                        yield Capture(**unanswered)
                     waiting = {mark: found for mark in marks[:1] if mark} or {"": found}
         except damage as error:
             raise UsageError(
                 f"{place.name}: expected a whole WARC record behind byte {offset}, found: {_reason(error)}"
             ) from None
-        for left in waiting.values():
-            yield Capture(**left)
+        for unanswered in waiting.values():
+            yield Capture(**unanswered)
 
 
 def _whole_records(iterator: ArchiveIterator, place: WarcSource) -> Iterator[Any]:
@@ -224,15 +224,15 @@ def _capture(record: Any, place: int) -> dict[str, Any] | None:
         status, mime = int(code), http.get_header("Content-Type") or ""
         if status < 200 or status in _NO_ANSWERS:
             return None
-    again = record.rec_type == "revisit"
-    if again and headers.get_header("WARC-Profile", "").endswith("server-not-modified"):
+    is_duplicate = record.rec_type == "revisit"
+    if is_duplicate and headers.get_header("WARC-Profile", "").endswith("server-not-modified"):
         return None  # the earlier response is in the archive already
     return {
         "url": url, "method": "GET", "body": "",
         "time": _time(headers.get_header("WARC-Date")), "status": status,
         "mime": mime.partition(";")[0].strip().lower(), "place": place,
         "digest": headers.get_header("WARC-Payload-Digest") or _computed_digest(record),
-        "again": again, "cut": not again and _is_cut(record),
+        "is_duplicate": is_duplicate, "is_truncated": not is_duplicate and _is_cut(record),
     }  # fmt: skip
 
 
@@ -248,7 +248,7 @@ def _is_cut(record: Any) -> bool:
     http = record.http_headers
     if (record.rec_headers.get_header("WARC-Truncated") or "").strip():
         return True
-    if http is None or http.get_header("Transfer-Encoding") or codings_of(http.headers, whoever=True):
+    if http is None or http.get_header("Transfer-Encoding") or codings_of(http.headers, include_removed=True):
         return False  # tools that decode bodies may keep the original length
     length = (http.get_header("Content-Length") or "").strip()
     return length.isascii() and length.isdigit() and max(0, record.payload_length) < int(length[:18])
@@ -262,12 +262,12 @@ def _time(text: str | None) -> float:
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
-def stored(place: WarcSource, capture: Capture) -> Stored:
+def read_stored(place: WarcSource, capture: Capture) -> Stored:
     """The response that a capture refers to, without its transfer coding but with its content coding.
 
     `UsageError` when its bytes are missing, or are only the beginning of a response.
     """
-    damage: tuple[type[Exception], ...] = (*_damage(), StopIteration)
+    damage: tuple[type[Exception], ...] = (*_damage_errors(), StopIteration)
     try:
         with place.open() as file:
             file.seek(capture.offset)
@@ -281,7 +281,7 @@ def stored(place: WarcSource, capture: Capture) -> Stored:
                 return Stored(status=200, reason="OK", headers=(("Content-Type", kind),), data=data)
             if "chunked" in (http.get_header("Transfer-Encoding") or "").lower():
                 data = unchunked(data)
-            if breaks_off(data, codings_of(http.headers)):
+            if is_incomplete(data, codings_of(http.headers)):
                 raise ValueError("an answer that breaks off: the end of what is packed in it is not there")
             return Stored(
                 status=capture.status,
@@ -307,14 +307,14 @@ def info_of(path: Path) -> dict[str, str]:
             lines = record.content_stream().read(_LINES * 80).decode("utf-8", "replace").splitlines()
             pairs = (line.partition(":") for line in lines)
             return {name.strip().lower(): value.strip() for name, mark, value in pairs if mark}
-    except _damage() as error:
+    except _damage_errors() as error:
         raise UsageError(f"{places[0].name}: expected WARC records, found: {_reason(error)}") from None
     finally:
         for place in places:
             place.close()
 
 
-def damaged(paths: list[Path]) -> list[str]:
+def find_damage(paths: list[Path]) -> list[str]:
     """Records whose bytes do not match their digests, and differences from a package's list of contents, one sentence
     each."""
     found = [fault for path in paths for fault in package_faults(path)]

@@ -83,8 +83,8 @@ class ArchiveServer:
                 headers = {name.lower(): value.strip() for name, _, value in (each.partition(":") for each in lines)}
                 body = await _body(reader, headers)
                 url = f"{headers.get(SCHEME.lower(), 'http')}://{headers.get('host', '')}{target}"
-                made = answer(self._archive, method, url, headers, body)
-                writer.write(_bytes(made, method))
+                response = answer(self._archive, method, url, headers, body)
+                writer.write(_bytes(response, method))
                 await writer.drain()
         except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, ConnectionError, ValueError):
             pass
@@ -109,9 +109,9 @@ async def _body(reader: asyncio.StreamReader, headers: Mapping[str, str]) -> byt
     return await reader.readexactly(length)
 
 
-def _bytes(made: Answer, method: str) -> bytes:
-    lines = [f"HTTP/1.1 {made.status} {made.reason}", *(f"{name}: {value}" for name, value in made.headers)]
-    if made.status not in (204, 304):
-        lines.append(f"Content-Length: {len(made.data)}")
+def _bytes(response: Answer, method: str) -> bytes:
+    lines = [f"HTTP/1.1 {response.status} {response.reason}", *(f"{name}: {value}" for name, value in response.headers)]
+    if response.status not in (204, 304):
+        lines.append(f"Content-Length: {len(response.data)}")
     head = ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1", "replace")
-    return head if method == "HEAD" or made.status in (204, 304) else head + made.data
+    return head if method == "HEAD" or response.status in (204, 304) else head + response.data

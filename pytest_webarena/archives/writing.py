@@ -63,50 +63,63 @@ class WarcFile:
         """Close the file."""
         self._file.close()
 
-    def add(self, *, method: str, url: str, asked: str, sent: bytes, answered: str, got: bytes, time: float) -> bool:
+    def add(
+        self,
+        *,
+        method: str,
+        url: str,
+        request_head: str,
+        request_body: bytes,
+        response_head: str,
+        response_body: bytes,
+        time: float,
+    ) -> bool:
         """Write one exchange; return False if an equal one was written before.
 
         Args:
             method: The request's method.
             url: The request's address.
-            asked: Head of the request. Secrets are removed from it.
-            sent: Body of the request, without transfer coding.
-            answered: Head of the response. Secrets are removed from it.
-            got: Body of the response, without transfer coding.
+            request_head: Head of the request. Secrets are removed from it.
+            request_body: Body of the request, without transfer coding.
+            response_head: Head of the response. Secrets are removed from it.
+            response_body: Body of the response, without transfer coding.
             time: Unix time in seconds.
         """
         url = canonical(url)
-        line, *fields = [each for each in answered.split("\r\n") if each]
+        line, *fields = [each for each in response_head.split("\r\n") if each]
         status = line.partition(" ")[2]
-        kept = [
+        response_fields = [
             (name, value)
             for name, value in _pairs(fields)
             if name.lower() not in _SECRET_RESPONSE_HEADERS | _HOP_BY_HOP
         ]
-        asked_pairs = _pairs([each for each in asked.split("\r\n") if each][1:])
+        asked_pairs = _pairs([each for each in request_head.split("\r\n") if each][1:])
         kind = next((value for name, value in asked_pairs if name.lower() == "content-type"), "")
         fingerprint = hashlib.sha256(
-            "\0".join((method, url, body_digest(sent, kind), status, str(_distinguishing_headers(kept)))).encode() + got
+            "\0".join(
+                (method, url, body_digest(request_body, kind), status, str(distinguishing_fields(response_fields)))
+            ).encode()
+            + response_body
         ).digest()
         if fingerprint in self._fingerprints:
             return False
         self._fingerprints.add(fingerprint)
         date = _warc_date(time)
-        head = _head(line, [*kept, ("Content-Length", str(len(got)))])
+        head = _head(line, [*response_fields, ("Content-Length", str(len(response_body)))])
         record_id, response = self._record(
-            "response", date, head + got,
+            "response", date, head + response_body,
             {
-                "WARC-Target-URI": url, "WARC-Payload-Digest": _digest(got),
+                "WARC-Target-URI": url, "WARC-Payload-Digest": _digest(response_body),
                 "Content-Type": "application/http; msgtype=response",
             },
         )  # fmt: skip
         host, _, path = url.partition("://")[2].partition("/")
         left_out = _SECRET_REQUEST_HEADERS | _HOP_BY_HOP | {"host"}
         asked_kept = [(name, value) for name, value in asked_pairs if name.lower() not in left_out]
-        length = [("Content-Length", str(len(sent)))] if sent else []
+        length = [("Content-Length", str(len(request_body)))] if request_body else []
         head = _head(f"{method} /{path} HTTP/1.1", [("Host", host), *asked_kept, *length])
         _, request = self._record(
-            "request", date, head + sent,
+            "request", date, head + request_body,
             {
                 "WARC-Target-URI": url, "WARC-Concurrent-To": record_id,
                 "Content-Type": "application/http; msgtype=request",
@@ -153,7 +166,7 @@ def _head(line: str, fields: list[tuple[str, str]]) -> bytes:
     return "\r\n".join([line, *(f"{name}: {value}" for name, value in fields), "", ""]).encode("latin-1")
 
 
-def _distinguishing_headers(fields: list[tuple[str, str]]) -> list[tuple[str, str]]:
+def distinguishing_fields(fields: list[tuple[str, str]]) -> list[tuple[str, str]]:
     """Return the headers that distinguish responses; others may differ each time."""
     return [pair for pair in fields if pair[0].lower() in ("location", "content-type", "etag", "last-modified")]
 

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pytest_webarena.browser.observation.forms import BUILTIN, PICTURES, Form, Need, Picture, form_named, form_names
+from pytest_webarena.browser.observation.forms import BUILTIN, PICTURES, Form, Need, Picture, find_form, form_names
 from pytest_webarena.browser.search import SearchKeys
 from pytest_webarena.errors import UsageError
 from pytest_webarena.gateway.egress import DENY_ALL_PROXY, PROXY_BYPASS
@@ -157,7 +157,7 @@ class ObservationConfig:
     @property
     def forms(self) -> tuple[Form, ...]:
         """The requested forms. `UsageError` for an unknown one."""
-        return tuple(map(form_named, self.kinds))
+        return tuple(map(find_form, self.kinds))
 
     def needs(self, *needs: Need) -> bool:
         """Return whether the requested forms need any of these to be read."""
@@ -252,7 +252,7 @@ class SessionConfig:
     """Path of a Playwright trace (zip) to write when the session ends. Calls take 2-10 times as long on large pages."""
     video: Path | None = None
     """Folder for videos of the tabs (webm); needs Playwright's own ffmpeg."""
-    alone: bool = False
+    own_browser: bool = False
     """Whether to use a browser of its own where sessions share browsers, because those before crashed."""
 
     @classmethod
@@ -267,7 +267,7 @@ class SessionConfig:
             found["geolocation"] = asdict(self.geolocation)
         if self.context_args:
             found["context_args"] = {
-                key: "set" if key in _UNTOLD else str(value) for key, value in sorted(self.context_args.items())
+                key: "set" if key in _SECRET_ARGS else str(value) for key, value in sorted(self.context_args.items())
             }
         return {**_plain(found), "observation": self.observation.to_plain()}
 
@@ -276,7 +276,7 @@ def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
 
-_UNTOLD = frozenset({"client_certificates", "extra_http_headers", "http_credentials", "storage_state"})
+_SECRET_ARGS = frozenset({"client_certificates", "extra_http_headers", "http_credentials", "storage_state"})
 """Context arguments that contain secrets. Records only say that they are set."""
 
 _SESSION = (

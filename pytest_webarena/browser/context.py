@@ -55,7 +55,7 @@ async def open_context(engine: BrowserEngine, config: SessionConfig) -> BrowserC
     options = context_options(config)
     failure: Exception | None = None
     for _ in range(2):
-        async with engine.opening(alone=config.alone) as browser:
+        async with engine.opening(own_browser=config.own_browser) as browser:
             try:
                 async with asyncio.timeout(config.deadlines.context):
                     context = await browser.new_context(**options)

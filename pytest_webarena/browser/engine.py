@@ -125,7 +125,7 @@ class BrowserEngine:
                 raise BrowserError(f"no browser context could be opened: {first_line(error)}") from error
             yield session
         except BrowserError as error:
-            if not config.alone and self._browsers.has_lost(session.browser):
+            if not config.own_browser and self._browsers.has_lost(session.browser):
                 raise BrowserLost(f"{error} (the browser that it shared with other trials went down)") from error
             raise
         finally:
@@ -152,19 +152,19 @@ class BrowserEngine:
         if self._launching is None:
             self._launching = asyncio.Lock()
         async with self._launching:
-            found = self._browsers.roomy()
+            found = self._browsers.least_loaded()
             if found is None:
                 found = self._browsers.add(await self._launch())
             return found
 
     @asynccontextmanager
-    async def opening(self, *, alone: bool = False) -> AsyncIterator[Browser]:
+    async def opening(self, *, own_browser: bool = False) -> AsyncIterator[Browser]:
         """Reserve a place in a browser (on the loop) in which a context is about to be opened.
 
-        ``alone``: start a new browser that is closed with its session.
+        ``own_browser``: start a new browser that is closed with its session.
         """
-        browser = self._browsers.apart(await self._launch()) if alone else await self.browser()
-        with self._browsers.place(browser):
+        browser = self._browsers.use_exclusively(await self._launch()) if own_browser else await self.browser()
+        with self._browsers.reserve(browser):
             yield browser
 
     async def playwright(self) -> Playwright:
@@ -172,7 +172,7 @@ class BrowserEngine:
         if self._launching is None:
             self._launching = asyncio.Lock()
         async with self._launching:
-            if self._playwright is not None and await self._driver_is_gone():
+            if self._playwright is not None and await self._is_driver_dead():
                 self._playwright = None
             return await self._driver()
 
@@ -181,7 +181,7 @@ class BrowserEngine:
 
         Sessions of other trials in it continue; it is closed when they have ended.
         """
-        for each in self._browsers.given_up(browser):
+        for each in self._browsers.retire(browser):
             with contextlib.suppress(PlaywrightError, TimeoutError):
                 async with asyncio.timeout(self._config.deadlines.close):
                     await each.close()
@@ -211,7 +211,7 @@ class BrowserEngine:
         try:
             return await self._launch_with(await self._driver())
         except BrowserError:
-            if self._playwright is None or not await self._driver_is_gone():
+            if self._playwright is None or not await self._is_driver_dead():
                 raise
         self._playwright = None  # the driver has died, too, so both are started again
         return await self._launch_with(await self._driver())
@@ -230,7 +230,7 @@ class BrowserEngine:
                 raise BrowserError(f"Playwright's driver did not start: {first_line(error)}") from error
         return self._playwright
 
-    async def _driver_is_gone(self) -> bool:
+    async def _is_driver_dead(self) -> bool:
         """Return whether the driver no longer answers. One that has ended fails at once; a busy one gets some time."""
         assert self._playwright is not None
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pytest_webarena.errors import BrowserError
 
-__all__ = ["ActionFailed", "DialogBlocks", "PageCrashed", "ScriptFailed", "TabGone", "Unreadable", "Unresponsive"]
+__all__ = ["ActionFailed", "DialogBlocks", "PageCrashed", "ScriptFailed", "TabClosed", "Unreadable", "Unresponsive"]
 
 
 class ActionFailed(Exception):
@@ -23,7 +23,7 @@ class DialogBlocks(Exception):
     """A native dialog opened that the agent has to answer; the interrupted work continues afterwards."""
 
 
-class TabGone(Exception):
+class TabClosed(Exception):
     """The tab was closed, by the page or by anyone else."""
 
 

@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 __all__ = [
     "SignIn",
     "address_of",
-    "glance",
-    "holds_for_visitors",
+    "doubt_from_response",
     "login",
     "login_headers",
+    "passes_without_login",
     "place_of",
-    "plain_doubt",
+    "request_check_page",
     "sign_in_doubt",
     "signed_in",
     "verify",
@@ -83,9 +83,9 @@ def login(
         SiteError: The login or its check failed; with the step, what was expected and what the page showed.
     """
     if recipe.kind != "form":
-        state = None if recipe.kind == "header" else _made_elsewhere(recipe, account, url, proxy)
+        state = None if recipe.kind == "header" else _state_from_recipe(recipe, account, url, proxy)
         return verify(engine, recipe, account, url=url, proxy=proxy, state=state, deadlines=deadlines)
-    who = _who(recipe, account)
+    label = _account_label(recipe, account)
     config = SessionConfig(
         proxy=proxy,
         deadlines=deadlines or Deadlines(),
@@ -95,14 +95,14 @@ def login(
         try:
             session.open_tabs([urljoin(f"{url}/", recipe.path)])
         except SiteError as error:
-            raise SiteError(f"{who}: {error}") from error
+            raise SiteError(f"{label}: {error}") from error
         for number, step in enumerate(recipe.steps, start=1):
             outcome = session.execute(_fill_in(step, account))
             if outcome.error:
                 raise SiteError(
-                    f"{who}: step {number} of {len(recipe.steps)} ({_name(step)}): {outcome.error}\n{_where(session)}"
+                    f"{label}: step {number} of {len(recipe.steps)} ({_name(step)}): {outcome.error}\n{_where(session)}"
                 )
-        return _proved(session, recipe, account, url, who)
+        return _verified_state(session, recipe, account, url, label)
 
 
 def verify(
@@ -118,7 +118,7 @@ def verify(
     """Verify that ``state`` still signs ``account`` in; return the state afterwards. `SiteError` if it does not."""
     config = SessionConfig(proxy=proxy, storage_state=state, deadlines=deadlines or Deadlines())
     with engine.session(config, tab=False) as session:
-        return _proved(session, recipe, account, url, _who(recipe, account))
+        return _verified_state(session, recipe, account, url, _account_label(recipe, account))
 
 
 def verify_together(
@@ -142,14 +142,14 @@ def verify_together(
             with suppress(SiteError, BrowserError):  # only its cookies matter, not whether it answers
                 session.read_page(open=address, locate=None)
         for recipe, account, url in (*sign_ins, *sign_ins[:-1]):
-            _verify(session, recipe, account, url, _who(recipe, account))
+            _verify(session, recipe, account, url, _account_label(recipe, account))
         after = session.storage_state(own=True)
-    seen = {origin.get("origin") for origin in after.get("origins", ())}
-    kept = [origin for origin in state.get("origins", ()) if origin.get("origin") not in seen]
-    return {**after, "origins": [*kept, *after.get("origins", ())]}
+    verified_origins = {origin.get("origin") for origin in after.get("origins", ())}
+    other_origins = [origin for origin in state.get("origins", ()) if origin.get("origin") not in verified_origins]
+    return {**after, "origins": [*other_origins, *after.get("origins", ())]}
 
 
-def glance(
+def request_check_page(
     recipe: LoginRecipe, account: Account, *, url: str, proxy: str | None, state: Mapping[str, Any]
 ) -> Mapping[str, Any] | None:
     """Request the check's page once without a browser; return ``state`` afterwards, or None if there are doubts.
@@ -163,7 +163,7 @@ def glance(
         answer = visitor.call("GET", address_of(recipe.check, account, url))
     except (SiteError, TaskError):
         return None
-    if plain_doubt(answer, recipe.check, account, url=url):
+    if doubt_from_response(answer, recipe.check, account, url=url):
         return None
     before = list(state.get("cookies", ()))
     return state if (after := visitor.left(before)) == before else {**state, "cookies": after}
@@ -174,7 +174,7 @@ def address_of(check: LoginCheck, account: Account, url: str) -> str:
     return urljoin(f"{url}/", _texts(account)(check.path))
 
 
-def plain_doubt(answer: Answer, check: LoginCheck, account: Account, *, url: str) -> str:
+def doubt_from_response(answer: Answer, check: LoginCheck, account: Account, *, url: str) -> str:
     """Return why the answer to a plain request contradicts that ``account`` is signed in; empty if it does not.
 
     The check's element and the effects of scripts are not examined.
@@ -184,13 +184,14 @@ def plain_doubt(answer: Answer, check: LoginCheck, account: Account, *, url: str
         return doubt
     if check.names_account() and not replace(check, locate="").names_account():
         return "the check names the account in 'locate' alone, which a plain request can't look at"
-    wanted = _texts(account)(check.includes)
-    if _bare(wanted) in _bare(answer.text):
+    expected_text = _texts(account)(check.includes)
+    if _bare(expected_text) in _bare(answer.text):
         return ""
-    return f"expected {wanted!r} in the answer to a plain request for {expected}, found {shorten(answer.text, 200)!r}"
+    found = shorten(answer.text, 200)
+    return f"expected {expected_text!r} in the answer to a plain request for {expected}, found {found!r}"
 
 
-def holds_for_visitors(
+def passes_without_login(
     engine: BrowserEngine, recipe: LoginRecipe, account: Account, *, url: str, proxy: str | None
 ) -> bool:
     """Return whether the check also passes for visitors who are not signed in, so that it proves nothing.
@@ -208,10 +209,10 @@ def holds_for_visitors(
         return False
 
 
-def _proved(session: Session, recipe: LoginRecipe, account: Account, url: str, who: str) -> dict[str, Any]:
+def _verified_state(session: Session, recipe: LoginRecipe, account: Account, url: str, label: str) -> dict[str, Any]:
     """Return the state after the check's page was opened: sites may replace the session id with each answer."""
     with session.own_pages(keep=True):
-        _verify(session, recipe, account, url, who)
+        _verify(session, recipe, account, url, label)
         return session.storage_state(own=True)
 
 
@@ -219,35 +220,39 @@ def _bare(text: str) -> str:
     return "".join(html.unescape(_TAG.sub("", text)).split())
 
 
-def _who(recipe: LoginRecipe, account: Account) -> str:
+def _account_label(recipe: LoginRecipe, account: Account) -> str:
     return f"signing in to {recipe.site} as {account.username}"
 
 
-def _made_elsewhere(recipe: LoginRecipe, account: Account, url: str, proxy: str | None) -> Mapping[str, Any]:
+def _state_from_recipe(recipe: LoginRecipe, account: Account, url: str, proxy: str | None) -> Mapping[str, Any]:
     """Return the storage state from a recipe's file or script."""
-    who = _who(recipe, account)
+    label = _account_label(recipe, account)
     if recipe.kind == "state":
         path = Path(recipe.state.replace("{username}", account.username))
         try:
             state = json.loads(path.read_text(encoding="utf-8"))
         except OSError as error:
-            raise SiteError(f"{who}: expected a storage state in {path}, found: {error.strerror}") from None
+            raise SiteError(f"{label}: expected a storage state in {path}, found: {error.strerror}") from None
         except ValueError:
             state = None
         if not isinstance(state, dict) or not isinstance(state.get("cookies"), list):
-            raise SiteError(f"{who}: expected the JSON of Playwright's storage_state() in {path}, found other content")
+            raise SiteError(
+                f"{label}: expected the JSON of Playwright's storage_state() in {path}, found other content"
+            )
         return state
     visitor = Visitor(url, proxy=proxy)
     try:
         function = _function(recipe.script)
-        made = function(SignIn(url=url, username=account.username, password=account.password, visitor=visitor))
+        recipe_state = function(SignIn(url=url, username=account.username, password=account.password, visitor=visitor))
     except SiteError as error:
-        raise SiteError(f"{who}: {error}") from error
+        raise SiteError(f"{label}: {error}") from error
     except Exception as error:
-        raise SiteError(f"{who}: the script {recipe.script} raised {type(error).__name__}: {error}") from error
-    if made is not None and not isinstance(made, Mapping):
-        raise SiteError(f"{who}: expected None or a storage state from {recipe.script}, found {type(made).__name__}")
-    return visitor.state() if made is None else made
+        raise SiteError(f"{label}: the script {recipe.script} raised {type(error).__name__}: {error}") from error
+    if recipe_state is not None and not isinstance(recipe_state, Mapping):
+        raise SiteError(
+            f"{label}: expected None or a storage state from {recipe.script}, found {type(recipe_state).__name__}"
+        )
+    return visitor.state() if recipe_state is None else recipe_state
 
 
 def _function(target: str) -> Callable[[SignIn], Any]:
@@ -275,9 +280,9 @@ def sign_in_doubt(session: Session, recipe: LoginRecipe, account: Account, *, ur
     return _doubt_of(reading, recipe, account, expected), reading.status
 
 
-def _verify(session: Session, recipe: LoginRecipe, account: Account, url: str, who: str) -> None:
+def _verify(session: Session, recipe: LoginRecipe, account: Account, url: str, label: str) -> None:
     if doubt := _doubt(session, recipe, account, url):
-        raise SiteError(f"{who}: {doubt}\n{_where(session)}".rstrip())
+        raise SiteError(f"{label}: {doubt}\n{_where(session)}".rstrip())
 
 
 def _doubt(session: Session, recipe: LoginRecipe, account: Account, url: str) -> str:
@@ -288,9 +293,9 @@ def _doubt(session: Session, recipe: LoginRecipe, account: Account, url: str) ->
         return f"the check failed: {error}"
 
 
-def _not_opened(landed: str, status: int | None, check: LoginCheck, expected: str) -> str:
-    if not check.redirects and not _same_place(landed, expected):
-        return f"expected {expected} to open, found {landed} instead"
+def _not_opened(final_url: str, status: int | None, check: LoginCheck, expected: str) -> str:
+    if not check.redirects and not _same_place(final_url, expected):
+        return f"expected {expected} to open, found {final_url} instead"
     if status is not None and status >= 400:
         return f"expected {expected} to open, found HTTP status {status}"
     return ""
@@ -300,11 +305,11 @@ def _doubt_of(reading: PageReading, recipe: LoginRecipe, account: Account, expec
     check = recipe.check
     if doubt := _not_opened(reading.url, reading.status, check, expected):
         return doubt
-    wanted = _texts(account)(check.includes)
-    if wanted and not any(wanted in text for text in reading.texts):
+    expected_text = _texts(account)(check.includes)
+    if expected_text and not any(expected_text in text for text in reading.texts):
         place = f"{check.locate} on {expected}" if check.locate else expected
-        return f"expected {wanted!r} in {place}, found {_found(reading)}"
-    if check.locate and not wanted and not reading.texts:
+        return f"expected {expected_text!r} in {place}, found {_reading_text(reading)}"
+    if check.locate and not expected_text and not reading.texts:
         return f"expected {check.locate} on {expected}, found no such element"
     return ""
 
@@ -352,7 +357,7 @@ def place_of(url: str) -> tuple[str, int | None, str]:
     return parts.hostname or "", port, parts.path.rstrip("/")
 
 
-def _found(reading: PageReading) -> str:
+def _reading_text(reading: PageReading) -> str:
     texts = [shorten(text, 200) for text in reading.texts[:3]]
     return " and ".join(repr(text) for text in texts) if texts else "no such element"
 

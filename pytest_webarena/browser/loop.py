@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from pytest_webarena.browser.launching.network_changes import steady_command
 from pytest_webarena.errors import BrowserError
 
-__all__ = ["Deadline", "LoopThread", "closed_unbegun"]
+__all__ = ["Deadline", "LoopThread", "closing_unstarted"]
 
 T = TypeVar("T")
 
@@ -74,7 +74,7 @@ class Deadline:
 
 
 @contextlib.contextmanager
-def closed_unbegun(coroutine: Coroutine[Any, Any, Any]) -> Iterator[None]:
+def closing_unstarted(coroutine: Coroutine[Any, Any, Any]) -> Iterator[None]:
     """Close ``coroutine`` at the end if it has not started because its caller was cancelled before.
 
     Otherwise Python would warn when it is garbage collected, during an unrelated test.
@@ -105,7 +105,7 @@ class LoopThread:
                 return await coroutine
 
         call = bounded()
-        with closed_unbegun(coroutine), closed_unbegun(call):
+        with closing_unstarted(coroutine), closing_unstarted(call):
             future = self._scheduled(call, what)
             try:
                 return future.result(timeout + _GRACE)

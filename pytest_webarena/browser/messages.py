@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["first_line", "net_error", "went_elsewhere", "writable"]
+__all__ = ["first_line", "is_navigation_error", "net_error", "writable"]
 
 _CALL = re.compile(r"^[A-Za-z]+\.[a-z_A-Z]+: ")
 _NET = re.compile(r"net::(ERR_[A-Z_0-9]+)")
@@ -49,19 +49,19 @@ _NET_WORDS = {
 }
 
 
-_WENT = re.compile(
+_NAVIGATED = re.compile(
     r"context was destroyed|navigating|detached|Cannot find (default execution )?context|navigated or closed",
     re.IGNORECASE,
 )
 
 
-def went_elsewhere(error: BaseException) -> bool:
+def is_navigation_error(error: BaseException) -> bool:
     """Return whether the page navigated during a call, so that the call itself was not wrong.
 
-    >>> went_elsewhere(Exception("Page.evaluate: Execution context was destroyed, most likely because of a navigation"))
+    >>> is_navigation_error(Exception("Page.evaluate: Execution context was destroyed, probably by a navigation"))
     True
     """
-    return _WENT.search(str(error)) is not None
+    return _NAVIGATED.search(str(error)) is not None
 
 
 def first_line(error: BaseException) -> str:

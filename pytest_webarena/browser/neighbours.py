@@ -17,7 +17,7 @@ from pytest_webarena.tasks.syntax import CONTROLS
 if TYPE_CHECKING:
     from pytest_webarena.browser.tabs.tab import Tab
 
-__all__ = ["beside"]
+__all__ = ["find_neighbour"]
 
 _INTO_FRAME = "internal:control=enter-frame"
 
@@ -60,7 +60,7 @@ _NEXT = r"""(all, [target, anyWillDo]) => {
 }"""
 
 
-async def beside(tab: Tab, selector: str, hang: float) -> AdjacentControl | None:
+async def find_neighbour(tab: Tab, selector: str, hang: float) -> AdjacentControl | None:
     """Return the neighbours of the first match of a Playwright selector; None if it matches nothing."""
     locator = tab.page.locator(selector).first
     handle: Any = None

@@ -69,11 +69,11 @@ class Pageless:
         """Return None."""
         return None
 
-    def beside(self, selector: str) -> AdjacentControl | None:
+    def find_neighbour(self, selector: str) -> AdjacentControl | None:
         """Return None."""
         return None
 
-    def sightings(self, selectors: Sequence[str]) -> tuple[SelectorMatch, ...]:
+    def find_matches(self, selectors: Sequence[str]) -> tuple[SelectorMatch, ...]:
         """Return an empty match for each selector."""
         return tuple(SelectorMatch() for _ in selectors)
 
@@ -104,21 +104,21 @@ class Pageless:
         """Do nothing, because there are no pages."""
         yield
 
-    acting_since = 0.0
-    acting_first = 0.0
+    seconds_since_action = 0.0
+    seconds_since_first_action = 0.0
 
-    def has_acted(self) -> None:
+    def note_external_action(self) -> None:
         """Do nothing."""
 
-    def come_to_rest(self, seconds: float, *, quiet: float = 0.0) -> bool:
+    def wait_for_idle(self, seconds: float, *, quiet: float = 0.0) -> bool:
         """Return at once."""
         return False
 
-    def holds_writes(self, seconds: float) -> bool:
+    def wait_for_writes(self, seconds: float) -> bool:
         """Return that there are no requests."""
         return False
 
-    def reads_left(self, seconds: float) -> tuple[bool, tuple[str, ...]]:
+    def wait_for_reads(self, seconds: float) -> tuple[bool, tuple[str, ...]]:
         """Return that there are no requests."""
         return False, ()
 

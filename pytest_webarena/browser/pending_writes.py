@@ -10,14 +10,14 @@ from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Request
 
 from pytest_webarena.browser.config import Deadlines
-from pytest_webarena.browser.faults import DialogBlocks, PageCrashed, ScriptFailed, TabGone, Unresponsive
+from pytest_webarena.browser.faults import DialogBlocks, PageCrashed, ScriptFailed, TabClosed, Unresponsive
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.tabs.settle import settle
 from pytest_webarena.browser.tabs.tab import Tab
 from pytest_webarena.browser.tabs.tabs import Tabs
 from pytest_webarena.browser.tabs.timers import INERT
 
-__all__ = ["come_to_rest", "holds_writes", "reads_left", "started_before"]
+__all__ = ["started_before", "wait_for_idle", "wait_for_reads", "wait_for_writes"]
 
 _SAFE = frozenset(("GET", "HEAD", "OPTIONS", "TRACE"))
 _QUEUED = 1.0
@@ -25,7 +25,7 @@ _QUEUED = 1.0
 the browser never reports the end."""
 
 
-async def come_to_rest(
+async def wait_for_idle(
     tabs: Tabs,
     before: tuple[frozenset[Request], frozenset[str]],
     limits: Deadlines,
@@ -58,7 +58,7 @@ async def come_to_rest(
         await asyncio.sleep(limit.left(pause))
         await tabs.sync()
     for tab in tabs:
-        with contextlib.suppress(TabGone, PageCrashed, Unresponsive, DialogBlocks, PlaywrightError):
+        with contextlib.suppress(TabClosed, PageCrashed, Unresponsive, DialogBlocks, PlaywrightError):
             await settle(tab, limits, limit, before=old, since=-math.inf)
     return True
 
@@ -71,21 +71,21 @@ async def _inert(tabs: Tabs, limits: Deadlines) -> bool:
         try:
             if not await tab.evaluate(INERT, seconds=limits.hang, what="looking for scripts"):
                 return False
-        except (TabGone, PageCrashed, Unresponsive, DialogBlocks, ScriptFailed, PlaywrightError):
+        except (TabClosed, PageCrashed, Unresponsive, DialogBlocks, ScriptFailed, PlaywrightError):
             return False
     return True
 
 
-async def holds_writes(tabs: Tabs, seconds: float) -> bool:
+async def wait_for_writes(tabs: Tabs, seconds: float) -> bool:
     """Wait at most ``seconds`` until pages have no writing request in flight; return whether they still have one.
 
     A browser opens six connections to a site, and a request that waits for one of them is visible only here.
     """
-    limit, alone = Deadline(seconds), Deadline(min(_QUEUED, seconds))
+    limit, single_limit = Deadline(seconds), Deadline(min(_QUEUED, seconds))
     while (busy := next((tab for tab in tabs if any(map(_writes, tab.inflight))), None)) is not None:
-        if limit.over or (alone.over and not any(map(_reads, tabs))):
+        if limit.over or (single_limit.over and not any(map(_reads, tabs))):
             return True
-        await busy.changed(min(limit.left(), alone.left() or 0.1))
+        await busy.wait_for_activity(min(limit.left(), single_limit.left() or 0.1))
     return False
 
 
@@ -94,7 +94,7 @@ def _writes(request: Request) -> bool:
 
 
 def _asked(tab: Tab) -> list[tuple[Request, str]]:
-    return [*tab.inflight.items(), *tab.pictures.items()]
+    return [*tab.inflight.items(), *tab.pending_images.items()]
 
 
 def _reads(tab: Tab) -> bool:
@@ -107,7 +107,7 @@ def started_before(tabs: Tabs) -> tuple[frozenset[Request], frozenset[str]]:
     return frozenset(request for request, _ in found), frozenset(key for _, key in found)
 
 
-async def reads_left(
+async def wait_for_reads(
     tabs: Tabs, before: tuple[frozenset[Request], frozenset[str]], limits: Deadlines, seconds: float
 ) -> tuple[bool, tuple[str, ...]]:
     """Wait until pages have answers to their reads since ``before``, and have processed them.
@@ -126,8 +126,8 @@ async def reads_left(
         waited = True
         if limit.over:
             return True, tuple(f"{request.method} {request.url}" for tab in tabs for request in reads(tab))
-        with contextlib.suppress(TabGone, PageCrashed):
-            await busy.changed(limit.left())
+        with contextlib.suppress(TabClosed, PageCrashed):
+            await busy.wait_for_activity(limit.left())
             if not reads(busy):
                 with contextlib.suppress(Unresponsive, DialogBlocks, PlaywrightError):
                     await settle(busy, limits, limit)

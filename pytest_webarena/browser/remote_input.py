@@ -28,7 +28,7 @@ from pytest_webarena.browser.faults import (
     DialogBlocks,
     PageCrashed,
     ScriptFailed,
-    TabGone,
+    TabClosed,
     Unresponsive,
 )
 from pytest_webarena.browser.loop import Deadline
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from pytest_webarena.browser.tabs.tabs import Tabs
 
-__all__ = ["Frame", "Key", "Offer", "Pointer", "RemoteInput", "ShownTab", "Shows"]
+__all__ = ["BrowserState", "Frame", "Key", "Offer", "Pointer", "RemoteInput", "ShownTab"]
 
 T = TypeVar("T")
 
@@ -113,7 +113,7 @@ class ShownTab:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shows:
+class BrowserState:
     """State of the browser that is not in the picture."""
 
     tabs: tuple[ShownTab, ...]
@@ -164,7 +164,7 @@ class Key:
 
 
 class RemoteInput:
-    """Sends input and receives pictures. Made by `Session.by_hand`; thread-safe.
+    """Sends input and receives pictures. Made by `Session.remote_input`; thread-safe.
 
     Calls end in time whatever a page does. `BrowserError` if the browser has died. Input that a page does not receive,
     because it is closed or hangs, is lost, as with a window.
@@ -178,15 +178,17 @@ class RemoteInput:
         self._numbers = 0
         self._held: WeakKeyDictionary[Tab, set[str]] = WeakKeyDictionary()
         """Modifier keys that are held down, by tab."""
-        self._news: asyncio.Event | None = None
+        self._new_frame: asyncio.Event | None = None
 
-    def frame(self, seen: int, seconds: float) -> Frame | None:
-        """Return the latest picture after number ``seen``; wait at most ``seconds``; None if nothing changed."""
-        return self._session.call_concurrently(self._next_frame(seen, seconds), seconds + 3 * _HANG, "showing the page")
+    def frame(self, after: int, seconds: float) -> Frame | None:
+        """Return the latest picture after number ``after``; wait at most ``seconds``; None if nothing changed."""
+        return self._session.call_concurrently(
+            self._next_frame(after, seconds), seconds + 3 * _HANG, "showing the page"
+        )
 
-    def shows(self) -> Shows:
+    def state(self) -> BrowserState:
         """Return tabs, dialogs and loading state."""
-        return self._session.call_concurrently(self._shows(), 3 * _HANG, "looking at the tabs")
+        return self._session.call_concurrently(self._state(), 3 * _HANG, "looking at the tabs")
 
     def point(self, pointer: Pointer) -> Offer | None:
         """Move, press, release or turn the mouse.
@@ -223,21 +225,21 @@ class RemoteInput:
 
     # --- pictures
 
-    async def _next_frame(self, seen: int, seconds: float) -> Frame | None:
+    async def _next_frame(self, after: int, seconds: float) -> Frame | None:
         limit = Deadline(seconds)
-        if self._news is None:
-            self._news = asyncio.Event()
+        if self._new_frame is None:
+            self._new_frame = asyncio.Event()
         while True:
             tab = (await self._session.tabs_for_person(acts=False)).current
             async with _ignoring_lost_input():
                 await self._show(tab)
-            if self._frame is not None and self._frame.number > seen:
+            if self._frame is not None and self._frame.number > after:
                 return self._frame
             if limit.over:
                 return None
-            self._news.clear()
+            self._new_frame.clear()
             with contextlib.suppress(TimeoutError):  # wake up regularly, because another tab may have become current
-                await asyncio.wait_for(self._news.wait(), limit.left(0.25))
+                await asyncio.wait_for(self._new_frame.wait(), limit.left(0.25))
 
     async def _show(self, tab: Tab) -> None:
         """Make the browser send pictures of ``tab`` only."""
@@ -281,15 +283,15 @@ class RemoteInput:
             width=float(size.get("deviceWidth", 0)),
             height=float(size.get("deviceHeight", 0)),
         )
-        if self._news is not None:
-            self._news.set()
+        if self._new_frame is not None:
+            self._new_frame.set()
 
-    async def _shows(self) -> Shows:
+    async def _state(self) -> BrowserState:
         tabs = await self._session.tabs_for_person(acts=False)
         current = tabs.current
         titles = [await tab.title() for tab in tabs]
         opened, chooser = current.dialogs.open, current.file_dialog
-        return Shows(
+        return BrowserState(
             tabs=tuple(
                 ShownTab(title=title, url=tab.url, active=tab is current)
                 for title, tab in zip(titles, tabs, strict=False)
@@ -334,13 +336,13 @@ class RemoteInput:
 
     async def _hold(self, tab: Tab, modifiers: int) -> None:
         """Hold exactly these modifier keys down for the next event in ``tab``."""
-        held = self._held.setdefault(tab, set())
-        wanted = {name for bit, name in _MODIFIERS.items() if modifiers & bit}
-        for name in held - wanted:
-            held.discard(name)
+        pressed = self._held.setdefault(tab, set())
+        requested = {name for bit, name in _MODIFIERS.items() if modifiers & bit}
+        for name in pressed - requested:
+            pressed.discard(name)
             await tab.run(tab.page.keyboard.up(name), _HANG, "releasing a key")
-        for name in wanted - held:
-            held.add(name)
+        for name in requested - pressed:
+            pressed.add(name)
             await tab.run(tab.page.keyboard.down(name), _HANG, "pressing a key")
 
     async def _offer(self, tab: Tab, pointer: Pointer) -> Offer | None:
@@ -389,7 +391,7 @@ class RemoteInput:
             return ""
         try:
             await grant_lease(tab, await file_dialog(tab, 0.0), paths, _HANG)
-        except (ActionFailed, DialogBlocks, PlaywrightError, TabGone, Unresponsive) as error:
+        except (ActionFailed, DialogBlocks, PlaywrightError, TabClosed, Unresponsive) as error:
             return str(error) or "The page could not take the file."
         return ""
 
@@ -397,6 +399,6 @@ class RemoteInput:
 @contextlib.asynccontextmanager
 async def _ignoring_lost_input() -> AsyncIterator[None]:
     """Ignore input that a page does not receive. Dialogs that it opens are reported elsewhere."""
-    lost = (ActionFailed, DialogBlocks, PageCrashed, PlaywrightError, ScriptFailed, TabGone, Unresponsive)
-    with contextlib.suppress(*lost):
+    errors = (ActionFailed, DialogBlocks, PageCrashed, PlaywrightError, ScriptFailed, TabClosed, Unresponsive)
+    with contextlib.suppress(*errors):
         yield

@@ -88,10 +88,10 @@ class Doubt:
     """Earliest possible time of the request, in Unix seconds."""
 
     def __str__(self) -> str:
-        named = f"{self.method} {shorten(self.url, 100)}"
+        request = f"{self.method} {shorten(self.url, 100)}"
         if self.kind == "waiting":
-            return f"was still waiting for {named}"
-        return f"gave up {named} before its answer had come" if self.kind == "given_up" else f"did not get {named}"
+            return f"was still waiting for {request}"
+        return f"gave up {request} before its answer had come" if self.kind == "given_up" else f"did not get {request}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +123,7 @@ class PageReading:
     """Further requests that may have failed, which only the gateway knows."""
     signed_out: str = ""
     """Why this is not the requested page: the site requires a login."""
-    turned_away: tuple[tuple[str, int, str], ...] = ()
+    refused_requests: tuple[tuple[str, int, str], ...] = ()
     """Requests of the page that were refused (401, 403) or redirected: address, status, and target of the redirect.
     Only the latest result counts. Only for pages that are read for forbidden content."""
     shut_out: str = ""
@@ -142,7 +142,7 @@ class SelectorMatch:
     """Description of the first match."""
 
     @property
-    def alone(self) -> bool:
+    def is_unique(self) -> bool:
         """Whether exactly one element matches."""
         return self.count == 1
 

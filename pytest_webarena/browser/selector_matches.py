@@ -16,27 +16,29 @@ if TYPE_CHECKING:
 
     from pytest_webarena.browser.tabs.tab import Tab
 
-__all__ = ["sightings"]
+__all__ = ["find_matches"]
 
 _IS = "(node, other) => node === other"
 
 
-async def sightings(tab: Tab, selectors: Sequence[str], hang: float) -> tuple[SelectorMatch, ...]:
+async def find_matches(tab: Tab, selectors: Sequence[str], hang: float) -> tuple[SelectorMatch, ...]:
     """Return the current matches of each selector in the tab, in order; an invalid selector matches nothing."""
     found = [await _handles(tab, selector, hang) for selector in selectors]
     kinds: list[tuple[ElementHandle, TargetRecord]] = []
-    seen = []
+    matches = []
     try:
         for handles in found:
             number = await _number(tab, handles[0], kinds, hang) if handles else -1
-            lost = number < 0
-            seen.append(
-                SelectorMatch() if lost else SelectorMatch(count=len(handles), element=number, target=kinds[number][1])
+            is_gone = number < 0
+            matches.append(
+                SelectorMatch()
+                if is_gone
+                else SelectorMatch(count=len(handles), element=number, target=kinds[number][1])
             )
     finally:
         for handle in (handle for handles in found for handle in handles):
             await tab.run(handle.dispose(), hang, "letting go of elements")
-    return tuple(seen)
+    return tuple(matches)
 
 
 async def _handles(tab: Tab, selector: str, hang: float) -> list[ElementHandle]:

@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 
 from pytest_webarena.actions import Action
 from pytest_webarena.browser.config import Deadlines, ObservationConfig, SessionConfig
-from pytest_webarena.browser.faults import DialogBlocks, TabGone, Unresponsive
-from pytest_webarena.browser.loop import closed_unbegun
-from pytest_webarena.browser.neighbours import beside
+from pytest_webarena.browser.faults import DialogBlocks, TabClosed, Unresponsive
+from pytest_webarena.browser.loop import closing_unstarted
+from pytest_webarena.browser.neighbours import find_neighbour
 from pytest_webarena.browser.observation import Observation
 from pytest_webarena.browser.remote_input import RemoteInput
 from pytest_webarena.browser.reports import (
@@ -77,12 +77,12 @@ class Session(SessionWork):
         """Return what the agent sees now, without changing pages; `Observation.notes` has the events since the last."""
         return self._call(self._observe(), self._limits.step, "observing the page")
 
-    def glance(self) -> Observation:
+    def observe_without_page(self) -> Observation:
         """Return what is known of the current tab without asking its page, which is blocked while a dialog is open.
 
         These are the tabs, the address and the dialog. Events stay for the next `observe`.
         """
-        return self._call(self._glance(), self._limits.step, "looking at a dialog")
+        return self._call(self._observe_without_page(), self._limits.step, "looking at a dialog")
 
     def execute(self, action: Action) -> Outcome:
         """Perform ``action`` and wait until the page has processed it. ``Outcome.error`` says what failed."""
@@ -107,25 +107,25 @@ class Session(SessionWork):
         """Return the element with the keyboard focus in the current tab's main document; None if there is none."""
         return self._call(self._focused(), self._limits.step, "looking for the focused element")
 
-    def sweep(self) -> None:
+    def sweep_fields(self) -> None:
         """Search the current tab's fields for values that no event has reported, which become signals
         (`DomEvent.by_script`)."""
-        self._call(self._sweep(), self._limits.step, "looking at fields")
+        self._call(self._sweep_fields(), self._limits.step, "looking at fields")
 
     def element_of(self, selector: str, patience: float = 0.0) -> TargetRecord | None:
         """Return the first match of a Playwright selector in the current tab, without touching it; None if there is
         none within ``patience`` seconds."""
         return self._call(self._element_of(selector, patience), self._limits.step, "looking for an element")
 
-    def sightings(self, selectors: Sequence[str]) -> tuple[SelectorMatch, ...]:
+    def find_matches(self, selectors: Sequence[str]) -> tuple[SelectorMatch, ...]:
         """Return the current matches of each Playwright selector in the current tab, without waiting or touching them;
         no matches if the page does not answer."""
-        return self._call(self._sightings(selectors), self._limits.step, "looking for elements")
+        return self._call(self._find_matches(selectors), self._limits.step, "looking for elements")
 
-    def beside(self, selector: str) -> AdjacentControl | None:
+    def find_neighbour(self, selector: str) -> AdjacentControl | None:
         """Return the neighbours of the first match of a Playwright selector in the current tab; None if there is no
         match in time. Nothing is touched."""
-        return self._call(self._neighbours(selector), self._limits.step, "looking at neighbours")
+        return self._call(self._find_neighbour(selector), self._limits.step, "looking at neighbours")
 
     def screenshot(self) -> bytes:
         """Return the current viewport as JPEG; empty while a native dialog is open, which blocks painting."""
@@ -188,19 +188,19 @@ class Session(SessionWork):
             cookies: Cookies to use instead of those of the agent's context.
         """
         reader = self._reader
-        before = reader.sharing, reader.keeping, reader.given
-        jar = self.own_cookies() if reader.sharing else None
+        before = reader.shares_context, reader.keeps_page, reader.storage_override
+        jar = self.own_cookies() if reader.shares_context else None
         if state is not None:
-            reader.given, cookies = state, state.get("cookies", ())
-        if reader.sharing or cookies is not None:
+            reader.storage_override, cookies = state, state.get("cookies", ())
+        if reader.shares_context or cookies is not None:
             self._close_own()
-        reader.sharing, reader.keeping = True, keep
-        reader.jar = list(cookies) if cookies is not None else jar
+        reader.shares_context, reader.keeps_page = True, keep
+        reader.cookies_override = list(cookies) if cookies is not None else jar
         try:
             yield
         finally:
-            reader.sharing, reader.keeping, reader.given = before
-            reader.jar = jar
+            reader.shares_context, reader.keeps_page, reader.storage_override = before
+            reader.cookies_override = jar
             self._close_own()
 
     def _close_own(self) -> None:
@@ -208,21 +208,21 @@ class Session(SessionWork):
             self._call(self._reader.close_own(), 2 * self._limits.close, "closing the pages of checks")
 
     @property
-    def acting_since(self) -> float:
+    def seconds_since_action(self) -> float:
         """Seconds since the start of the last action that may have had an effect; 0 if there was none."""
-        return time.monotonic() - self._action_start if self._action_start is not None else 0.0
+        return time.monotonic() - self._last_action_start if self._last_action_start is not None else 0.0
 
     @property
-    def acting_first(self) -> float:
+    def seconds_since_first_action(self) -> float:
         """Seconds since the start of the first such action; 0 also if it is unknown because another program acts."""
         return time.monotonic() - self._first_action_start if self._first_action_start else 0.0
 
-    def has_acted(self) -> None:
+    def note_external_action(self) -> None:
         """Note that another program has acted until now."""
-        self._action_start = self._action_start or 0.0
-        self._action_end, self._trusted = time.monotonic(), False
+        self._last_action_start = self._last_action_start or 0.0
+        self._last_action_end, self._trusted = time.monotonic(), False
 
-    def by_hand(self) -> RemoteInput:
+    def remote_input(self) -> RemoteInput:
         """Return a relay for a person without a window to use the pages. `BrowserError` unless it is Chromium."""
         if not self._tabs.current.is_observable:
             raise BrowserError("expected Chromium to be shown on a page, found another browser; use --browser chromium")
@@ -232,19 +232,19 @@ class Session(SessionWork):
         """Run a coroutine on the session's loop without waiting for the session's other calls; return its result."""
         return self._engine.run(coroutine, timeout=seconds + 1.0, what=what)
 
-    def come_to_rest(self, seconds: float, *, quiet: float = 0.0) -> bool:
+    def wait_for_idle(self, seconds: float, *, quiet: float = 0.0) -> bool:
         """Wait at most ``seconds`` until pages have done delayed work, and until ``quiet`` seconds have passed since
         the last action or the last awaited answer. Return False if pages can't do anything themselves."""
-        return self._call(self._come_to_rest(seconds, quiet), seconds + self._limits.step, "waiting for pages")
+        return self._call(self._wait_for_idle(seconds, quiet), seconds + self._limits.step, "waiting for pages")
 
-    def holds_writes(self, seconds: float) -> bool:
+    def wait_for_writes(self, seconds: float) -> bool:
         """Wait at most ``seconds`` until no page has a request in flight that may write; return whether one has."""
-        return self._call(self._holds_writes(seconds), seconds + self._limits.step, "waiting for requests")
+        return self._call(self._wait_for_writes(seconds), seconds + self._limits.step, "waiting for requests")
 
-    def reads_left(self, seconds: float) -> tuple[bool, tuple[str, ...]]:
+    def wait_for_reads(self, seconds: float) -> tuple[bool, tuple[str, ...]]:
         """Wait at most ``seconds`` until pages have answers to all their reads since the last action, which writes may
         follow. Return whether there was anything to wait for, and the unanswered requests."""
-        return self._call(self._reads_left(seconds), seconds + self._limits.step, "waiting for requests")
+        return self._call(self._wait_for_reads(seconds), seconds + self._limits.step, "waiting for requests")
 
     def storage_state(self, *, own: bool = False) -> dict[str, Any]:
         """Return cookies and local storage, for `SessionConfig.storage_state` of another session.
@@ -279,12 +279,12 @@ class Session(SessionWork):
             limit = 5 * self._limits.close + (60.0 if self._config.trace else 0.0)
             self._engine.run(self._close(), timeout=limit, what="closing a browser context")
 
-    async def _neighbours(self, selector: str) -> AdjacentControl | None:
+    async def _find_neighbour(self, selector: str) -> AdjacentControl | None:
         try:
-            return await beside(self._tabs.current, selector, self._limits.hang)
-        except (DialogBlocks, TabGone, Unresponsive):
+            return await find_neighbour(self._tabs.current, selector, self._limits.hang)
+        except (DialogBlocks, TabClosed, Unresponsive):
             return None
 
     def _call(self, coroutine: Coroutine[Any, Any, T], seconds: float, what: str) -> T:
-        with closed_unbegun(coroutine):
+        with closing_unstarted(coroutine):
             return self._engine.run(self._in_turn(coroutine), timeout=seconds + 1.0, what=what)

@@ -32,20 +32,33 @@ from pytest_webarena.browser.acting.performed import Performed
 from pytest_webarena.browser.acting.targets import OBJECT_GROUP, find_target
 from pytest_webarena.browser.config import SessionConfig
 from pytest_webarena.browser.context import open_context
-from pytest_webarena.browser.faults import ActionFailed, DialogBlocks, PageCrashed, ScriptFailed, TabGone, Unresponsive
+from pytest_webarena.browser.faults import (
+    ActionFailed,
+    DialogBlocks,
+    PageCrashed,
+    ScriptFailed,
+    TabClosed,
+    Unresponsive,
+)
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.messages import first_line
 from pytest_webarena.browser.observation import Observation
-from pytest_webarena.browser.pending_writes import come_to_rest, holds_writes, reads_left, started_before
+from pytest_webarena.browser.pending_writes import started_before, wait_for_idle, wait_for_reads, wait_for_writes
 from pytest_webarena.browser.reading.check_reader import CheckReader
 from pytest_webarena.browser.refused_requests import record_refused
 from pytest_webarena.browser.reports import Outcome, PageEvent, PageReading, SelectorMatch
-from pytest_webarena.browser.selector_matches import sightings
+from pytest_webarena.browser.selector_matches import find_matches
 from pytest_webarena.browser.signal_log import SignalLog
-from pytest_webarena.browser.snapshotting import glance, html_of, look, screenshot_of, unread
+from pytest_webarena.browser.snapshotting import (
+    html_of,
+    observe_tab,
+    observe_without_page,
+    screenshot_of,
+    unread_observation,
+)
 from pytest_webarena.browser.tabs.downloads import Downloads
 from pytest_webarena.browser.tabs.first_page import open_first_page
-from pytest_webarena.browser.tabs.navigation_lock import navigates_endlessly, navigation_locked
+from pytest_webarena.browser.tabs.navigation_lock import keeps_navigating, navigation_locked
 from pytest_webarena.browser.tabs.recovery import recover
 from pytest_webarena.browser.tabs.settle import settle
 from pytest_webarena.browser.tabs.tab import Tab
@@ -82,7 +95,7 @@ class SessionWork:
     _recovers_pages = True
     """Whether pages that do not answer are stopped or emptied, so that the session can continue."""
 
-    _settles = True
+    _waits_for_quiet = True
     """Whether a step waits until its page has been unchanged for ``quiet`` seconds."""
 
     def __init__(self, engine: BrowserEngine, config: SessionConfig) -> None:
@@ -102,7 +115,7 @@ class SessionWork:
         self._error = ""
         """Error of the last action."""
         self._downloads = Downloads(self._events.append)
-        letters = _TYPING_BUFFER * config.deadlines.quiet if self._settles else _MINIMUM_TYPING_BUFFER
+        letters = _TYPING_BUFFER * config.deadlines.quiet if self._waits_for_quiet else _MINIMUM_TYPING_BUFFER
         if config.dialogs == "hold":  # an open dialog blocks the page's reports, and the trial may end then
             letters = 0.0
         self.signals = SignalLog(dom_events=engine.config.browser_name == "chromium", letters=letters)
@@ -110,15 +123,15 @@ class SessionWork:
         if config.observes_scripts:
             self.signals.commanded = lambda at, values: False
         self._reader_or_none: CheckReader | None = None
-        self._action_start: float | None = None
+        self._last_action_start: float | None = None
         """Monotonic time of the start of the last action that may have had an effect."""
         self._first_action_start: float | None = None
         """Monotonic time of the start of the first such action."""
-        self._action_end = -math.inf
+        self._last_action_end = -math.inf
         """Monotonic time of the end of the last such action, or of its late effects."""
         self._trusted = True
         """Whether no other program acts in the pages."""
-        self._requests_before: tuple[frozenset[Request], frozenset[str]] = frozenset(), frozenset()
+        self._reads_before_action: tuple[frozenset[Request], frozenset[str]] = frozenset(), frozenset()
         """Requests of pages that were unanswered at the start of the last action that may have had an effect."""
 
     async def start(self, *, tab: bool = True) -> None:
@@ -152,11 +165,11 @@ class SessionWork:
             async with self._lock:
                 await self._tabs.sync()
         if acts:
-            self._requests_before, now = started_before(self._tabs), time.monotonic()
-            self._action_start = self._action_end = now
+            self._reads_before_action, now = started_before(self._tabs), time.monotonic()
+            self._last_action_start = self._last_action_end = now
             self._first_action_start = self._first_action_start or now
             self._tabs.current.dialogs.new_action()
-            self._tabs.current.cuts.touched = True
+            self._tabs.current.aborted_requests.was_acted_on = True
         return self._tabs
 
     async def _in_turn(self, coroutine: Coroutine[Any, Any, T]) -> T:
@@ -168,7 +181,7 @@ class SessionWork:
             self._calls += 1
             try:
                 return await coroutine
-            except (Unresponsive, DialogBlocks, TabGone) as error:
+            except (Unresponsive, DialogBlocks, TabClosed) as error:
                 raise BrowserError(f"the page can't be used: {error or 'a dialog is open'}") from error
             except PlaywrightError as error:
                 raise BrowserError(shorten(first_line(error), 300)) from error
@@ -203,28 +216,28 @@ class SessionWork:
     async def _observe(self) -> Observation:
         budget = self._budget()
         await self._tabs.sync()
-        keeps_navigating = False
+        unstable = False
         for attempt in range(1, _OBSERVE_ATTEMPTS + 1):
             tab = self._tabs.current
             document = tab.document
             try:
                 if tab.dialogs.is_stuck():
                     raise Unresponsive("observing the page", 0)
-                lock = keeps_navigating and self._recovers_pages
+                lock = unstable and self._recovers_pages
                 async with navigation_locked(tab) if lock else contextlib.nullcontext():
-                    observation = await look(self._tabs, self._config, budget)
-                if navigates_endlessly(tab, document) and self._recovers_pages and not keeps_navigating:
-                    keeps_navigating = True  # the page navigated, so the document may have been read partially
+                    observation = await observe_tab(self._tabs, self._config, budget)
+                if keeps_navigating(tab, document) and self._recovers_pages and not unstable:
+                    unstable = True  # the page navigated, so the document may have been read partially
                     continue
                 if not tab.dialogs.is_stuck() or attempt == _OBSERVE_ATTEMPTS:
                     break
-            except TabGone:
+            except TabClosed:
                 await self._tabs.sync()
             except (PlaywrightError, Unresponsive) as error:
-                navigated = not isinstance(error, Unresponsive) or navigates_endlessly(tab, document)
-                keeps_navigating = keeps_navigating or navigated
-                if keeps_navigating and (attempt == _OBSERVE_ATTEMPTS or budget.over):
-                    observation = await unread(self._tabs, "it keeps navigating")
+                navigated = not isinstance(error, Unresponsive) or keeps_navigating(tab, document)
+                unstable = unstable or navigated
+                if unstable and (attempt == _OBSERVE_ATTEMPTS or budget.over):
+                    observation = await unread_observation(self._tabs, "it keeps navigating")
                     break
                 if navigated:
                     continue
@@ -234,13 +247,13 @@ class SessionWork:
                 budget = Deadline(self._limits.step * _RESERVE / 2)
         else:
             raise BrowserError("the pages kept closing while they were observed")
-        news = [event.text for event in self._events[self._reported :] if event.text != self._error]
+        notes = [event.text for event in self._events[self._reported :] if event.text != self._error]
         self._reported = len(self._events)
-        return observation.with_news(error=self._error, notes=news)
+        return observation.with_events(error=self._error, notes=notes)
 
-    async def _glance(self) -> Observation:
+    async def _observe_without_page(self) -> Observation:
         await self._tabs.sync()
-        return await glance(self._tabs)
+        return await observe_without_page(self._tabs)
 
     async def _execute(self, action: Action) -> Outcome:
         budget = self._budget()
@@ -253,41 +266,41 @@ class SessionWork:
         first_event = len(self._events)
         requests = () if isinstance(action, Wait) else tuple(tab.inflight)
         if not isinstance(action, Scroll | Wait | Noop | Note | Stop | Invalid | FocusTab):
-            self._requests_before = started_before(self._tabs)
+            self._reads_before_action = started_before(self._tabs)
         began = time.monotonic()
         if not isinstance(action, Wait | Noop | Note | Stop | Invalid):
-            self._action_start = self._action_end = began
+            self._last_action_start = self._last_action_end = began
             self._first_action_start = self._first_action_start or began
-        done = Performed()
+        performed = Performed()
         acted: float | None = None
-        stuck = ""
+        stuck_reason = ""
         try:
-            with contextlib.suppress(TabGone):  # a click may close the page
-                tab.cuts.touched = True
-                done = await perform(self._tabs, action, self._limits, budget, self._config.search)
+            with contextlib.suppress(TabClosed):  # a click may close the page
+                tab.aborted_requests.was_acted_on = True
+                performed = await perform(self._tabs, action, self._limits, budget, self._config.search)
             acted = time.monotonic()
             if not isinstance(action, Noop | Note | Stop | Invalid):
                 await self._settle(action, tab, requests, budget, began)
         except DialogBlocks:
             if tab.dialogs.looping:
-                stuck = await self._recover(tab)
+                stuck_reason = await self._recover(tab)
         except Unresponsive:
-            if not navigates_endlessly(tab, document):
-                stuck = await self._recover(tab)
-        self._events += done.events
+            if not keeps_navigating(tab, document):
+                stuck_reason = await self._recover(tab)
+        self._events += performed.events
         ended = time.monotonic()
-        if self._action_start == began:
-            self._action_end = ended
+        if self._last_action_start == began:
+            self._last_action_end = ended
         await self._tabs.sync()
-        if done.target is not None:
+        if performed.target is not None:
             self._release_objects(tab)
-        self._error = stuck or done.error
+        self._error = stuck_reason or performed.error
         return Outcome(
             error=self._error,
             url_before=url_before,
             url_after=self._tabs.current.url,
-            target=done.target,
-            value=done.value,
+            target=performed.target,
+            value=performed.value,
             tab=number,
             events=tuple(self._events[first_event:]),
             seconds={"act": round((acted or ended) - began, 4), "settle": round(ended - (acted or ended), 4)},
@@ -299,10 +312,10 @@ class SessionWork:
         """Wait for effects of the action in its tab, and in the tab that is current afterwards."""
         of_tabs = isinstance(action, NewTab | FocusTab | CloseTab)
         if not of_tabs:
-            with contextlib.suppress(TabGone):
-                brief = isinstance(action, Wait)
-                since = None if brief else began
-                self._events += await settle(tab, self._limits, budget, before=requests, brief=brief, since=since)
+            with contextlib.suppress(TabClosed):
+                is_wait = isinstance(action, Wait)
+                since = None if is_wait else began
+                self._events += await settle(tab, self._limits, budget, before=requests, brief=is_wait, since=since)
                 await self._tabs.wait_for_popups(tab, budget.left(_POPUP_SECONDS))
         await self._tabs.sync()
         current = self._tabs.current
@@ -327,8 +340,8 @@ class SessionWork:
         """Make the tab with this protocol id current, once it exists; return the address of the current tab."""
         await self._tabs.sync()
         if target:
-            await self._tabs.wait_for_tab(target, min(_NEW_TAB_SECONDS, self._limits.hang))
-            self._requests_before, self._action_start = started_before(self._tabs), time.monotonic()
+            await self._tabs.wait_until_ready(target, min(_NEW_TAB_SECONDS, self._limits.hang))
+            self._reads_before_action, self._last_action_start = started_before(self._tabs), time.monotonic()
         for number, tab in enumerate(self._tabs):
             if target and tab.frame_id == target:
                 self._tabs.focus(number)
@@ -338,7 +351,7 @@ class SessionWork:
         try:
             place = find_target(self._tabs.current, Point(x, y), hang=self._limits.hang, patience=0)
             return (await place.place("click")).record
-        except (ActionFailed, DialogBlocks, TabGone, Unresponsive, PlaywrightError):
+        except (ActionFailed, DialogBlocks, TabClosed, Unresponsive, PlaywrightError):
             return None
 
     async def _focused(self) -> TargetRecord | None:
@@ -346,28 +359,28 @@ class SessionWork:
             what = "looking for the focused element"
             found = await self._tabs.current.evaluate(element_probes.FOCUSED, seconds=self._limits.hang, what=what)
             return TargetRecord(**found) if found else None
-        except (ScriptFailed, DialogBlocks, TabGone, Unresponsive, PlaywrightError, TypeError):
+        except (ScriptFailed, DialogBlocks, TabClosed, Unresponsive, PlaywrightError, TypeError):
             return None
 
-    async def _sweep(self) -> None:
+    async def _sweep_fields(self) -> None:
         """Report values of fields that no event has reported."""
         tab, seconds = self._tabs.current, self._limits.hang
         if tab.dialogs.open is not None:  # its documents report once it is answered
             return
-        with contextlib.suppress(DialogBlocks, TabGone, PageCrashed, Unresponsive, PlaywrightError):
-            await tab.run(tab.dom_events.sweep(seconds), seconds, "looking at fields")
+        with contextlib.suppress(DialogBlocks, TabClosed, PageCrashed, Unresponsive, PlaywrightError):
+            await tab.run(tab.dom_events.sweep_fields(seconds), seconds, "looking at fields")
 
     async def _element_of(self, selector: str, patience: float) -> TargetRecord | None:
         try:
             found = find_target(self._tabs.current, Selector(selector), hang=self._limits.hang, patience=patience)
             return TargetRecord(**await found.call(element_probes.DESCRIBE))
-        except (ActionFailed, DialogBlocks, TabGone, Unresponsive, PlaywrightError):
+        except (ActionFailed, DialogBlocks, TabClosed, Unresponsive, PlaywrightError):
             return None
 
-    async def _sightings(self, selectors: Sequence[str]) -> tuple[SelectorMatch, ...]:
+    async def _find_matches(self, selectors: Sequence[str]) -> tuple[SelectorMatch, ...]:
         try:
-            return await sightings(self._tabs.current, selectors, self._limits.hang)
-        except (ActionFailed, DialogBlocks, TabGone, Unresponsive, PlaywrightError):
+            return await find_matches(self._tabs.current, selectors, self._limits.hang)
+        except (ActionFailed, DialogBlocks, TabClosed, Unresponsive, PlaywrightError):
             return tuple(SelectorMatch() for _ in selectors)
 
     async def _screenshot(self) -> bytes:
@@ -387,26 +400,26 @@ class SessionWork:
             await self._tabs.sync()
         return await self._reader.read(open, locate, prepare, late=late)
 
-    async def _come_to_rest(self, seconds: float, quiet: float) -> bool:
+    async def _wait_for_idle(self, seconds: float, quiet: float) -> bool:
         await self._tabs.sync()
-        pause = quiet - (time.monotonic() - self._action_end)
-        return await come_to_rest(
-            self._tabs, self._requests_before, self._limits, seconds, pause=pause, trusted=self._trusted
+        pause = quiet - (time.monotonic() - self._last_action_end)
+        return await wait_for_idle(
+            self._tabs, self._reads_before_action, self._limits, seconds, pause=pause, trusted=self._trusted
         )
 
-    async def _holds_writes(self, seconds: float) -> bool:
-        return await holds_writes(self._tabs, seconds)
+    async def _wait_for_writes(self, seconds: float) -> bool:
+        return await wait_for_writes(self._tabs, seconds)
 
-    async def _reads_left(self, seconds: float) -> tuple[bool, tuple[str, ...]]:
+    async def _wait_for_reads(self, seconds: float) -> tuple[bool, tuple[str, ...]]:
         await self._tabs.sync()
-        waited, left = await reads_left(self._tabs, self._requests_before, self._limits, seconds)
+        waited, unanswered = await wait_for_reads(self._tabs, self._reads_before_action, self._limits, seconds)
         if waited:
-            self._action_end = time.monotonic()
-        return waited, left
+            self._last_action_end = time.monotonic()
+        return waited, unanswered
 
     async def _storage_state(self, own: bool) -> dict[str, Any]:
         if own:
-            return await self._reader.leave_own()
+            return await self._reader.close_own_with_state()
         assert self._context is not None
         return {**await self._context.storage_state()}
 
@@ -425,9 +438,9 @@ class SessionWork:
             with contextlib.suppress(PlaywrightError, TimeoutError):
                 async with asyncio.timeout(60.0):
                     await context.tracing.stop(path=self._config.trace)
-        discard = self._config.alone
+        discard = self._config.own_browser
         try:
-            self._tabs.end_untold()
+            self._tabs.suppress_close_events()
             async with asyncio.timeout(self._limits.close):
                 await context.close()
         except (PlaywrightError, TimeoutError):

@@ -21,12 +21,12 @@ class SharedBrowsers:
         self._sessions = sessions
         self._browsers: list[Browser] = []
         """Browsers in which sessions can begin."""
-        self._leaving: list[Browser] = []
+        self._retiring: list[Browser] = []
         """Browsers that are closed when their last session has ended."""
         self._opening: Counter[Browser] = Counter()
         """Number of contexts that are about to be opened in each browser."""
 
-    def roomy(self) -> Browser | None:
+    def least_loaded(self) -> Browser | None:
         """Return the browser with the fewest contexts in which a session can begin; None if a new one is needed."""
         self._browsers = [browser for browser in self._browsers if browser.is_connected()]
         emptiest = min(self._browsers, key=self._taken, default=None)
@@ -39,13 +39,13 @@ class SharedBrowsers:
         self._browsers.append(browser)
         return browser
 
-    def apart(self, browser: Browser) -> Browser:
+    def use_exclusively(self, browser: Browser) -> Browser:
         """Use ``browser`` for one session only; it is closed afterwards."""
-        self._leaving.append(browser)
+        self._retiring.append(browser)
         return browser
 
     @contextmanager
-    def place(self, browser: Browser) -> Iterator[None]:
+    def reserve(self, browser: Browser) -> Iterator[None]:
         """Reserve a place in ``browser`` while a context is opened in it."""
         self._opening[browser] += 1
         try:
@@ -55,7 +55,7 @@ class SharedBrowsers:
             if not self._opening[browser]:
                 del self._opening[browser]
 
-    def given_up(self, browser: Browser) -> list[Browser]:
+    def retire(self, browser: Browser) -> list[Browser]:
         """Begin no more sessions in ``browser``; return the browsers without sessions, which can be closed now.
 
         A browser that is not shared is closed at once, whatever is running in it.
@@ -64,21 +64,21 @@ class SharedBrowsers:
             self._browsers.remove(browser)
         if self._sessions is None:
             return [browser]
-        if browser not in self._leaving:
-            self._leaving.append(browser)
-        over = [each for each in self._leaving if not self._taken(each) or not each.is_connected()]
-        self._leaving = [each for each in self._leaving if each not in over]
-        return over
+        if browser not in self._retiring:
+            self._retiring.append(browser)
+        unused = [each for each in self._retiring if not self._taken(each) or not each.is_connected()]
+        self._retiring = [each for each in self._retiring if each not in unused]
+        return unused
 
     def has_lost(self, browser: Browser | None) -> bool:
         """Return whether ``browser`` was shared and has died or been abandoned: all its sessions have lost it."""
         if self._sessions is None or browser is None:
             return False
-        return not browser.is_connected() or browser in self._leaving
+        return not browser.is_connected() or browser in self._retiring
 
     def all(self) -> list[Browser]:
         """Return all browsers that have to be closed at the end."""
-        return [*self._browsers, *self._leaving]
+        return [*self._browsers, *self._retiring]
 
     def _taken(self, browser: Browser) -> int:
         return len(browser.contexts) + self._opening[browser]

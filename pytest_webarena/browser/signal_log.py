@@ -21,7 +21,7 @@ from pytest_webarena.signals import (
     TargetRecord,
 )
 
-__all__ = ["Happening", "SignalLog", "TabSignals"]
+__all__ = ["ReportedEvent", "SignalLog", "TabSignals"]
 
 _MOST = 10_000
 """Maximum number of signals of a session, because a page in a loop creates any number."""
@@ -34,7 +34,7 @@ _REFUSED = 10_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Happening:
+class ReportedEvent:
     """A DOM event as its document reports it."""
 
     event: str
@@ -58,7 +58,7 @@ class Happening:
     """Rows as in `DomEvent`."""
 
 
-_SPARED = 3_000
+_MAX_SCRIPT_ACTIONS = 3_000
 """Maximum number of signals of scripts' actions, except changes."""
 _VALUES = ("change", "put", "set")
 FILLED = ("about:blank", "about:srcdoc")
@@ -85,7 +85,7 @@ class SignalLog:
         self._tabs = 0
         self._room = _DOM_EVENTS
         self._room_for_refused = _REFUSED
-        self._spared = 0
+        self._script_action_count = 0
         self._field: object = None
         """The field whose input the last signal reports; None if it reports something else."""
         self._last_size = 0
@@ -97,14 +97,14 @@ class SignalLog:
         """Requests without a connection (`record_refused`) since the session's first page. They are not signals."""
         self._silent: set[object] = set()
         """Documents whose listener has not reported yet that it is installed."""
-        self._unheard = 0
+        self._unlistened = 0
         """Number of documents that were replaced before their listener reported."""
         self.before = 0
         """Number of signals from the start pages, before the agent began."""
         self.began = 0.0
         """Unix time when the agent began."""
 
-    def begun(self) -> None:
+    def mark_agent_start(self) -> None:
         """Note that the agent begins now, and has not caused the signals so far."""
         self.before = len(self._signals)
         self.began = self.now()
@@ -114,7 +114,7 @@ class SignalLog:
         self._signals = []
         self.before = 0
         self._room, self._field, self._given = _DOM_EVENTS, None, 0
-        self.lost = self._unheard = 0
+        self.lost = self._unlistened = 0
         self._silent.clear()
 
     def since(self, number: int = 0) -> tuple[Signal, ...]:
@@ -124,16 +124,16 @@ class SignalLog:
         return tuple(signals[number : self._given])
 
     @property
-    def unheard(self) -> int:
+    def unlistened_documents(self) -> int:
         """Number of documents without a listener, as far as known."""
-        return self._unheard + len(self._silent)
+        return self._unlistened + len(self._silent)
 
-    def shown(self, frame: object) -> None:
+    def note_document(self, frame: object) -> None:
         """Note that a frame shows another document."""
-        self._unheard += frame in self._silent
+        self._unlistened += frame in self._silent
         self._silent.add(frame)
 
-    def listening(self, frame: object) -> None:
+    def note_listening(self, frame: object) -> None:
         """Note that the listener of a frame's document is installed."""
         self._silent.discard(frame)
 
@@ -146,13 +146,13 @@ class SignalLog:
         """Return the Unix time in seconds."""
         return round(self._epoch + time.monotonic(), 4)
 
-    def spares(self, commanded: bool, event: str) -> bool:
+    def has_space_for(self, commanded: bool, event: str) -> bool:
         """Return whether to keep an action of a script. These have a limit of their own, so that they do not use up the
         space for signals that checks need. For pages' own scripts, only values of fields are kept."""
         if not commanded and event not in _VALUES:
             return False
-        self._spared += 1
-        return self._spared <= _SPARED
+        self._script_action_count += 1
+        return self._script_action_count <= _MAX_SCRIPT_ACTIONS
 
     def add(self, signal: Signal) -> None:
         """Keep a signal if there is space."""
@@ -205,7 +205,7 @@ class TabSignals:
         """Cause of its opening, until its first address is logged."""
         self.by_page = cause == "page"
         """Whether a page opened the tab, so that a page can close it, and the session is not closing it."""
-        self.ends_unreported = False
+        self.is_closed_by_harness = False
         """Whether the harness closes the tab, at the end of the session or because it does not answer."""
         self._url = "about:blank"
         self._dialogs = 0
@@ -229,54 +229,54 @@ class TabSignals:
 
     # Event handlers call these methods, which therefore must not raise.
 
-    def dom_event(self, happening: Happening) -> None:
+    def record_dom_event(self, event: ReportedEvent) -> None:
         """Record an event in one of its documents."""
-        if happening.event == "key":
+        if event.event == "key":
             pressed = KeyPressed(
                 time=self._log.now(),
                 tab=self._number,
                 url=self._url,
-                keys=happening.value or "",
-                target=happening.target,
-                chain=happening.chain,
-                whole=happening.whole,
-                frame=happening.frame,
+                keys=event.value or "",
+                target=event.target,
+                chain=event.chain,
+                whole=event.whole,
+                frame=event.frame,
             )
-            self._log.add_key(pressed, happening.size)
+            self._log.add_key(pressed, event.size)
             return
-        values = happening.event in _VALUES
+        values = event.event in _VALUES
         ran = self._log.commanded or (lambda at, values: False)
-        commanded = happening.by_script and ran(happening.done_at, values)
-        if happening.by_script and happening.event != "change" and not self._log.spares(commanded, happening.event):
+        commanded = event.by_script and ran(event.done_at, values)
+        if event.by_script and event.event != "change" and not self._log.has_space_for(commanded, event.event):
             return
         signal = DomEvent(
             time=self._log.now(),
             tab=self._number,
             url=self._url,
-            event=happening.event,
-            target=happening.target,
-            value=happening.value,
-            chain=happening.chain,
-            whole=happening.whole,
-            frame=happening.frame,
-            control=happening.control,
-            by_script=happening.by_script,
+            event=event.event,
+            target=event.target,
+            value=event.value,
+            chain=event.chain,
+            whole=event.whole,
+            frame=event.frame,
+            control=event.control,
+            by_script=event.by_script,
             commanded=commanded,
-            rows=happening.rows,
-            selects=happening.selects,
-            maker=happening.maker if (happening.frame or self._url).startswith(FILLED) else None,
+            rows=event.rows,
+            selects=event.selects,
+            maker=event.maker if (event.frame or self._url).startswith(FILLED) else None,
         )
-        self._log.add_event(signal, (self._number, happening.field), happening.size)
+        self._log.add_event(signal, (self._number, event.field), event.size)
 
-    def document(self, frame: str, *, listening: bool) -> None:
+    def note_document(self, frame: str, *, listening: bool) -> None:
         """Note that a frame shows another document, or that its listener is installed now."""
-        (self._log.listening if listening else self._log.shown)((self._number, frame))
+        (self._log.note_listening if listening else self._log.note_document)((self._number, frame))
 
     def lost(self) -> None:
         """Count an event that could not be determined."""
         self._log.lost += 1
 
-    def shows(self, url: str, cause: AddressCause = "") -> None:
+    def record_address(self, url: str, cause: AddressCause = "") -> None:
         """Record the address of the tab's page, which may be unchanged."""
         url = cut(url or "about:blank", _LONGEST)
         if url != self._url:
@@ -284,9 +284,9 @@ class TabSignals:
             cause, self._opened = self._opened or cause, ""
             self._log.add(AddressChanged(time=self._log.now(), tab=self._number, url=url, cause=cause))
 
-    def closed(self) -> None:
+    def record_closed(self) -> None:
         """Record that the tab was closed, unless the harness closed it."""
-        if self.ends_unreported:
+        if self.is_closed_by_harness:
             return
         cause: AddressCause = "" if self.by_page else "browser"
         self._log.add(TabClosed(time=self._log.now(), tab=self._number, url=self._url, cause=cause))

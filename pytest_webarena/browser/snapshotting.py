@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.browser.config import Deadlines, ObservationConfig, SessionConfig
-from pytest_webarena.browser.faults import DialogBlocks, PageCrashed, ScriptFailed, TabGone, Unresponsive
+from pytest_webarena.browser.faults import DialogBlocks, PageCrashed, ScriptFailed, TabClosed, Unresponsive
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.messages import writable
 from pytest_webarena.browser.observation import Observation, TabInfo, tab_line
@@ -21,17 +21,17 @@ from pytest_webarena.browser.observation.fast.extractor import FastExtractor
 from pytest_webarena.browser.observation.fast.worlds import LostWorld
 from pytest_webarena.browser.observation.forms import Form, Page, lines_of
 from pytest_webarena.browser.observation.images import Screenshot, capture
-from pytest_webarena.browser.observation.marking import marked
+from pytest_webarena.browser.observation.marking import mark_elements
 from pytest_webarena.browser.tabs.address_guard import allowed_in_tab
 from pytest_webarena.browser.tabs.document_status import status_of
-from pytest_webarena.browser.tabs.navigation_lock import navigates_endlessly
+from pytest_webarena.browser.tabs.navigation_lock import keeps_navigating
 from pytest_webarena.browser.tabs.settle import settle
 from pytest_webarena.browser.tabs.tab import Tab
 from pytest_webarena.browser.tabs.tabs import Tabs
 from pytest_webarena.errors import BrowserError, WebArenaError
 from pytest_webarena.evidence import LONGEST_PAGE, TabState, cut
 
-__all__ = ["glance", "html_of", "look", "screenshot_of", "states_of", "unread"]
+__all__ = ["html_of", "observe_tab", "observe_without_page", "screenshot_of", "states_of", "unread_observation"]
 
 T = TypeVar("T")
 _Read = tuple[Extraction, dict[str, tuple[str, ...]]]
@@ -40,7 +40,7 @@ _TRIES = 3
 """Number of times that a page is read if it navigates meanwhile."""
 
 
-async def look(
+async def observe_tab(
     tabs: Tabs, config: SessionConfig, deadline: Deadline, extractor: Extractor | None = None
 ) -> Observation:
     """Return the observation of the current tab."""
@@ -59,7 +59,7 @@ async def look(
     infos = await _infos(tabs, extraction.title)
     width, height = _viewport(tab, extraction)
     image = shot.data if shot is not None else None
-    asked = observed.pictured("plain")
+    for_agent = observed.pictured("plain")
     return Observation(
         text=compose(tab_line(infos), lines, observed),
         url=tab.url,
@@ -68,9 +68,9 @@ async def look(
         focused=extraction.focused,
         scroll=extraction.scroll,
         viewport=(width, height),
-        screenshot=image if asked else None,
-        marked=marked(shot, extraction, observed, width=width) if shot and observed.pictured("marked") else None,
-        for_record=image if config.record_screenshots and not asked else None,
+        screenshot=image if for_agent else None,
+        marked=mark_elements(shot, extraction, observed, width=width) if shot and observed.pictured("marked") else None,
+        for_record=image if config.record_screenshots and not for_agent else None,
     )
 
 
@@ -110,7 +110,7 @@ async def html_of(tab: Tab, *, seconds: float) -> str:
         return ""
     try:
         return cut(writable(await tab.run(tab.page.content(), seconds, "reading a tab")), LONGEST_PAGE)
-    except (Unresponsive, DialogBlocks, TabGone, PageCrashed, PlaywrightError):
+    except (Unresponsive, DialogBlocks, TabClosed, PageCrashed, PlaywrightError):
         return ""  # the rest of the tab's state is known without the page and still recorded
 
 
@@ -127,10 +127,10 @@ async def _extract(tab: Tab, config: SessionConfig, deadline: Deadline, extracto
         try:
             extraction, lines = await _alive(tab, _read(tab, config.observation, deadline, extractor), limits)
         except (PlaywrightError, ScriptFailed):
-            if attempt == _TRIES or navigates_endlessly(tab, began):
+            if attempt == _TRIES or keeps_navigating(tab, began):
                 raise
         except Unresponsive:
-            if not tab.is_navigating() or deadline.over or navigates_endlessly(tab, began):
+            if not tab.is_navigating() or deadline.over or keeps_navigating(tab, began):
                 raise  # while another document is loading, the browser delays calls
         else:
             if tab.document == document or attempt == _TRIES:
@@ -152,7 +152,7 @@ async def _lines(form: Form, page: Page) -> tuple[str, ...] | None:
         return await lines_of(form, page)
     except LostWorld as error:
         raise PlaywrightError(str(error)) from error  # handled like any call during which the page navigates
-    except (PlaywrightError, DialogBlocks, TabGone, Unresponsive, WebArenaError):
+    except (PlaywrightError, DialogBlocks, TabClosed, Unresponsive, WebArenaError):
         raise
     except Exception as error:  # code of a third party, or its script
         raise BrowserError(f"the observation form {form.name!r} failed: {type(error).__name__}: {error}") from error
@@ -176,12 +176,12 @@ async def _alive(tab: Tab, work: Coroutine[Any, Any, T], limits: Deadlines) -> T
     return result
 
 
-async def unread(tabs: Tabs, why: str) -> Observation:
+async def unread_observation(tabs: Tabs, reason: str) -> Observation:
     """Return an observation of a page that could not be read."""
     infos = await _infos(tabs, None)
     tab = tabs.current
     return Observation(
-        text="\n".join([tab_line(infos), "", f"The page could not be read: {why}."]),
+        text="\n".join([tab_line(infos), "", f"The page could not be read: {reason}."]),
         url=tab.url,
         title=next((info.title for info in infos if info.active), ""),
         tabs=infos,
@@ -189,7 +189,7 @@ async def unread(tabs: Tabs, why: str) -> Observation:
     )
 
 
-async def glance(tabs: Tabs) -> Observation:
+async def observe_without_page(tabs: Tabs) -> Observation:
     """Return an observation of the current tab without asking its page, which may be blocked."""
     seen = await _dialog_observation(tabs)
     return seen if tabs.current.dialogs.open is not None else replace(seen, text=tab_line(seen.tabs), dialog=None)

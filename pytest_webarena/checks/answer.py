@@ -4,28 +4,42 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
-from pytest_webarena.checks.asked_units import in_another_unit, not_as_asked, without_powers
-from pytest_webarena.checks.asserted import doubted, unsaid, unsaid_find
-from pytest_webarena.checks.converted import converted, summed
-from pytest_webarena.checks.done_by import said_of_another
-from pytest_webarena.checks.given_number import gives_number, normalise_kept, places_of, within
+from pytest_webarena.checks.answer_types.accounting import unaccounted
+from pytest_webarena.checks.answer_types.amounts import durations_in
+from pytest_webarena.checks.answer_types.dates import parse_date, parse_time
+from pytest_webarena.checks.answer_types.reading import Reading as Found
+from pytest_webarena.checks.answer_types.reading import read
+from pytest_webarena.checks.answer_types.tokens import tokens
+from pytest_webarena.checks.answer_types.units import COMMON_UNITS, currencies, is_unit
+from pytest_webarena.checks.answer_types.values import (
+    Absence,
+    Date,
+    Duration,
+    Name,
+    Names,
+    NumberValue,
+    Pattern,
+    Time,
+    Url,
+    Value,
+    YesNo,
+)
 from pytest_webarena.checks.json_answer import SCHEMA, explain_schema, same_json
+from pytest_webarena.checks.judge_protocol import QuestionKind
 from pytest_webarena.checks.kind import Judgement, Kind, View
-from pytest_webarena.checks.named_beside import named_beside
-from pytest_webarena.checks.numbers import final_answer, mask_words
-from pytest_webarena.checks.opposed import opposed
-from pytest_webarena.checks.plain_answers import spelt_alike, unaccented, unmarked
-from pytest_webarena.checks.refusals import declines, takes_back
-from pytest_webarena.checks.text import ANY_TEXT, TEXT_FIELDS, TextMatch, judge_text, normalise, take_text, text_fault
-from pytest_webarena.checks.turned import turned
+from pytest_webarena.checks.text import ANY_TEXT, TextMatch, Tolerance, judge_text, normalise, read_tolerance
+from pytest_webarena.checks.undecided_answers import judge_or_undecided
 from pytest_webarena.tasks.file_reading import Reading
 from pytest_webarena.tasks.nodes import MapNode
-from pytest_webarena.tasks.record_shapes import Convert, Either, Field, Record
-from pytest_webarena.tasks.shapes import Bool, Fault, Json, Text
+from pytest_webarena.tasks.record_shapes import Convert, Either, Field, ListOf, Record
+from pytest_webarena.tasks.shapes import Bool, Choice, Fault, Json, Number, Text
+from pytest_webarena.tasks.syntax import REGEX
 from pytest_webarena.text import clip
 
 __all__ = ["ANSWER", "UNACHIEVABLE", "AnswerSpec", "Wanted", "says_unachievable"]
@@ -46,15 +60,8 @@ _SAYS = re.compile(
     rf"(?:{'|'.join(map(re.escape, sorted(UNACHIEVABLE, key=len, reverse=True)))})"
     r"(?:$|\s*[:;,.!(\[]|\s+-|-\s|\s+(?:because|since|as)\b|(?<=/a)\s)"
 )
-_UNDONE = re.compile(
-    r"\bi (?:did not|didn't|have not|haven't|could not|couldn't) (?:check|look|open|read|count|visit|go through|finish)"
-    r"(?:ed|ing)?\b(?: \w+){0,3}"
-    r"|\bi (?:may|might|could) (?:well )?(?:have (?:missed|overlooked)|be (?:missing|wrong|mistaken))\b"
-    r"|\b(?:could not|couldn't|cannot|can't|(?:was |am )?unable to|did not|didn't) (?:\w+ )?(?:verify|double-check)\b"
-)
-"""Whose work is half done has no result yet, nor who says that it may be wrong."""
 _AROUND = "\"'* "
-"""What may be around it."""
+_FENCED = re.compile(r"```(?:json)?\s*\n?(.*?)```", re.DOTALL | re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,19 +75,28 @@ class Wanted:
 class AnswerSpec:
     """What the answer must be; all that is given must hold."""
 
+    value: Value | None = None
+    """The typed value."""
+    includes: tuple[Name, ...] = ()
     text: TextMatch = ANY_TEXT
+    """Conditions on the whole answer, compared literally: ``exact``, ``one_of``, ``excludes``."""
     unachievable: str = ""
     """Why the task can't be done; the agent must say that it can't."""
+    asked: str = ""
+    """The type that an impossible task asks for, so that its instruction does not give it away; empty if it asks for
+    an action, or for a form of its own."""
     json: Wanted | None = None
     any_order: bool = False
     schema: Any = None
-    only: bool = False
-    """Whether nothing may be named in one list with what the text includes."""
+
+    @property
+    def values(self) -> tuple[Value, ...]:
+        """Everything that is read from the answer."""
+        return (*((self.value,) if self.value is not None else ()), *self.includes)
 
     def __str__(self) -> str:
         parts = [str(self.text)] if self.text else []
-        if self.only:
-            parts.append("and nothing else")
+        parts += map(str, self.values)
         if self.unachievable:
             parts.append(f'"N/A" ({self.unachievable})')
         if self.json:
@@ -90,51 +106,113 @@ class AnswerSpec:
         return "; ".join(parts)
 
 
-def _build(**values: Any) -> AnswerSpec:
-    text = take_text(values)
-    return AnswerSpec(text=text, **values)
+_TYPES = ("number", "name", "names", "date", "time", "duration", "yes_no", "text", "url")
+"""Keys of typed values; at most one of them in a check."""
+_LITERAL = ("exact", "one_of", "excludes", "includes", "regex")
 
 
-def _fault(values: dict[str, Any], node: MapNode, reading: Reading) -> Fault | None:
-    if fault := text_fault(values, node, reading):
-        return fault
-    text = TextMatch(**{field.key: values[field.key] for field in TEXT_FIELDS})
-    structured = values["json"] is not None or values["schema"] is not None
-    if values["unachievable"] and (text or structured):
+def _value(given: dict[str, Any]) -> Value | None:
+    """Returns the typed value among the keys of a check."""
+    case = given["case"]
+    if given["number"] is not None:
+        within: Tolerance | None = given["tolerance"]
+        return NumberValue(
+            value=given["number"],
+            unit=given["unit"],
+            tolerance=within.amount if within else Decimal(0),
+            relative=within.relative if within else False,
+        )
+    if given["name"]:
+        return Name(forms=(given["name"], *given["aliases"]), cased=case)
+    if given["text"]:
+        return Name(forms=(given["text"], *given["aliases"]), is_text=True, cased=case)
+    if given["names"]:
+        names = tuple(Name(forms=(name,), cased=case) for name in given["names"])
+        return Names(names=names, ordered=given["ordered"])
+    if given["yes_no"]:
+        return YesNo(value=given["yes_no"] == "yes")
+    if given["regex"] is not None:
+        return Pattern(regex=given["regex"])
+    return given["date"] or given["time"] or given["duration"] or given["url"] or None
+
+
+def _build(**given: Any) -> AnswerSpec:
+    return AnswerSpec(
+        value=_value(given),
+        includes=tuple(Name(forms=(text,), cased=given["case"]) for text in given["includes"]),
+        text=TextMatch(exact=given["exact"], one_of=given["one_of"], excludes=given["excludes"], case=given["case"]),
+        unachievable=given["unachievable"],
+        asked=given["type"],
+        json=given["json"],
+        any_order=given["any_order"],
+        schema=given["schema"],
+    )
+
+
+def _fault(given: dict[str, Any], node: MapNode, reading: Reading) -> Fault | None:
+    typed = [key for key in _TYPES if given[key] not in (None, "", ())]
+    literal = [key for key in _LITERAL if given[key] not in (None, ())]
+    structured = given["json"] is not None or given["schema"] is not None
+    if given["unachievable"] and (typed or literal or structured):
         return Fault("'unachievable' alone", "further conditions", "such a task has no other right answer")
-    if not (text.positive or structured or values["unachievable"]):
-        if text:
+    if len(typed) > 1:
+        return Fault("one type of answer", " and ".join(map(repr, typed)), "write one check for each of them")
+    if given["regex"] is not None and typed:
+        return Fault(f"'{typed[0]}' or 'regex'", "both", "write one check for each of them")
+    if not (typed or structured or given["unachievable"] or set(literal) - {"excludes"}):
+        if literal:
             hint = "add what the answer must be; 'excludes' alone accepts any other answer, even 'N/A'"
             return Fault("a condition that the answer must meet", "only 'excludes'", hint)
-        return Fault("a condition on the answer", "none", "e.g. exact, includes, one_of, number or unachievable")
-    if values["only"] and not text.includes:
-        return Fault("'only' with 'includes'", "it alone")
-    if values["any_order"] and values["json"] is None:
-        return Fault("'any_order' with 'json'", "it alone")
+        return Fault("a condition on the answer", "none", f"e.g. {', '.join(_TYPES[:4])} or unachievable")
+    for key, owners in _BELONGS.items():
+        if given[key] not in (None, (), "", False) and not any(given[owner] not in (None, "", ()) for owner in owners):
+            return Fault(f"'{key}' with {' or '.join(map(repr, owners))}", "it alone")
     return None
 
 
-def _of_answers(field: Field) -> Field:
-    """A condition on text, as it is one on an answer."""
-    return replace(field, doc=f"{field.doc} {_IN_ANSWERS[field.key]}") if field.key in _IN_ANSWERS else field
-
-
-_IN_ANSWERS = {
-    "regex": "In an answer, the match must be asserted, as with `includes`.",
-    "includes": (
-        "In an answer, each text must be asserted: not denied (`not …`, `I could not find …`), doubted "
-        "(`maybe …`, `…?`) or one of a choice (`… or …`). A text about another action than the intended one "
-        "does not count (`Ann opened it; Bo closed it`)."
-    ),
-    "number": (
-        "In an answer, other numbers may explain it: `2 × 18 = 36` (if correct), `36 crowns (18 a night)`, "
-        "`18 a night, so 36`, `**36**, …`. Denials (`not 408`, `408 is wrong`, `408?`), bounds (`less than "
-        "408`) and choices fail. So do numbers for something else than the intent asks: `24 km` for minutes, "
-        "`45 fewer` for more, `18 a day`, `half of 18`, `18, minus the discount`, `18 in 2023` for 2024, `18 "
-        "by Bo` for Ann, `18 for 2 nights` for 3, `18 return` for a single."
-    ),
+_BELONGS = {
+    "unit": ("number",),
+    "tolerance": ("number",),
+    "aliases": ("name", "text"),
+    "ordered": ("names",),
+    "any_order": ("json",),
+    "type": ("unachievable",),
 }
+"""Keys that only qualify another one."""
 
+
+def _unit(text: str, _: Reading) -> str | Fault:
+    if text in COMMON_UNITS or currencies(text) or is_unit(text):
+        return text
+    return Fault("a unit such as km or °C, a currency such as EUR, or %", f"'{clip(text)}'")
+
+
+def _parsed(parse: Callable[[str], Any], label: str) -> Convert[Any, str]:
+    def convert(text: str, _: Reading) -> Any:
+        try:
+            return parse(text)
+        except ValueError:
+            return Fault(label, f"'{clip(text)}'")
+
+    return Convert(Text(label, strip=True), convert)
+
+
+def _duration(text: str) -> Duration:
+    words = tokens(text)
+    found = list(durations_in(words))
+    if len(found) != 1 or found[0][1:] != (0, len(words)):
+        raise ValueError(text)
+    return Duration(seconds=found[0][0])
+
+
+def _address(text: str) -> Url:
+    if not re.match(r"[a-z]+://", text):
+        raise ValueError(text)
+    return Url(value=text)
+
+
+_TEXTS = ListOf(Text(), or_one=True, label="a text or a list of texts", low=1)
+_NONE: dict[str, Any] = {"default": None, "default_text": "none"}
 
 FORM: Any = Either(
     "a text, or a mapping of conditions on the answer",
@@ -143,19 +221,112 @@ FORM: Any = Either(
         "answer check",
         _build,
         [
-            *map(_of_answers, TEXT_FIELDS),
             Field(
-                key="only",
+                key="number",
+                shape=Number(Decimal),
+                doc="The answer is this number: `1,234.50`, `1.234,50` and `thirty-six` are understood.",
+                example="- answer: {number: 84.97, unit: USD}",
+                **_NONE,
+            ),
+            Field(
+                key="unit",
+                shape=Convert(Text("a unit, a currency or %"), _unit),
+                default="",
+                default_text="none",
+                doc=(
+                    "Unit of `number` (`km`, `°C`), its currency (`EUR`, `crowns`) or `%`. The answer may leave "
+                    "it out or use another unit for the same quantity. Without this key, a number with a unit or a "
+                    "currency sign is undecided."
+                ),
+                example="- answer: {number: 14.2, unit: °C, tolerance: 0.05}",
+            ),
+            Field(
+                key="tolerance",
+                shape=Convert(Text("a tolerance: an amount such as 0.01, or a share such as 1%"), read_tolerance),
+                default=None,
+                default_text="exactly equal",
+                doc="Allowed difference from `number`: an amount, or a share such as 1%.",
+                example="- answer: {number: 84.97, tolerance: 1%}",
+            ),
+            Field(
+                key="name",
+                shape=Text("a name", strip=True),
+                default="",
+                default_text="none",
+                doc=(
+                    "The answer is this name of a person, product, place, branch or user, or this code. It counts as "
+                    "whole words: `main-old`, `yjlou2` and `Lee's` are other names. The case of codes counts."
+                ),
+                example="- answer: {name: Coffee Grinder}",
+            ),
+            Field(
+                key="aliases",
+                shape=_TEXTS,
+                default=(),
+                default_text="none",
+                doc="Other forms of `name` or `text` that count.",
+                example="- answer: {name: Ann Lee, aliases: [ann.lee]}",
+            ),
+            Field(
+                key="names",
+                shape=ListOf(Text(strip=True), label="a list of names", low=1),
+                default=(),
+                default_text="none",
+                doc="The answer gives all these names, and no others, in any order.",
+                example="- answer: {names: [Coffee Grinder, Gooseneck Kettle]}",
+            ),
+            Field(
+                key="ordered",
                 shape=Bool(),
                 default=False,
-                doc=(
-                    "Whether a list in the answer may hold only what `includes` names. Lists are separated "
-                    "by commas, semicolons, slashes, `and`, `plus` or line breaks. Other items, e-mail or "
-                    "page addresses and capitalised names fail, but not streets and dates. Names in small "
-                    "letters, after a dash (`A - B`) or in a separate sentence (`B is open, too.`) may pass; "
-                    "a place after a comma (`A, Ivesham`) fails. So put likely mistakes in `excludes` too."
+                doc="Whether `names` must be in this order.",
+                example="- answer: {names: [Ann Lee, Bo Ray], ordered: true}",
+            ),
+            Field(
+                key="date",
+                shape=_parsed(
+                    lambda text: Date(value=parse_date(text)), "a date: 2026-03-14, a month: 2026-03, or a year: 2026"
                 ),
-                example="- answer: {includes: [Coffee Grinder, Gooseneck Kettle], only: true}",
+                doc="The answer is this date, month or year, in any usual form. `3/4/2026` is undecided.",
+                example="- answer: {date: 2026-03-14}",
+                **_NONE,
+            ),
+            Field(
+                key="time",
+                shape=_parsed(lambda text: Time(minutes=parse_time(text)), "a time of day such as '14:30'"),
+                doc="The answer is this time of day, in 24 or 12 hours.",
+                example='- answer: {time: "14:30"}',
+                **_NONE,
+            ),
+            Field(
+                key="duration",
+                shape=_parsed(_duration, "a length of time such as 1 h 25 min or 3 days"),
+                doc="The answer is this length of time, in any units of time.",
+                example="- answer: {duration: 1 h 25 min}",
+                **_NONE,
+            ),
+            Field(
+                key="yes_no",
+                shape=Choice("yes", "no"),
+                default="",
+                default_text="none",
+                doc="The answer is yes, or no. In quotes.",
+                example='- answer: {yes_no: "yes"}',
+            ),
+            Field(
+                key="text",
+                shape=Text("a text", strip=True),
+                default="",
+                default_text="none",
+                doc="The answer quotes this text: a title, a message, a sentence.",
+                example="- answer: {text: Arrived late but works}",
+            ),
+            Field(
+                key="url",
+                shape=_parsed(_address, "a full address such as http://shopping.test/kettle.html"),
+                doc="The answer is the address of this page.",
+                example="- answer: {url: 'http://shopping.test/kettle.html'}",
+                **_NONE,
             ),
             Field(
                 key="unachievable",
@@ -163,31 +334,78 @@ FORM: Any = Either(
                 default="",
                 default_text="none",
                 doc=(
-                    "The task can't be done, for this reason, and the agent must say so. Accepted in any case are "
-                    + ", ".join(f"`{form}`" for form in ("N/A", *UNACHIEVABLE[1:]))
-                    + (
-                        ", alone or before punctuation and a reason (`N/A: there is no such page`). "
-                        "Sentences also count (`Issues can't be pinned.`, `There is no such forum.`, `Only "
-                        "moderators may do that.`, `This wiki is read-only.`). The answer fails if it also "
-                        "gives up, doubts, reports a breakdown or an action, or gives a number, value or "
-                        "guess (`N/A, but 8.40`, `N/A: the site was down`). The agent's reason is compared "
-                        "in one point. If this reason says that something can't or may not be done, an "
-                        "answer that it does not exist fails; a missing button is accepted. Where another "
-                        "answer is expected, one that begins with `N/A` fails."
-                    )
+                    "The task can't be done, for this reason, and the agent must say so: `N/A` (also "
+                    + ", ".join(f"`{form}`" for form in UNACHIEVABLE[2:])
+                    + "), or a sentence that denies it in the words of the question or the reason. An answer about "
+                    "what the agent did or could not do is undecided."
                 ),
-                example="- answer: {unachievable: the shop lists no phone number}",
+                example="- answer: {unachievable: the shop lists no phone number, type: number}",
+            ),
+            Field(
+                key="type",
+                shape=Choice(*_TYPES),
+                default="",
+                default_text="none",
+                doc=(
+                    "For `unachievable`: the type of answer that the intent asks for. Agents get the same instruction "
+                    "as for it. Without this key, they get none, as in tasks that ask for an action."
+                ),
+                example="- answer: {unachievable: there is no such order, type: date}",
+            ),
+            Field(
+                key="exact",
+                shape=Text(blank=True),
+                doc="The whole answer is this text, apart from quotes around it and a final full stop.",
+                example="- answer: {exact: Gooseneck Kettle}",
+                **_NONE,
+            ),
+            Field(
+                key="one_of",
+                shape=_TEXTS,
+                default=(),
+                default_text="none",
+                doc="The whole answer is one of these texts, compared as with `exact`.",
+                example="- answer: {one_of: [Kettle, the kettle]}",
+            ),
+            Field(
+                key="includes",
+                shape=_TEXTS,
+                default=(),
+                default_text="none",
+                doc="The answer gives all of these, each read as a `name`.",
+                example="- answer: {includes: [Coffee Grinder, '84.97']}",
+            ),
+            Field(
+                key="excludes",
+                shape=_TEXTS,
+                default=(),
+                default_text="none",
+                doc="The answer contains none of these, as whole words and numbers.",
+                example="- answer: {name: Coffee Grinder, excludes: Gooseneck Kettle}",
+            ),
+            Field(
+                key="regex",
+                shape=REGEX,
+                doc="Words of the answer match this regular expression (Python's `re`) as a whole.",
+                example="- answer: {regex: '#\\d{4}'}",
+                **_NONE,
+            ),
+            Field(
+                key="case",
+                shape=Bool(),
+                default=False,
+                doc="Whether case matters.",
+                example="- answer: {name: GmbH, case: true}",
             ),
             Field(
                 key="json",
                 shape=Convert(Json("a JSON value"), lambda value, _: Wanted(value)),
-                default=None,
-                default_text="none",
                 doc=(
                     "The answer is JSON, bare or in a code fence, and equals this value. Texts compare as "
                     "with `exact`, numbers by value. Objects must have the same keys."
                 ),
                 example="- answer: {json: {name: Coffee Grinder, price: 84.97}}",
+                **_NONE,
             ),
             Field(
                 key="any_order",
@@ -199,14 +417,13 @@ FORM: Any = Either(
             Field(
                 key="schema",
                 shape=SCHEMA,
-                default=None,
-                default_text="none",
                 doc=(
                     "The answer is JSON that matches this JSON schema. Supported: `type`, `enum`, `const`, "
                     "`properties`, `required`, `additionalProperties` (true or false), `items`, `minItems`, "
                     "`maxItems`, `minimum`, `maximum`, `minLength`, `maxLength`, `pattern`."
                 ),
                 example="- answer: {schema: {type: array, items: {type: number}, minItems: 2}}",
+                **_NONE,
             ),
         ],
         rule=_fault,
@@ -226,7 +443,7 @@ def says_unachievable(answer: str) -> bool:
 
 
 def judge(spec: AnswerSpec, view: View) -> Judgement:
-    """Judge the agent's last word."""
+    """Judge the agent's answer."""
     answer = view.evidence.text_answer
     expected = str(spec)
     if answer is None:
@@ -234,148 +451,44 @@ def judge(spec: AnswerSpec, view: View) -> Judgement:
         stopped = f"the agent was stopped ({reason}) before it answered"
         why = "the agent gave no answer" if reason == "answered" else stopped
         return Judgement.of(False, expected=expected, actual="no answer", why=why)
-    actual = f'"{answer}"'
+    found = _judged(spec, answer, view.intent)
+    if found.outcome == "undecided":
+        kind: QuestionKind = "unachievable" if spec.unachievable else "equivalent"
+        return judge_or_undecided(kind, spec.unachievable or expected, answer, view, found.why)
+    return Judgement.of(found.outcome == "met", expected=expected, actual=f'"{answer}"', why=found.why)
+
+
+def _judged(spec: AnswerSpec, answer: str, question: str) -> Found:
     if spec.unachievable:
-        holds, why = _judge_refusal(answer, view.intent, spec.unachievable)
-        return Judgement.of(holds, expected=expected, actual=actual, why=why)
-    why = _judge_said(spec.text, answer, view.intent) if spec.text else ""
-    if not why and spec.only and (more := named_beside(spec.text.includes, answer, view.intent)):
-        why = f'it also names "{more}"'
-    spoken = unsaid_find(answer, spec.text.regex, view.intent) if not why and spec.text.regex is not None else ""
-    why = why or spoken
-    if not why and (spec.json or spec.schema is not None):
-        why = _judge_json(spec, answer)
-    if says_unachievable(answer) and (why or not _wants_refusal(spec.text, answer, view.intent)):
-        why = "the agent said that the task can't be done, but it can"
-    # What is only denied stands there, after all: neither it nor its contrary is met.
-    return replace(
-        Judgement.of(not why, expected=expected, actual=actual, why=why), contrary="agent" if spoken else None
-    )
+        return read(answer, [Absence(reason=spec.unachievable)], question)
+    if spec.text and not (literal := judge_text(spec.text, answer)).holds:
+        if says_unachievable(answer):
+            return Found("not met", "the agent said that the task can't be done, but it can")
+        return Found("not met", literal.why)
+    if spec.json or spec.schema is not None:
+        found = _judge_json(spec, answer, question)
+        if found.outcome != "met":
+            return found
+    return read(answer, spec.values, question) if spec.values else Found("met")
 
 
-def _judge_refusal(answer: str, question: str, reason: str) -> tuple[bool, str]:
-    """Whether an answer says that the task can't be done, and else why not."""
-    if said := _SAYS.match(text := normalise(answer).strip(_AROUND)):
-        cased = normalise(answer, case=True).strip(_AROUND)
-        rest = (cased if len(cased) == len(text) else text)[said.end() :]
-        if takes_back(rest, question, reason):
-            return False, "it says that the task can't be done, and then something else than why"
-        return True, ""
-    holds = declines(answer, question, reason)
-    return holds, "" if holds else "the agent did not say that the task can't be done"
-
-
-def _judge_said(wanted: TextMatch, answer: str, question: str) -> str:
-    """Why an answer does not say what is wanted; empty when it does."""
-    plain = without_powers(unmarked(answer)) if wanted.number is not None else unmarked(answer)
-    if " & " in plain and "&" not in str(wanted):
-        plain = plain.replace(" & ", " and ")
-    if wanted.number is None:
-        return _judge_plain(wanted, answer, plain, question)
-    number = TextMatch(number=wanted.number, tolerance=wanted.tolerance)
-    if other := converted(question, plain):  # only the number is another one; words are looked for as they are said
-        rest = replace(wanted, number=None, tolerance=None)
-        why = _judge_plain(number, other, other, question)
-        return why or (_judge_plain(rest, answer, plain, question) if rest else "")
-    why = _judge_plain(wanted, answer, plain, question)
-    other = summed(question, plain)
-    if why and other and not judge_text(number, other, question=question).holds:
-        return why  # what is told twice, in hours and in minutes, has to be the same
-    return _judge_plain(number, other, other, question) if other else why
-
-
-def _judge_plain(wanted: TextMatch, answer: str, plain: str, question: str) -> str:
-    why = min((_judge_words(each, text, question) for each, text in _readings(wanted, answer, plain)), key=bool)
-    if not why and wanted.number is not None:
-        why = _judge_meant(wanted, answer, plain, question)
-    if not why and (undone := _UNDONE.search(normalise(plain))):
-        return f'it says "{undone[0]}"'
-    why = why or unsaid(plain, wanted.includes, question)
-    return why or (said_of_another(plain, wanted.includes, question) if wanted.includes else "")
-
-
-def _readings(wanted: TextMatch, answer: str, plain: str) -> Iterator[tuple[TextMatch, str]]:
-    """What is compared with what: as it is written, without Markdown, in plain letters, spelt alike."""
-    if "~~" not in answer:
-        yield wanted, answer
-    yield wanted, plain
-    if bare := unaccented(wanted):
-        yield bare, plain
-    if alike := spelt_alike(wanted, plain):
-        yield alike
-
-
-def _judge_words(wanted: TextMatch, text: str, question: str) -> str:
-    found = judge_text(wanted, text, question=question)
-    if not found.holds and wanted.number is not None and gives_number(text, wanted.number, wanted.tolerance, question):
-        rest = replace(wanted, number=None, tolerance=None)
-        return judge_text(rest, text, question=question).why
-    return found.why
-
-
-def _judge_meant(wanted: TextMatch, answer: str, plain: str, question: str) -> str:
-    """Why the number in an answer, which is the wanted one, is not given for what is asked."""
-    assert wanted.number is not None
-    if why := opposed(plain, wanted.number):
-        return why
-    text = mask_words(final_answer(plain))
-    if re.search(r"\bhow many\b", question.casefold()) and re.fullmatch(r"\W*[#\u2116]\s?\d+\W*", plain):
-        return "it is the number of one thing, and how many there are is asked"
-    if wanted.number and _says_none(text, question):
-        return "it also says that there are none"
-    whys = []
-    for place in places_of(text):
-        if within(place.value, wanted.number, wanted.tolerance):
-            why = in_another_unit(question, text, place.end) or not_as_asked(question, text, place.start, place.end)
-            why = why or turned(question, text, place.start, place.end)
-            if not why and doubted(normalise_kept(text), place.start, place.end, normalise(question)):
-                why = "it speaks against the number, or leaves it open"
-            whys.append(why)
-    return whys[0] if whys and all(whys) else ""
-
-
-def _says_none(text: str, question: str) -> bool:
-    from pytest_webarena.checks.upstream.folding import fold
-    from pytest_webarena.checks.upstream.stated_none import says_none
-    from pytest_webarena.checks.upstream.stated_numbers import question_of
-
-    asked = question_of(question)
-    return asked.dimension == "count" and says_none(fold(text), asked)
-
-
-def _wants_refusal(wanted: TextMatch, answer: str, question: str) -> bool:
-    """Whether an answer that declares the task undoable holds by these very words, as where "N/A" is what a page says.
-
-    If what follows them holds by itself, the answer says two things at once, and would be right whichever is.
-    """
-    said = _SAYS.match(text := normalise(answer).strip(_AROUND))
-    return said is not None and bool(judge_text(wanted, text[said.end() :], question=question).why)
-
-
-_AMISS = re.compile(
-    r"[{\[]|\b(?:wait|actually|correction|scratch|sorry|wrong|incorrect|not|isn't|maybe|perhaps|probably|guess"
-    r"|instead)\b|\?",
-    re.IGNORECASE,
-)
-"""What an answer that is JSON can't have beside it."""
-
-
-def _judge_json(spec: AnswerSpec, answer: str) -> str:
-    """Why the answer is not the JSON that is wanted; empty when it is."""
-    fenced = re.search(r"```(?:json)?\s*\n?(.*?)```", answer, re.DOTALL | re.IGNORECASE)
-    if fenced and _AMISS.search(beside := answer[: fenced.start()] + "\n" + answer[fenced.end() :]):
-        why = "another value is next to the one in the code fence" if "{" in beside or "[" in beside else ""
-        return why or "what is next to the code fence speaks against it, or leaves it open"
+def _judge_json(spec: AnswerSpec, answer: str, question: str) -> Found:
+    fenced = _FENCED.search(answer)
+    if fenced:
+        around = tokens(answer[: fenced.start()] + "\n" + answer[fenced.end() :])
+        if rest := unaccounted(around, (), question):
+            return Found("undecided", f'next to the code fence it says "{clip(" ".join(rest), 60)}"')
     try:
         text = (fenced.group(1) if fenced else answer).strip()
         value = json.loads(text, parse_constant=_no_number, object_pairs_hook=_each_once)
     except _Ambiguous as error:
-        return str(error)
+        return Found("not met", str(error))
     except (ValueError, RecursionError):
-        return "it is not JSON"
+        return Found("not met", "it is not JSON")
     if spec.json and not same_json(value, spec.json.value, any_order=spec.any_order):
-        return "the values differ"
-    return explain_schema(value, spec.schema) if spec.schema is not None else ""
+        return Found("not met", "the values differ")
+    why = explain_schema(value, spec.schema) if spec.schema is not None else ""
+    return Found("not met", why) if why else Found("met")
 
 
 class _Ambiguous(Exception):
@@ -399,6 +512,52 @@ def _dumps(value: Any) -> str:
     return clip(json.dumps(value, ensure_ascii=False), 200)
 
 
+_NOT_DONE = {"type": "string", "description": "N/A, and why the task can't be done."}
+_SCHEMAS: dict[str, Mapping[str, Any]] = {
+    "number": {"anyOf": [{"type": "number"}, _NOT_DONE]},
+    "names": {"anyOf": [{"type": "array", "items": {"type": "string"}}, _NOT_DONE]},
+    "yes_no": {"anyOf": [{"type": "string", "enum": ["yes", "no"]}, _NOT_DONE]},
+}
+"""JSON schemas of types that are no texts."""
+
+_EXAMPLES: dict[str, Value] = {
+    "number": NumberValue(value=Decimal(1)),
+    "name": Name(forms=("",)),
+    "names": Names(names=()),
+    "date": Date(value=(1, 1, 1)),
+    "time": Time(minutes=0),
+    "duration": Duration(seconds=Fraction(1)),
+    "yes_no": YesNo(value=True),
+    "text": Name(forms=("",), is_text=True),
+    "url": Url(value=""),
+}
+"""A value of each type, for its instruction."""
+
+
+_TYPE_OF = {example.instruction(): name for name, example in _EXAMPLES.items()}
+
+
+def _asked(spec: AnswerSpec) -> str:
+    """Returns the type of answer that agents are asked for; empty if none is known."""
+    if spec.unachievable:
+        return spec.asked
+    return _TYPE_OF.get(spec.value.instruction(), "") if spec.value is not None else ""
+
+
+def _asks(spec: AnswerSpec) -> str:
+    """Returns the sentence that asks for an answer of the wanted type; empty if no type is known."""
+    if not (name := _asked(spec)):
+        return ""
+    return f"{_EXAMPLES[name].instruction()} If the task can't be done, answer N/A and why."
+
+
+def _schema(spec: AnswerSpec) -> Mapping[str, Any] | None:
+    """Returns the JSON schema of an answer of the wanted type; None if no type is known."""
+    if not (name := _asked(spec)):
+        return None
+    return {**_SCHEMAS.get(name, {"type": "string"}), "description": _asks(spec)}
+
+
 def _category(spec: AnswerSpec) -> str:
     return "unachievable" if spec.unachievable else "information"
 
@@ -406,13 +565,19 @@ def _category(spec: AnswerSpec) -> str:
 ANSWER: Kind[AnswerSpec] = Kind(
     name="answer",
     doc=(
-        "Checks the answer that the agent stops with. A text alone is short for `exact`. Markdown formatting "
-        "is ignored, and struck-out text does not count. Accents in the task's texts are optional (`Cafe` "
-        "matches *Café*) unless `case` is true."
+        "Checks the answer that the agent stops with, by its type. Agents are told the form. The answer is met if it "
+        "states the value, and nothing that the question does not account for; not met if it does not state it; else "
+        "[undecided](#scores-and-verdicts). A text alone is short for `exact`."
     ),
     form=FORM,
     judge=judge,
     category=_category,
     looks_at=lambda spec: {"answer"},
-    examples=('- answer: "84.97"', "- answer: {unachievable: the shop lists no phone number}"),
+    asks=_asks,
+    answer_schema=_schema,
+    examples=(
+        "- answer: {number: 84.97, unit: USD}",
+        "- answer: {name: Ann Lee}",
+        "- answer: {unachievable: the shop lists no phone number, type: number}",
+    ),
 )

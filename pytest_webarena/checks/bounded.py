@@ -57,7 +57,7 @@ _Place = tuple[str, str]
 def judge_all_bounded(
     task: Task, evidence: Evidence, *, headline: Grading, asker: Asker | None = None, seconds: float = CHECK_SECONDS
 ) -> Mapping[str, Verdict]:
-    """Like `judge_all`, but a check that takes longer than ``seconds``, or kills its process, is inconclusive.
+    """Like `judge_all`, but a check that takes longer than ``seconds``, or kills its process, is undecided.
 
     0 means no limit and no child process, for debuggers. Raises the errors of `judge_all`, and `HarnessError` if
     something other than a check takes too long.

@@ -151,7 +151,7 @@ _TOLD = (
     "notes and the reward model, never the judge. Replies from the response cache count in full. Agents of "
     "kind `model` are counted by the package; others report their `usage`; `scripted`, `replay`, `human` and "
     "built-in agents use nothing. Usage is incomplete if a step has no `usage`, a price is unknown, a "
-    "request was abandoned or the agent was cut off. Then the check is inconclusive, unless the known part "
+    "request was abandoned or the agent was cut off. Then the check is undecided, unless the known part "
     "exceeds the limit. [More](agents.md#limits-and-money)."
 )
 
@@ -199,7 +199,7 @@ SECONDS: Kind[AtMost] = _kind(
         "Counts the time from showing a page to the agent until its reply, with model calls, retries and "
         "waiting for endpoints. Browser, sites, checks and notes for later trials don't count. For an agent "
         "that drives its own browser, all time from start to end counts, except while its commands wait to "
-        "be recorded. With replies from the response cache, the check is inconclusive, unless the limit is "
+        "be recorded. With replies from the response cache, the check is undecided, unless the limit is "
         "exceeded anyway."
     ),
     example="90",

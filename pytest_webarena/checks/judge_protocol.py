@@ -106,7 +106,7 @@ class Grade:
 class JudgeOff(WebArenaError):
     """No judge may be used: none is configured, or the configured one is not accurate enough.
 
-    The checks that need it are inconclusive, with ``str()`` as the reason: neither a pass nor a failure nor an error.
+    The checks that need it are undecided, with ``str()`` as the reason: neither a pass nor a failure nor an error.
     """
 
 

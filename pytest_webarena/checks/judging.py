@@ -3,13 +3,13 @@ evidence."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
 from pytest_webarena.actions import Stop
 from pytest_webarena.checks.grading import REPAIRED, UPSTREAM_KINDS, Grading, find_grading, gradings_of, headline_of
+from pytest_webarena.checks.intervals import clean, combined, counted, score_bounds, total
 from pytest_webarena.checks.judge_protocol import Asker
 from pytest_webarena.checks.kind import END, Judgement, Kind, Live, State, View, blames_task
 from pytest_webarena.checks.sign_ins import SignIns, TabsNoted, Watched, weigh_sign_in
@@ -223,8 +223,8 @@ def judge(
 ) -> Verdict:
     """Judge a trial from its evidence. Pure: no browser, no sites, no clock.
 
-    Missing evidence makes the verdict inconclusive, unless the rest decides it anyway. ``asker`` is the judge model;
-    without one, checks that need it are inconclusive. Raises `TaskError` when the task has no checks of this grading.
+    An undecided check makes the verdict undecided, unless the rest decides it anyway. ``asker`` is the judge model;
+    without one, checks that need it are undecided. Raises `TaskError` when the task has no checks of this grading.
 
     There is no time limit. `bounded.judge_all_bounded` has one, and uses ``watch``.
     """
@@ -236,20 +236,23 @@ def judge(
         grading = find_grading(name)
     judging = _Judging(task, evidence, grading, asker, watch)
     results = tuple(judging.check(check) for check in task.gradings.get(name, task.checks))
-    low, high = _total(task, results, _bounds)
-    counted = _total(task, results, _counted)[0]
+    weights = [result.weight for result in results] if task.score == "mean" else None
+    low, high = total([score_bounds(result) for result in results], weights)
+    least, most = total([counted(result) for result in results], weights)
     if not known and evidence.changes is not None and (effects := _side_effects(task, evidence)) is not None:
         rule = judging.rule(effects)
         results = (*results, rule)
-        low, high, counted = (
-            total * bound for total, bound in zip((low, high, counted), (*_bounds(rule), _bounds(rule)[0]), strict=True)
-        )
-    score = _clean(low) if low == high else None
+        worst, best = score_bounds(rule)
+        low, high, least, most = low * worst, high * best, least * worst, most * best
+    score = clean(low) if low == high else None
+    passes = {bound >= task.threshold - 1e-9 for bound in (least, most)}
+    passed = passes.pop() if len(passes) == 1 else None
     if known and not grading.decides and any(result.score is None for result in results):
-        score = None  # one undecided check makes the verdict undecided
+        score = passed = None  # one undecided check makes the verdict undecided
     return Verdict(
         score=score,
-        passed=None if score is None else counted >= task.threshold - 1e-9,
+        passed=passed,
+        lower_bound=clean(low),
         results=results,
         task=task.id,
         intent=readable(task.intent, task.leased, evidence.sites),
@@ -273,45 +276,6 @@ def judge_all(
         name or headline.name: first,
         **{other: judge(task, evidence, grading=find_grading(other), asker=asker, watch=watch) for other in others},
     }
-
-
-_Bounds = Callable[[CheckResult], tuple[float, float]]
-
-
-def _total(task: Task, results: Sequence[CheckResult], bounds: _Bounds) -> tuple[float, float]:
-    """Returns the lower and upper bound of the task's score."""
-    found = [bounds(result) for result in results]
-    if task.score == "mean":
-        weights = [result.weight for result in results]
-        low, high = (
-            math.fsum(weight * bound[side] for weight, bound in zip(weights, found, strict=True)) / math.fsum(weights)
-            for side in (0, 1)
-        )
-    else:
-        low, high = (math.prod(bound[side] for bound in found) for side in (0, 1))
-    return low, high
-
-
-def _bounds(result: CheckResult) -> tuple[float, float]:
-    """Returns the lower and upper bound of the score."""
-    return (0.0, 1.0) if result.score is None else (result.score, result.score)
-
-
-def _counted(result: CheckResult) -> tuple[float, float]:
-    """Returns the lower and upper bound of what the result counts towards passing."""
-    return _bounds(result) if result.counts is None else (result.counts, result.counts)
-
-
-def _clean(score: float) -> float:
-    """Remove rounding errors of adding and dividing."""
-    return min(1.0, max(0.0, round(score, 12)))
-
-
-def _combined(kind: str, bounds: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    """Returns the lower and upper bound of a combination's score, given those of its parts."""
-    combine: Callable[[Sequence[float]], float] = max if kind == "any" else math.prod
-    low, high = (combine([bound[side] for bound in bounds]) for side in (0, 1))
-    return (1 - high, 1 - low) if kind == "not" else (low, high)
 
 
 class _Judging:
@@ -347,18 +311,20 @@ class _Judging:
             if best.score:
                 return best
             return replace(best, state="any state", why=f"{best.why} (nor after any of the steps)" if best.why else "")
-        return unknown[0]
+        return next((result for result in unknown if not result.judgeable), unknown[0])
 
     def combined(self, check: Check, state: State | None, negated: bool) -> CheckResult:
         negated ^= check.kind == "not"
         children = tuple(self.check(child, state, negated=negated) for child in check.children)
-        low, high = _combined(check.kind, [_bounds(child) for child in children])
-        score = _clean(low) if low == high else None
+        low, high = combined(check.kind, [score_bounds(child) for child in children])
+        score = clean(low) if low == high else None
         counts = None
         if score is not None and any(child.counts is not None for child in children):
-            counts = _clean(_combined(check.kind, [_counted(child) for child in children])[0])
+            counts = clean(combined(check.kind, [counted(child) for child in children])[0])
         expected = {"all": "all of these", "any": "one of these", "not": "the contrary of this"}[check.kind]
-        found = self.result(check, Judgement(score=score, expected=expected), state, children)
+        judgeable = score is None and all(child.judgeable for child in children if child.score is None)
+        judgement = Judgement(score=score, expected=expected, judgeable=judgeable)
+        found = self.result(check, judgement, state, children)
         return replace(found, counts=None if counts == score else counts)
 
     def leaf(self, check: Check, state: State, negated: bool) -> CheckResult:
@@ -392,7 +358,8 @@ class _Judging:
             says = Judgement.raised(error, expected=str(check.spec), why=why)
             # Kinds of this package must never raise: no verdict about the agent may result from a fault of theirs.
             judgement = says if _is_theirs(check) else Judgement.unknown(expected=str(check.spec), why=why)
-        if judgement.score is None and view.probe is not None and view.probe.beyond:
+        missing = judgement.score is None and not judgement.judgeable
+        if missing and view.probe is not None and view.probe.beyond:
             judgement = replace(judgement, cause="agent")  # showing too much hides the answer
         unseen = isinstance(evidence, TabsNoted) and not evidence.seen
         if not (self.task.ends_session or unseen or as_shown):
@@ -428,6 +395,7 @@ class _Judging:
             weight=check.weight,
             children=children,
             cause=judgement.cause if judgement.score is None else None,
+            judgeable=judgement.judgeable and judgement.score is None,
             counts=_reaches(judgement),
             parts=judgement.parts,
         )

@@ -170,7 +170,7 @@ class View:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """A kind's judgement of one state. A score of None means inconclusive, for lack of evidence."""
+    """A kind's judgement of one state: met, not met, or undecided (a score of None)."""
 
     score: float | None
     expected: str
@@ -179,6 +179,8 @@ class Judgement:
     cause: Cause | None = None
     """Whose fault a missing score is; None for the task's. If it is the agent's, neither the check nor its negation is
     met."""
+    judgeable: bool = False
+    """Whether a person or a judge model could decide what the rules can't. False if evidence is missing."""
     contrary: Cause | None = None
     """For a score of 0: whose fault it is that absence does not prove the negation. Under a ``not`` there is then no
     score. None if absence proves it."""
@@ -194,8 +196,13 @@ class Judgement:
 
     @classmethod
     def unknown(cls, *, expected: str, why: str, actual: str = "", cause: Cause | None = None) -> Judgement:
-        """Returns an inconclusive judgement: the deciding evidence was not, or could not be, collected."""
+        """Returns an undecided judgement for lack of evidence, which was not, or could not be, collected."""
         return cls(score=None, expected=expected, actual=actual, why=why, cause=cause)
+
+    @classmethod
+    def undecided(cls, *, expected: str, why: str, actual: str = "") -> Judgement:
+        """Returns an undecided judgement of complete evidence: the rules can't decide; a person or a judge could."""
+        return cls(score=None, expected=expected, actual=actual, why=why, judgeable=True)
 
     @classmethod
     def raised(cls, error: BaseException, *, expected: str, why: str) -> Judgement:
@@ -203,7 +210,7 @@ class Judgement:
         undecided.
 
         An agent can cause a check to raise, and must not be excluded from the success rate by that. `--agent=oracle` or
-        `--audit` shows whether the check itself is wrong. Errors that no agent can cause are inconclusive
+        `--audit` shows whether the check itself is wrong. Errors that no agent can cause leave the check undecided
         (`blames_task`).
         """
         if blames_task(error):
@@ -266,6 +273,9 @@ class Kind(Generic[S]):
     """Returns whether a check needs a judge model when exact comparison can't decide; None: never."""
     asks: Callable[[S], str] | None = None
     """Returns instructions for agents on the form of the answer, shown below the intent; None: no instructions."""
+    answer_schema: Callable[[S], Mapping[str, Any] | None] | None = None
+    """Returns the JSON schema of the answer for tool calls. It must not depend on the wanted value, only on its type.
+    None: any text."""
     chance: Callable[[S], float] | None = None
     """Returns the probability, from 0 to 1, that a blind guess passes; None: it can't be guessed."""
     make_ready: Callable[[S], object] | None = None

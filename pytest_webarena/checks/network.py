@@ -187,7 +187,7 @@ FORM: Record[NetworkSpec] = Record(
         "The keys select requests; `count` or `none` says how many there must be. The gateway records up to "
         "20,000 requests and 64 MiB per trial. A quarter is reserved for requests that may change something "
         "(POST, PUT, …). Beyond that, it counts only methods and paths; if these leave the result open, the "
-        "check is inconclusive. If the part of a body beyond 64 KiB, or a body that can't be decoded, would "
+        "check is undecided. If the part of a body beyond 64 KiB, or a body that can't be decoded, would "
         "decide, the check fails, also under `not`. Test this with `--agent=oracle`."
     ),
 )

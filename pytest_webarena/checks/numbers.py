@@ -12,7 +12,16 @@ import unicodedata
 from dataclasses import dataclass
 from fractions import Fraction
 
-__all__ = ["NUMBER_WORDS", "NumberToken", "final_answer", "mask_words", "numbers_in", "numeral_at"]
+__all__ = [
+    "NUMBER_WORDS",
+    "NumberToken",
+    "final_answer",
+    "mask_words",
+    "number_in_words",
+    "numbers_in",
+    "numeral_at",
+    "numeral_value",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +117,25 @@ def numeral_at(text: str, position: int) -> tuple[Fraction | None, int] | None:
     """
     match = _NUMERAL.match(text, position)
     return None if match is None else (_value(match.group()), match.end())
+
+
+def numeral_value(text: str) -> Fraction | None:
+    """The value of a text that is nothing but digits with separators, else None.
+
+    >>> [str(numeral_value(text)) for text in ("1,234.50", "1.234,50", "84,97", ".5", "1,23,4")]
+    ['2469/2', '2469/2', '8497/100', '1/2', 'None']
+    """
+    return _value(text) if _NUMERAL.fullmatch(text) else None
+
+
+def number_in_words(text: str) -> int | None:
+    """The number that a whole text spells out, else None.
+
+    >>> number_in_words("two hundred and five"), number_in_words("thirty-six"), number_in_words("six lamps")
+    (205, 36, None)
+    """
+    found = _WORD.fullmatch(text)
+    return None if found is None else int(_word(found).value)
 
 
 @functools.lru_cache(maxsize=32)  # each rule asks again of the same answer and question

@@ -95,7 +95,7 @@ FORM: Record[PageSpec] = Record(
             default_text="`current`",
             doc=(
                 "The page to check: `current`, as the agent left it, or an address to open with a copy of "
-                "the agent's cookies and storage. Status 408, 425, 429, or 500 and above is inconclusive, "
+                "the agent's cookies and storage. Status 408, 425, 429, or 500 and above is undecided, "
                 "unless `status` expects it. Other statuses from 400 fail an opened page; under `not`, only "
                 "404 and 410 prove absence. The current page is judged by its content. A sign-in page or "
                 "status 401 or 403 proves no absence, also under `not`, unless the task has `ends_session: "
@@ -157,8 +157,8 @@ FORM: Record[PageSpec] = Record(
         "All given conditions must hold. Invalid JavaScript is an error of the task. A page that can't be "
         "read (endless dialogs or scripts, too large) fails, also under `not`. Absence means `excludes`, an "
         "upper bound in `count`, or `not`. If JavaScript in `locate` or `prepare` throws, or the address "
-        "gives a download or no content, required content is not found and absence is inconclusive. While "
-        "the page waits for a response, absence is inconclusive, unless the same check finds something "
+        "gives a download or no content, required content is not found and absence is undecided. While "
+        "the page waits for a response, absence is undecided, unless the same check finds something "
         "there: `includes: Your cart, excludes: Kettle`."
     ),
 )

@@ -42,7 +42,7 @@ class _Found:
 def judge(queries: tuple[ImageQuery, ...], view: View, captioner: Captioner | None = None) -> Judgement:
     """Judge the collected images; each query must hold, or the original's combination of several.
 
-    ``captioner`` answers questions about images; None for the installed one. Inconclusive when libraries, weights or a
+    ``captioner`` answers questions about images; None for the installed one. Undecided when libraries, weights or a
     reference image are missing, and when an image that could have decided was not kept.
     """
     expected = "; ".join(map(str, queries))

@@ -57,7 +57,7 @@ FORM: Any = Either(
                 doc=(
                     "A function that takes the trial's `Evidence` (answer, tabs, steps, requests, …). It "
                     "returns `True` or `False`, a score from 0 to 1, or a pair of score and reason. If it "
-                    "raises an exception, the check fails and `not` is inconclusive; `--agent=oracle` or "
+                    "raises an exception, the check fails and `not` is undecided; `--agent=oracle` or "
                     "`--audit` shows faults of the function. A function that can't be imported, or returns "
                     "anything else, is an error of the task. What `tabs` show counts only while the task's "
                     "accounts are signed in. `unrecorded` counts requests that were not kept. Use only the "

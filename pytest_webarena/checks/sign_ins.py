@@ -202,7 +202,7 @@ def weigh_sign_in(judgement: Judgement, probe: Probe | None, evidence: Evidence,
     ):
         return judgement  # its cause has the same effect, and says more about the page
     actual = ", ".join(filter(None, (judgement.actual, "signed out"))) if doubt.cause == "agent" else judgement.actual
-    return replace(judgement, score=None, actual=actual, why=doubt.why, cause=doubt.cause)
+    return replace(judgement, score=None, actual=actual, why=doubt.why, cause=doubt.cause, judgeable=False)
 
 
 class _Doubt(NamedTuple):

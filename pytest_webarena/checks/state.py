@@ -147,9 +147,9 @@ FORM: Record[StateSpec] = Record(
             default_text="none",
             doc=(
                 "A request with the session's cookies: `/path`, `site:/path`, or a mapping with the [keys of "
-                "a request](#keys-of-a-request). Status 408, 425, 429, or 500 and above is inconclusive. If "
+                "a request](#keys-of-a-request). Status 408, 425, 429, or 500 and above is undecided. If "
                 "the response is not JSON, conditions on parts and values fail; absence and `not` are "
-                "inconclusive. Other statuses from 400, redirects and sign-in pages meet only `status`. They "
+                "undecided. Other statuses from 400, redirects and sign-in pages meet only `status`. They "
                 "also fail under `not`, except 404 and 410."
             ),
             example="- state: {api: /api/notes, at: '$.notes[*].title', includes: Tea}",
@@ -269,7 +269,7 @@ def _judge_response(spec: StateSpec, api: ApiRequest, expected: str, view: View,
 def _judge_unreadable(spec: StateSpec, api: ApiRequest, expected: str, body: str) -> Judgement:
     """Judge a response that is not JSON: it contains nothing that a condition requires, and proves nothing missing.
 
-    A positive condition is not met rather than inconclusive, because an agent can cause such a response.
+    A positive condition is not met rather than undecided, because an agent can cause such a response.
     """
     why = f"expected JSON from {spec.site}:{api.path}, found {clip(body, 60) or 'an empty response'}"
     actual = "a response that is not JSON"

@@ -211,7 +211,7 @@ URL: Kind[UrlSpec] = Kind(
     name="url",
     doc=(
         "Checks the address of the current tab. An address, or a list of them, is short for `address`. At "
-        "the end, a page with status 408, 425, 429, or 500 and above is inconclusive; other statuses from "
+        "the end, a page with status 408, 425, 429, or 500 and above is undecided; other statuses from "
         "400 fail, also under `not`. Under `not`, addresses that servers may treat as equal match too "
         "([prohibitions](writing-tasks.md#what-must-not-be-requested)), and `most` has no effect."
     ),

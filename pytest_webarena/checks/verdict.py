@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
+from pytest_webarena.checks.intervals import clean, combined, score_bounds, total
 from pytest_webarena.errors import Cause
 
 __all__ = ["VERDICT_VERSION", "CheckResult", "Part", "Verdict"]
 
-VERDICT_VERSION = 2
-"""Version of the JSON form; version 2 added the grading, and whose fault a missing score is."""
+VERDICT_VERSION = 3
+"""Version of the JSON form.
+
+2 added the grading, and whose fault a missing score is; 3 undecided results that a judge could decide, which were not
+met before, with a reason that began with "unsure: ".
+"""
+
+_UNSURE = "unsure: "
 
 _OF_KEY_NODES = ("function", "step", "by", "open", "forbidden", "free")
 """Fields of `Part` that only key nodes use."""
@@ -55,7 +62,7 @@ class CheckResult:
     """Path of the check in its task, e.g. ``checks[1].all[0]``."""
     kind: str
     score: float | None
-    """From 0 to 1; None if inconclusive."""
+    """From 0 to 1; None if undecided."""
     expected: str
     actual: str = ""
     why: str = ""
@@ -70,15 +77,17 @@ class CheckResult:
     own."""
     parts: tuple[Part, ...] = ()
     """Parts of the score, for kinds that report them."""
+    judgeable: bool = False
+    """Whether an undecided check lacks no evidence: a person or a judge model could decide what the rules can't."""
 
     @property
     def passed(self) -> bool | None:
-        """Whether the check holds, fully or up to its own threshold; None if inconclusive."""
+        """Whether the check holds, fully or up to its own threshold; None if undecided."""
         return None if self.score is None else (self.score if self.counts is None else self.counts) >= 1
 
     @property
     def mark(self) -> str:
-        """One character: ✓ holds, ✗ does not hold, ◐ holds in part, ? inconclusive."""
+        """One character: ✓ holds, ✗ does not hold, ◐ holds in part, ? undecided."""
         if self.score is None:
             return "?"
         return "✓" if self.passed else "✗" if self.score <= 0 else "◐"
@@ -95,9 +104,9 @@ class Verdict:
     """The outcome of judging one trial."""
 
     score: float | None
-    """From 0 to 1; None when inconclusive."""
+    """From 0 to 1; None when an undecided check could change it."""
     passed: bool | None
-    """Whether the score reaches the threshold; None when inconclusive."""
+    """Whether the score reaches the threshold; None when undecided."""
     results: tuple[CheckResult, ...]
     """One result per check of the task, in its order."""
     task: str = ""
@@ -107,23 +116,40 @@ class Verdict:
     """Why the episode ended."""
     grading: str = ""
     """The rules of judging, as ``repaired without shotgun``; empty for tasks without gradings."""
+    lower_bound: float | None = None
+    """Lower bound of the score: its least value if undecided checks had been decided. None in verdicts of older
+    versions."""
 
     @property
-    def inconclusive(self) -> bool:
-        """Whether the evidence decides neither a pass nor a failure."""
-        return self.score is None
+    def undecided(self) -> bool:
+        """Whether neither a pass nor a failure is decided."""
+        return self.passed is None
+
+    @property
+    def judgeable(self) -> bool:
+        """Whether the verdict is undecided, and a person or a judge model could decide it: no evidence is missing."""
+        return self.undecided and all(result.judgeable for result in self.results if result.score is None)
+
+    @property
+    def known_score(self) -> float | None:
+        """The score, or its lower bound if that is decided or a judge could decide; None for lack of evidence."""
+        if self.score is None and (self.passed is not None or self.judgeable):
+            return self.lower_bound or 0.0
+        return self.score
 
     @property
     def cause(self) -> Cause:
-        """Whose fault an inconclusive verdict is: that of the first inconclusive check."""
-        open_ends = (result for each in self.results for _, result in each.walk() if result.score is None)
-        return next((result.cause for result in open_ends if result.cause is not None), None) or "task"
+        """Whose fault an undecided verdict is: that of the first undecided check."""
+        return next((result.cause for result in self._open_ends() if result.cause is not None), None) or "task"
 
     @property
     def open_because(self) -> str:
-        """Why a verdict is inconclusive: the reason of the first inconclusive check."""
-        open_ends = (result for each in self.results for _, result in each.walk() if result.score is None)
-        return next((result.why for result in open_ends if result.why), "") or "a check could not be judged"
+        """Why a verdict is undecided: the reason of the first undecided check, one that lacks evidence first."""
+        found = sorted(self._open_ends(), key=lambda result: result.judgeable)
+        return next((result.why for result in found if result.why), "") or "a check could not be judged"
+
+    def _open_ends(self) -> Iterator[CheckResult]:
+        return (result for each in self.results for _, result in each.walk() if result.score is None)
 
     def __str__(self) -> str:
         return self.render()
@@ -141,7 +167,8 @@ class Verdict:
         """Returns plain data with a ``schema_version``, for `from_json`."""
         data = asdict(self)
         data["results"] = [_lean(result) for result in data["results"]]
-        return {"schema_version": VERDICT_VERSION, **data, "inconclusive": self.inconclusive}
+        more = {"undecided": self.undecided, "judgeable": self.judgeable}
+        return {"schema_version": VERDICT_VERSION, **data, **more}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Verdict:
@@ -149,18 +176,24 @@ class Verdict:
         version = data.get("schema_version")
         if not isinstance(version, int) or version > VERDICT_VERSION:
             raise ValueError(f"expected a verdict of schema version {VERDICT_VERSION} or older, found {version!r}")
-        values = {key: value for key, value in data.items() if key not in ("schema_version", "inconclusive", "results")}
-        return cls(results=tuple(_result(result) for result in data["results"]), **values)
+        values = {key: data[key] for key in _STORED & data.keys()}
+        found = cls(results=tuple(_result(result) for result in data["results"]), **values)
+        return found if version >= VERDICT_VERSION else _reopened(found)
 
 
 def _lean(data: dict[str, Any]) -> dict[str, Any]:
     """Remove rarely used fields at their default, so that stored verdicts with the same content stay the same."""
-    rare = {key: value for key, value in data.items() if key not in ("counts", "parts") or value not in (None, ())}
+    rare = {
+        key: value
+        for key, value in data.items()
+        if key not in ("counts", "parts", "judgeable") or value not in (None, (), False)
+    }
     if parts := rare.get("parts"):
         rare["parts"] = [{k: v for k, v in part.items() if k not in _RARE or v != _RARE[k]} for part in parts]
     return {**rare, "children": [_lean(child) for child in data["children"]]}
 
 
+_STORED = {field.name for field in fields(Verdict)} - {"results"}
 _RARE = {field.name: field.default for field in fields(Part) if field.name in _OF_KEY_NODES}
 
 
@@ -168,3 +201,31 @@ def _result(data: Mapping[str, Any]) -> CheckResult:
     children = tuple(_result(child) for child in data["children"])
     parts = tuple(Part(**part) for part in data.get("parts", ()))
     return CheckResult(**{**data, "children": children, "parts": parts})
+
+
+def _reopened(verdict: Verdict) -> Verdict:
+    """Returns a verdict of version 2 with the results undecided that it had marked as unsure and counted as not met."""
+    results = tuple(map(_reopened_result, verdict.results))
+    if results == verdict.results or verdict.passed is not False or verdict.score is None:
+        return replace(verdict, results=results)
+    scores = [score_bounds(result) for result in verdict.results]
+    product = clean(total(scores, None)[0]) == clean(verdict.score)  # the task's way of scoring was not stored
+    weights = None if product else [result.weight for result in results]
+    if total([score_bounds(result) for result in results], weights)[1] < verdict.threshold - 1e-9:
+        return replace(verdict, results=results)  # another check decides
+    return replace(verdict, results=results, score=None, passed=None, lower_bound=verdict.score)
+
+
+def _reopened_result(result: CheckResult) -> CheckResult:
+    if result.why.startswith(_UNSURE) and not result.children:
+        return replace(result, score=None, judgeable=True, why=result.why.removeprefix(_UNSURE))
+    children = tuple(map(_reopened_result, result.children))
+    if children == result.children:
+        return result
+    low, high = combined(result.kind, [score_bounds(child) for child in children])
+    return replace(
+        result,
+        children=children,
+        score=clean(low) if low == high else None,
+        judgeable=low != high and all(child.judgeable for child in children if child.score is None),
+    )

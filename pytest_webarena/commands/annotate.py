@@ -55,7 +55,7 @@ class Labelled:
                 return _holds([each for each in results if each.get("kind") != "key_nodes"])
             case "verdict with a judge" if record.judge is None:
                 return "none"
-        return None if record.outcome == "error" else record.outcome == "passed"
+        return None if record.outcome == "error" or record.undecided else record.outcome == "passed"
 
 
 def _holds(results: Sequence[Mapping[str, Any]]) -> bool | str | None:

@@ -148,16 +148,16 @@ def _list(options: argparse.Namespace) -> int:
 
 def _check(options: argparse.Namespace) -> int:
     """Read every record and compare its digests, where it has any."""
-    from pytest_webarena.archives.reading import damaged
+    from pytest_webarena.archives.reading import find_damage
 
     archive = _open(options.files)
-    problems = damaged(options.files)
+    problems = find_damage(options.files)
     for problem in problems:
         print(problem)
     _print_ambiguous(archive)
     print(f"{_summary(archive)}; {len(problems) or 'none'} damaged")
-    if cut := sum(each.cut for each in archive.captures()):
-        print(f"of {cut} there is only the beginning, by what is said of them: they are not served")
+    if truncated := sum(each.is_truncated for each in archive.captures()):
+        print(f"of {truncated} there is only the beginning, by what is said of them: they are not served")
     if not archive.count:
         print("expected an archive that answers something, found none that does")
     archive.close()

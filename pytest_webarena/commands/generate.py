@@ -76,7 +76,7 @@ def _propose(options: argparse.Namespace) -> int:
     task = _task(options, load_catalogue(name))
     print(f"looking at {options.pages} pages at most of {', '.join(task.sites)}", flush=True)
     with open_runtime(name, headed=False, executable=options.browser_executable) as runtime:
-        pages = crawl(task, runtime, most=options.pages, say=lambda text: print(text, flush=True))
+        pages = crawl(task, runtime, most=options.pages, report=lambda text: print(text, flush=True))
     if not pages:
         raise UsageError("expected pages to think about, found none that could be loaded")
     print(f"asking {options.model} for {options.count} ideas", flush=True)
@@ -178,13 +178,13 @@ def _task(options: argparse.Namespace, catalogue: Catalogue) -> Task:
 def _settle(options: argparse.Namespace) -> int:
     """Write the tasks. Returns 0 when nothing is left to answer or decide, else 1."""
     from pytest_webarena.task_generation.adjudication import settle, settled_text
-    from pytest_webarena.task_generation.answers import read_said
+    from pytest_webarena.task_generation.answers import read_answers
     from pytest_webarena.task_generation.drafts import drafts_in
 
     _new(options.output)
     drafts = drafts_in(options.drafts)
-    first, second = (read_said(file, drafts) for file in options.answers)
-    third = read_said(options.decided, drafts) if options.decided is not None else {}
+    first, second = (read_answers(file, drafts) for file in options.answers)
+    third = read_answers(options.decided, drafts) if options.decided is not None else {}
     settled = settle(drafts, first, second, third)
     if not settled.tasks:
         print("all of them are no good as tasks, both say: nothing is written")

@@ -75,11 +75,11 @@ def _run(options: argparse.Namespace) -> int:
 
 def _why_not(task: Task, catalogue: Catalogue) -> str:
     """Why a task is not tried; empty when it is."""
-    from pytest_webarena.monitoring.checking import why_untried
+    from pytest_webarena.monitoring.checking import untried_reason
 
     if not task.solution:
         return "not tried: it has no solution"
-    why = why_untried(task, catalogue)
+    why = untried_reason(task, catalogue)
     return f"not tried: {why}" if why else ""
 
 
@@ -95,7 +95,7 @@ def heal(task: Task, runtime: Runtime) -> Healed:
 
     The checks decide: a solution that does not pass them must not be rewritten.
     """
-    from pytest_webarena.monitoring.findings import asks_answer
+    from pytest_webarena.monitoring.findings import checks_only_answer
     from pytest_webarena.recorder.replaying import replay_solution
     from pytest_webarena.recorder.rewriting import Change
     from pytest_webarena.trials.tryout import tryout
@@ -117,7 +117,7 @@ def heal(task: Task, runtime: Runtime) -> Healed:
         result.lines += [f"  {line}" for line in verdict.render(100).splitlines()]
         if not result.works and result.changes:
             result.lines.append("  nothing is rewritten: what was found is not proved to be what was meant")
-        elif result.changes and all(map(asks_answer, task.checks)):
+        elif result.changes and all(map(checks_only_answer, task.checks)):
             result.lines.append(
                 "  look at what was healed: the checks see the answer alone, which the solution has written out"
             )

@@ -197,7 +197,7 @@ def _check(options: argparse.Namespace, history: History, due: Sequence[Task], r
 
 
 def _findings(options: argparse.Namespace, history: History, due: Sequence[Task]) -> list[TaskFinding]:
-    from pytest_webarena.monitoring.checking import check, why_untried
+    from pytest_webarena.monitoring.checking import check, untried_reason
     from pytest_webarena.monitoring.findings import untried
     from pytest_webarena.monitoring.history import Entry
     from pytest_webarena.results.rundir import RunDir
@@ -230,12 +230,12 @@ def _findings(options: argparse.Namespace, history: History, due: Sequence[Task]
         runtime = exits.enter_context(Runtime(info, _config(options, history, {task.id: task for task in due})))
         executor = exits.enter_context(SerialExecutor(runtime))
         for number, task in enumerate(due, start=1):
-            if why := why_untried(task, catalogue, allow_unreset=options.allow_unreset):
+            if why := untried_reason(task, catalogue, allow_unreset=options.allow_unreset):
                 finding = untried(task, why, at=time.time())
                 history.add(Entry.of(finding, flags=len(history.flags_of(task))))
             else:
                 finding = check(task, executor, RunDir(run_dir), history, now=time.time)
-            findings.append(finding.reviewed(task))
+            findings.append(finding.with_review(task))
             print(f"[{number}/{len(due)}] {finding.status}: {task.id}", file=sys.stderr)
     if not any(run_dir.iterdir()):
         os.rmdir(run_dir)

@@ -16,17 +16,17 @@ from typing import TYPE_CHECKING
 from pytest_webarena.actions import Action, Stop, Upload
 from pytest_webarena.commands.playing import open_runtime
 from pytest_webarena.errors import TaskFileError, UsageError, closest
-from pytest_webarena.recorder.autosave import Autosaver, SavedRecording, read_kept, uploads_of
+from pytest_webarena.recorder.autosave import Autosaver, SavedRecording, read_saved, uploads_of
 from pytest_webarena.recorder.page.flow import PageOptions, record_on_page
 from pytest_webarena.recorder.proposing import ProposedCheck, proposed_checks
 from pytest_webarena.recorder.selector_proving import relative
 from pytest_webarena.recorder.task_building import (
-    Shown,
-    do_again,
+    RecordedSession,
     follow,
     ignored_of,
+    read_session,
     relative_url,
-    shown_of,
+    replay_steps,
     task_keys,
     task_text,
     try_task,
@@ -99,7 +99,7 @@ def run_record(options: argparse.Namespace) -> int:
         if watched:
             print("\n".join((*_signed_in_as(task, catalogue), "")))
         try:
-            shown = _watch(task, runtime, options, keeper) if watched else shown_of(evidence, options.answer)  # type: ignore[arg-type]
+            shown = _watch(task, runtime, options, keeper) if watched else read_session(evidence, options.answer)  # type: ignore[arg-type]
             if not shown.steps and not shown.answer:
                 raise UsageError("expected something done in the browser, or an answer; found neither")
             code = _make(task, shown, runtime, options, ignored_of(catalogue))
@@ -107,7 +107,7 @@ def run_record(options: argparse.Namespace) -> int:
                 keeper.drop()
             return code
         finally:  # however it ends
-            keeper.tell()
+            keeper.print_location()
 
 
 def _on_page(options: argparse.Namespace) -> tuple[bool, bool]:
@@ -140,20 +140,24 @@ def _page_options(options: argparse.Namespace, task: Task, catalogue: Catalogue,
         ignored=ignored_of(catalogue),
         accounts=_signed_in_as(task, catalogue),
         name=lambda intent: options.id or _id(intent),
-        say=lambda text: print(text, flush=True),
+        report=lambda text: print(text, flush=True),
         open=_nobody if live else _open,
     )
 
 
 def _make(
-    task: Task, shown: Shown, runtime: Runtime, options: argparse.Namespace, ignored: Mapping[str, Sequence[str]]
+    task: Task,
+    shown: RecordedSession,
+    runtime: Runtime,
+    options: argparse.Namespace,
+    ignored: Mapping[str, Sequence[str]],
 ) -> int:
     """Replay the steps on fresh sites, ask for the checks, write the task, and try all of it. Returns the exit code."""
     print(f"\n{len(shown.steps)} steps; doing them again on fresh sites, to see by what their elements can be found")
     kept = _kept(options.source)
     names = [name for step in shown.steps if isinstance(step.action, Upload) for name in step.action.files]
     uploads = uploads_of(names, kept.files) if kept is not None else {}
-    again = do_again(task, shown.steps, runtime, print, annotate=options.annotate, uploads=uploads)
+    again = replay_steps(task, shown.steps, runtime, print, annotate=options.annotate, uploads=uploads)
     steps = [(relative(each.action, shown.sites), each.problem) for each in again.chosen]
     steps.append((Stop(shown.answer), ""))
     url = relative_url(shown.url, shown.sites) or (again.url if kept is not None else "")
@@ -162,8 +166,8 @@ def _make(
         task, answer=shown.answer, url=url, steps=[step.action for step in shown.steps],
         changes=changes, ignored=ignored, requests=again.requests, sites=again.sites,
     )  # fmt: skip
-    if again.untold:
-        print(f"\n{again.untold}")
+    if again.unknown_changes_warning:
+        print(f"\n{again.unknown_changes_warning}")
     picked = _picked(checks, options)
     keys = task_keys(task, mutates=any(app.total for app in changes) or again.mutates)
     text = _text(keys, picked, steps)
@@ -206,7 +210,7 @@ def _tried(text: str, runtime: Runtime, uploads: Mapping[str, Path]) -> list[boo
 # --- where it comes from
 
 
-def _watch(task: Task, runtime: Runtime, options: argparse.Namespace, keeper: Autosaver) -> Shown:
+def _watch(task: Task, runtime: Runtime, options: argparse.Namespace, keeper: Autosaver) -> RecordedSession:
     print(f"Use the browser's window to do this:\n  {task.intent}\nEach step is logged here. Enter ends it.\n")
     ended = threading.Event()
 
@@ -218,19 +222,19 @@ def _watch(task: Task, runtime: Runtime, options: argparse.Namespace, keeper: Au
     with tryout(task, runtime, _quiet, Path("tryout"), by_hand=True) as trying:
         follow(
             trying, ended, print,
-            keep=lambda trying: keeper.look(trying, task, intent=task.intent, answer=options.answer or ""),
+            keep=lambda trying: keeper.save_changes(trying, task, intent=task.intent, answer=options.answer or ""),
         )  # fmt: skip
         answer = options.answer
         if answer is None:
             answer = _asked("the answer (empty: there is none): ", "--answer")
         trying.answered(answer)
         evidence = trying.evidence()
-    return shown_of(evidence, answer)
+    return read_session(evidence, answer)
 
 
 def _kept(source: Path | None) -> SavedRecording | None:
     """A saved recording; None for no source, or for a trial's folder."""
-    return read_kept(source) if source is not None and source.is_file() else None
+    return read_saved(source) if source is not None and source.is_file() else None
 
 
 def _evidence(folder: Path) -> Evidence:

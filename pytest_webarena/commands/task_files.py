@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.commands.project import DEFAULT_SITES
 from pytest_webarena.errors import UsageError, writing
+
+if TYPE_CHECKING:
+    from pytest_webarena.tasks.model import Task
 
 __all__ = ["add_commands"]
 
@@ -27,6 +30,7 @@ def add_commands(tasks: Any) -> None:
         metavar="CATALOGUE",
         help="catalogue whose sites are known (default: one named next to the tasks, the ini file's, or embedded)",
     )
+    validate.add_argument("--answers", action="store_true", help="also try wrong answers on the checks")
     validate.set_defaults(run=_validate)
 
     schema = tasks.add_parser("schema", help="print the JSON schema of task files")
@@ -99,7 +103,18 @@ def _validate(options: argparse.Namespace) -> int:
     )
     for note in filter(None, notes):
         print(f"note: {note}", file=sys.stderr)
-    return 1 if report.problems else 0
+    return 1 if report.problems or (options.answers and not _answers_hold(report.tasks)) else 0
+
+
+def _answers_hold(tasks: Sequence[Task]) -> bool:
+    """Print what attacks on the checks of answers find. Returns whether no wrong answer passes."""
+    from pytest_webarena.checks.answer_attacks import attack_answers
+
+    attacks = attack_answers(tasks)
+    for flaw in attacks.flaws:
+        print(flaw)
+    print(attacks.summary())
+    return not attacks.wrong.get("met", 0)
 
 
 def _schema(options: argparse.Namespace) -> int:

@@ -70,12 +70,12 @@ def _play(task: Task, runtime: Runtime, options: argparse.Namespace) -> int:
 def _written(task: Task, evidence: Evidence, runtime: Runtime, file: Path) -> int:
     """Write the user's steps as a solution, and try it. Returns 1 for one that does not pass on fresh sites."""
     from pytest_webarena.recorder.selector_proving import relative
-    from pytest_webarena.recorder.task_building import do_again, shown_of
+    from pytest_webarena.recorder.task_building import read_session, replay_steps
     from pytest_webarena.recorder.writing import solution_lines, task_lines
 
-    shown = shown_of(evidence, None)
+    shown = read_session(evidence, None)
     print(f"\n{len(shown.steps)} steps; doing them again on fresh sites, to see by what their elements can be found")
-    again = do_again(task, shown.steps, runtime, print)
+    again = replay_steps(task, shown.steps, runtime, print)
     steps = [(relative(each.action, shown.sites), each.problem) for each in again.chosen]
     steps.append((Stop(shown.answer), ""))
     file.parent.mkdir(parents=True, exist_ok=True)

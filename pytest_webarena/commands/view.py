@@ -69,14 +69,14 @@ def _view(options: argparse.Namespace) -> int:
 def _form(options: argparse.Namespace) -> int:
     """Write the form for people who answer, or for the person who decides."""
     from pytest_webarena.task_generation.adjudication import differing, require_three
-    from pytest_webarena.task_generation.answers import read_said
+    from pytest_webarena.task_generation.answers import read_answers
     from pytest_webarena.task_generation.drafts import drafts_in
     from pytest_webarena.task_generation.form import write_form
 
     if options.serve or options.port:
         raise UsageError("--serve: expected a run to be shown, found ideas; their form is one file, for each person")
     drafts = drafts_in(options.run_dir)
-    said = [read_said(file, drafts) for file in options.answers or ()]
+    said = [read_answers(file, drafts) for file in options.answers or ()]
     target = options.output or options.run_dir.with_suffix(".decide.html" if said else ".html")
     if said:
         first, second = said
@@ -85,7 +85,7 @@ def _form(options: argparse.Namespace) -> int:
         if not drafts:
             print("there is nothing to be decided: where both have answered, they say the same")
             return 0
-    write_form(drafts, target, source=options.run_dir.name, said=said)
+    write_form(drafts, target, source=options.run_dir.name, answers=said)
     print(f"{target}: {len(drafts)} ideas; for one person alone, who saves a file")
     if options.open:
         _open(target.resolve().as_uri(), "file")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-__all__ = ["KEPT_BACK", "LACKING", "WRITES", "Lack", "is_navigation", "lack_of"]
+__all__ = ["KEPT_BACK", "LACKING", "WRITES", "ResourceKind", "is_navigation", "resource_kind"]
 
 LACKING = "Webarena-Archive-Lacks"
 """Field by which an archive's server reports to the gateway that it has no answer. Answers of sites never have it."""
@@ -17,7 +17,7 @@ WRITES = "writes"
 """Value of `KEPT_BACK` for a request that asks for a change by more than its method: a permission to read is too
 weak."""
 
-Lack = Literal["", "page", "part", "extra"]
+ResourceKind = Literal["", "page", "part", "extra"]
 """Kind of resource that is missing: a ``page``; a ``part`` that the page may need to work (a script, a style sheet, a
 frame, data); an ``extra`` that only decorates or reports (pictures, fonts, media, beacons). Empty: nothing is
 missing."""
@@ -29,15 +29,17 @@ _PARTS = frozenset(
 browser except those that agents drive themselves."""
 
 
-def lack_of(method: str, fields: Sequence[str]) -> Lack:
+def resource_kind(method: str, fields: Sequence[str]) -> ResourceKind:
     """Return the kind of resource that a request with these field lines asks for.
 
     Browsers send ``Sec-Fetch-*`` to secure origins only; for others, the ``Accept`` field decides.
 
-    >>> lack_of("GET", ["Accept: text/html,application/xhtml+xml"]), lack_of("GET", ["Accept: image/avif,*/*"])
+    >>> resource_kind("GET", ["Accept: text/html,application/xhtml+xml"]), resource_kind("GET", ["Accept: image/*,*/*"])
     ('page', 'extra')
-    >>> lack_of("POST", ["Sec-Fetch-Dest: empty", "Sec-Fetch-Mode: no-cors"]), lack_of("GET", ["Accept: */*"])
-    ('extra', 'part')
+    >>> resource_kind("POST", ["Sec-Fetch-Dest: empty", "Sec-Fetch-Mode: no-cors"])
+    'extra'
+    >>> resource_kind("GET", ["Accept: */*"])
+    'part'
     """
     known = {name.lower(): value.strip().lower() for name, _, value in (field.partition(":") for field in fields)}
     accepts = known.get("accept", "*/*")

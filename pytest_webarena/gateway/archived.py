@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_webarena.gateway.archive_misses import KEPT_BACK, LACKING, WRITES, lack_of
+from pytest_webarena.gateway.archive_misses import KEPT_BACK, LACKING, WRITES, resource_kind
 from pytest_webarena.gateway.heads import RequestHead, ResponseHead
 from pytest_webarena.gateway.log_entry import Entry
 from pytest_webarena.gateway.upstream import Route
@@ -17,13 +17,13 @@ def note_archived(route: Route, request: RequestHead, path: str, head: ResponseH
     noted, because an agent that follows one did not choose its target.
     """
     fields = [(name, value.strip()) for name, _, value in (field.partition(":") for field in head.fields)]
-    said = {name: value for name, value in fields if name in (KEPT_BACK, LACKING)}
-    role = lack_of(request.method, request.fields)
-    head.fields = [field for field in head.fields if field.partition(":")[0] not in said]
-    if KEPT_BACK in said and not _is_let_through(route, request, path, said[KEPT_BACK]):
-        why = f"{entry.method} {entry.url} was not sent to the live site that is archived"
-        entry.intercepted, entry.refused, entry.own = True, why, why
-    elif said:
+    archive_fields = {name: value for name, value in fields if name in (KEPT_BACK, LACKING)}
+    role = resource_kind(request.method, request.fields)
+    head.fields = [field for field in head.fields if field.partition(":")[0] not in archive_fields]
+    if KEPT_BACK in archive_fields and not _is_let_through(route, request, path, archive_fields[KEPT_BACK]):
+        reason = f"{entry.method} {entry.url} was not sent to the live site that is archived"
+        entry.intercepted, entry.refused, entry.own = True, reason, reason
+    elif archive_fields:
         entry.lacks = "extra" if route.unneeded else role
         entry.own = f"{entry.method} {entry.url} is not archived"
     elif role == "page" and 300 <= head.status < 400 and route.sent_on is not None:

@@ -16,7 +16,7 @@ from pytest_webarena.gateway.log import RequestLog
 from pytest_webarena.gateway.log_entry import SAFE_METHODS, Entry
 from pytest_webarena.gateway.method_override import names_method
 from pytest_webarena.gateway.pages import COMING, answer, answer_preflight, answer_script
-from pytest_webarena.gateway.routes import Hindered, Intercepted, NotArchived, Refused, RouteTable
+from pytest_webarena.gateway.routes import Intercepted, NotArchived, Obstructed, Refused, RouteTable
 from pytest_webarena.gateway.settings import GatewaySettings
 from pytest_webarena.gateway.tunnel import ESTABLISHED, Pipe, TunnelOpening
 from pytest_webarena.gateway.upstream import Route, end_writing, reset
@@ -297,12 +297,12 @@ class BrowserConnection(asyncio.Protocol):
     def refuse(self, entry: Entry, error: BadMessage, *, close: bool, request: RequestHead | None = None) -> None:
         """Answer with the reason for the refusal: as JSON for scripts that would change a live site, else as a page."""
         if isinstance(error, NotArchived):
-            entry.lacks = error.lack
+            entry.lacks = error.resource_kind
         else:
             entry.refused = str(error)
         entry.intercepted = isinstance(error, Intercepted)
-        if isinstance(error, Hindered):
-            entry.hinder(error.obstacle, str(error))
+        if isinstance(error, Obstructed):
+            entry.note_obstacle(error.obstacle, str(error))
         fields = _named(request.fields) if request is not None else {}
         if isinstance(error, Refused) and entry.method == "OPTIONS" and "access-control-request-method" in fields:
             # Preflights are allowed, so that the request itself is sent, refused and recorded with its method and body.
@@ -337,15 +337,15 @@ class BrowserConnection(asyncio.Protocol):
         self.transport.write(data)
         self.exchange_done(close=close)
 
-    def not_yet(self, route: Route, entry: Entry) -> None:
+    def reply_starting(self, route: Route, entry: Entry) -> None:
         """Answer with a page that says that the site is still starting, and that reloads itself."""
         reason = f"{route.host} {COMING}"
         self.reply(entry, 503, f"{route.host} is being made ready", reason, close=False, refresh=_AGAIN)
 
     def upstream_failed(self, route: Route, reason: str) -> None:
-        if route.abroad:
+        if route.is_live:
             if self._entry is not None:
-                self._entry.hinder("site", reason)
+                self._entry.note_obstacle("site", reason)
         elif route.open and not self._owner.upstream_error:
             self._owner.upstream_error = f"{route}: {reason}"
 

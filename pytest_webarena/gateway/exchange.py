@@ -209,7 +209,7 @@ class Exchange:
         if self._task is None or self._orphan or self._over or self._route.arrival is None:
             return
         self._end()
-        self._browser.not_yet(self._route, self._entry)
+        self._browser.reply_starting(self._route, self._entry)
 
     async def _open(self) -> None:
         try:
@@ -271,7 +271,7 @@ class Exchange:
             except BadMessage as error:
                 self._upstream_fault(str(error))
                 return
-            self._entry.progressed(body.payload)
+            self._entry.note_progress(body.payload)
             if body.done:
                 self._browser.transport.write(data if used == len(data) else data[:used])
                 self._finish(clean=used == len(data))
@@ -322,14 +322,16 @@ class Exchange:
         self._log.answered(self._entry, head.status)
         self._entry.response_head = text
         self._cancel_timer()
-        if self._route.abroad:
-            asked = self._request.fields
-            self._timer = ResponseBody.of(self._entry, asked, head.fields, self._response_timeout, self._upstream_fault)
+        if self._route.is_live:
+            request_fields = self._request.fields
+            self._timer = ResponseBody.of(
+                self._entry, request_fields, head.fields, self._response_timeout, self._upstream_fault
+            )
         # If a response overtakes its request, the rest of the upload stays unread, so the connection has to close.
         self._close = self._close or self.wants_body or isinstance(body, OpenBody)
         if self._route.archived:
             note_archived(self._route, self._request, self._path, head, self._entry)
-        self._route.heard(self._request, head, self._entry)
+        self._route.receive_response_head(self._request, head, self._entry)
         out = head.serialise(*(["Connection: close"] if self._close else []))
         self._browser.transport.write(out + data[:used] if used else out)
         if body is not None:
@@ -409,14 +411,14 @@ class Exchange:
 
     def _fail(self, status: int, title: str, reason: str) -> None:
         """End the exchange with an error page of the gateway; if the response has begun, cut the connection instead."""
-        begun = self._response is not None
+        has_response = self._response is not None
         hard = isinstance(self._response_body, OpenBody)
         orphan = self._orphan
         pending = self.wants_body
         self._end()
         if orphan:
             return
-        if begun:
+        if has_response:
             self._browser.cut(hard=hard)
         else:
             if status < 500:

@@ -55,12 +55,12 @@ class RequestLog:
         body_limit: int,
         max_entries: int,
         max_bytes: int,
-        over: Callable[[], None] = lambda: None,
+        on_finish: Callable[[], None] = lambda: None,
         keep: Callable[[Entry], None] | None = None,
     ) -> None:
         """``keep`` receives each finished entry with its complete bodies, which are then cut to the limits.
 
-        ``over`` is called when a request gets an answer or ends, so that waiting callers can check again.
+        ``on_finish`` is called when a request gets an answer or ends, so that waiting callers can check again.
         """
         self._body_limit = body_limit
         self._max_entries = max_entries
@@ -70,13 +70,13 @@ class RequestLog:
         self._safe_entries, self._max_safe_entries = 0, max_entries - max_entries // _RESERVED
         self._entries: list[Entry] = []
         self._open: set[Entry] = set()
-        self._over = over
+        self._on_finish = on_finish
         self._keep = keep
         self._own: dict[str, str] = {}
         """The gateway's own latest answer by address."""
         self._failed: dict[tuple[str, str], bool] = {}
         """Whether the latest request failed, by method and address without query."""
-        self.news = -math.inf
+        self.last_relevant_answer = -math.inf
         """Monotonic time of the latest finished request that pages may react to: one to a new address, or a write whose
         last try failed. Polling and heartbeats do not count."""
         self._doubtful = False
@@ -130,22 +130,22 @@ class RequestLog:
     def answered(self, entry: Entry, status: int) -> None:
         """Note that the site, or the gateway itself, has begun to answer."""
         entry.status = status
-        self._over()
+        self._on_finish()
 
     def finish(self, entry: Entry) -> None:
         """Finish the entry. Later calls have no effect."""
         if entry.seconds is None:
-            entry.stood_still()
+            entry.note_stall()
             entry.seconds = time.monotonic() - entry.started
             self._open.discard(entry)
-            self._over()
+            self._on_finish()
             if self._keep is not None:
                 self._keep(entry)
                 self._cut(entry)
             if (entry.abandoned and entry.seconds >= _SLOW) or (entry.status is not None and entry.status >= 500):
                 self._doubtful = True
             self._note_author(entry)
-            self._note_news(entry)
+            self._note_relevant_answer(entry)
             self._refused += bool(entry.refused)
             self._request_bytes += entry.request_bytes
             self._response_bytes += entry.response_bytes
@@ -194,7 +194,7 @@ class RequestLog:
             if len(self._own) > _OWN_ANSWERS:
                 del self._own[next(iter(self._own))]
 
-    def _note_news(self, entry: Entry) -> None:
+    def _note_relevant_answer(self, entry: Entry) -> None:
         """Update `news` and the stored results with a finished entry."""
         if entry.refused:
             return
@@ -203,7 +203,7 @@ class RequestLog:
         if known is None and len(self._failed) >= _ANSWERED:
             return
         if known is None or (known and entry.writes):
-            self.news = time.monotonic()
+            self.last_relevant_answer = time.monotonic()
         self._failed[key] = entry.failed
 
     def records(self) -> list[RequestRecord]:
@@ -240,11 +240,11 @@ class RequestLog:
             entry
             for entry in self._open
             if entry.method in SAFE_METHODS and not entry.refused and entry.started >= since
-            if entry.abandoned or (entry.status is None and not self._polled(entry, since))
+            if entry.abandoned or (entry.status is None and not self._is_polled(entry, since))
         )
         return sorted(fresh, key=lambda entry: entry.started)
 
-    def of_page(self, entry: Entry, first: float) -> bool:
+    def is_page_write(self, entry: Entry, first: float) -> bool:
         """Return whether a page makes this write itself, as it did before the agent's first action.
 
         Args:
@@ -264,20 +264,20 @@ class RequestLog:
         ]
         return len(before) > 1 or any(each.seconds is None or each.started + each.seconds >= first for each in before)
 
-    def repeated(self, entry: Entry, since: float) -> bool:
+    def is_repeated(self, entry: Entry, since: float) -> bool:
         """Return whether similar requests were answered at least twice since the monotonic time ``since``.
 
         The agent has done nothing since then. So it may be a page's heartbeat, or a late effect of the agent's action.
         """
-        same = (
+        similar = (
             other
             for other in self._entries
             if other is not entry and other.started >= since and other.seconds is not None and not other.failed
             if other.method == entry.method and _without_query(other.url) == _without_query(entry.url)
         )
-        return sum(1 for _ in same) > 1
+        return sum(1 for _ in similar) > 1
 
-    def _polled(self, entry: Entry, since: float) -> bool:
+    def _is_polled(self, entry: Entry, since: float) -> bool:
         """Return whether the same request was in flight at ``since``, or has been answered since."""
         for other in self._entries:
             if other is entry or other.method != entry.method:

@@ -8,7 +8,7 @@ import time
 import zlib
 
 from pytest_webarena.evidence import RequestRecord
-from pytest_webarena.gateway.archive_misses import Lack
+from pytest_webarena.gateway.archive_misses import ResourceKind
 from pytest_webarena.gateway.framing import Capture
 from pytest_webarena.gateway.heads import header_pairs
 from pytest_webarena.gateway.obstacles import Obstacle
@@ -37,20 +37,20 @@ class Entry:
         "intercepted",
         "kept",
         "lacks",
+        "last_data_at",
         "method",
         "obstacle",
         "obstacle_why",
         "own",
-        "patience",
         "refused",
         "reply",
         "request_bytes",
         "request_head",
         "response_bytes",
         "response_head",
-        "rest_since",
         "seconds",
         "sent",
+        "stall_limit",
         "started",
         "status",
         "time",
@@ -71,7 +71,7 @@ class Entry:
         self.refused = ""
         self.own = ""
         """Answer of the gateway itself; empty if the site answered."""
-        self.lacks: Lack = ""
+        self.lacks: ResourceKind = ""
         """Kind of resource that an archive did not have."""
         self.intercepted = False
         """Whether the gateway answered in place of a live site, because the request was to change something there."""
@@ -90,34 +90,34 @@ class Entry:
         """Whether the replica's complete answer was forwarded."""
         self.unread = False
         """Whether the answer waits because the browser does not read."""
-        self.patience = 0.0
-        self.rest_since: float | None = None
+        self.stall_limit = 0.0
+        self.last_data_at: float | None = None
         """Monotonic time of the latest data of a live site's answer; None if no page depends on it."""
         self.seconds: float | None = None
         self.time = time.time()
         self.started = time.monotonic()
 
-    def hinder(self, obstacle: Obstacle, why: str) -> None:
+    def note_obstacle(self, obstacle: Obstacle, reason: str) -> None:
         """Note what kept a live site from answering. The first obstacle stays."""
         if not self.obstacle:
-            self.obstacle, self.obstacle_why = obstacle, why
+            self.obstacle, self.obstacle_why = obstacle, reason
 
-    def awaits_rest(self, *, data: bool) -> None:
+    def expect_rest(self, *, data: bool) -> None:
         """Note that a page depends on the rest of an answer. ``data``: whether the rest may arrive at intervals."""
-        self.rest_since, self.patience = time.monotonic(), _STANDSTILL * (_LONGER if data else 1)
+        self.last_data_at, self.stall_limit = time.monotonic(), _STANDSTILL * (_LONGER if data else 1)
 
-    def progressed(self, size: int) -> None:
+    def note_progress(self, size: int) -> None:
         """Note that ``size`` bytes of the answer have arrived."""
         self.response_bytes = size
-        if self.rest_since is not None:
-            self.rest_since = time.monotonic()
+        if self.last_data_at is not None:
+            self.last_data_at = time.monotonic()
 
-    def stood_still(self) -> None:
+    def note_stall(self) -> None:
         """Note an obstacle if the answer has stalled for too long, and is incomplete."""
-        if self.rest_since is None or self.whole or self.unread:
+        if self.last_data_at is None or self.whole or self.unread:
             return
-        if (seconds := time.monotonic() - self.rest_since) >= self.patience:
-            self.hinder("site", f"nothing of the rest of its answer came for {seconds:.0f} s")
+        if (seconds := time.monotonic() - self.last_data_at) >= self.stall_limit:
+            self.note_obstacle("site", f"nothing of the rest of its answer came for {seconds:.0f} s")
 
     @property
     def writes(self) -> bool:
@@ -140,7 +140,7 @@ class Entry:
     def record(self) -> RequestRecord:
         body = self.body
         if self.seconds is None:
-            self.stood_still()
+            self.note_stall()
         return RequestRecord(
             time=self.time,
             method=self.method,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
-from pytest_webarena.gateway.archive_misses import Lack, lack_of
+from pytest_webarena.gateway.archive_misses import ResourceKind, resource_kind
 from pytest_webarena.gateway.heads import RequestHead
 from pytest_webarena.gateway.routes import NotArchived, Refused, RouteTable
 from pytest_webarena.gateway.upstream import Route
@@ -40,26 +40,26 @@ class OffArchive:
         self._hosts += 1
         if port not in (80, 443) or (tls and not self._read) or self._hosts > _HOSTS:
             raise _foreign(host)
-        return _Nowhere(self, host, port, tls=tls)
+        return _UnservedRoute(self, host, port, tls=tls)
 
     def judge(self, route: Route, request: RequestHead, path: str) -> None:
         """Raise `NotArchived` for a request of an archived site's page, else `Refused`."""
-        lack = lack_of(request.method, request.fields)
-        if not (is_below(route.host, self._home) or self._is_of_page(request, route.url + path, lack)):
+        kind = resource_kind(request.method, request.fields)
+        if not (is_below(route.host, self._home) or self._is_of_page(request, route.url + path, kind)):
             raise _foreign(route.host)
-        lack = "extra" if is_below(route.host, self._unneeded) else lack
-        raise NotArchived(f"{request.method} {route.url}{path} is not archived, nor anything of {route.host}", lack)
+        kind = "extra" if is_below(route.host, self._unneeded) else kind
+        raise NotArchived(f"{request.method} {route.url}{path} is not archived, nor anything of {route.host}", kind)
 
-    def _is_of_page(self, request: RequestHead, url: str, lack: Lack) -> bool:
+    def _is_of_page(self, request: RequestHead, url: str, kind: ResourceKind) -> bool:
         known = {name.lower(): value.strip() for name, _, value in (field.partition(":") for field in request.fields)}
         sender = known.get("referer") or known.get("origin") or ""
         if (host := _host(sender)) is not None:
             return any(each.archived and each.host == host for each in self._routes)
         # Pages can suppress Referer, and browsers send Sec-Fetch-Site to secure hosts only.
-        return lack != "page" or bool(self._routes.sent_on.sender(url)) or known.get("sec-fetch-site", "none") != "none"
+        return kind != "page" or bool(self._routes.sent_on.sender(url)) or known.get("sec-fetch-site", "none") != "none"
 
 
-class _Nowhere(Route):
+class _UnservedRoute(Route):
     """Route to a host that is in no archive."""
 
     def __init__(self, off_archive: OffArchive, host: str, port: int, *, tls: bool) -> None:

@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Callable, Sequence
 
-from pytest_webarena.gateway.archive_misses import lack_of
+from pytest_webarena.gateway.archive_misses import resource_kind
 from pytest_webarena.gateway.log_entry import Entry
 
 __all__ = ["ResponseBody"]
@@ -32,8 +32,8 @@ class ResponseBody:
     def of(
         cls,
         entry: Entry,
-        asked: Sequence[str],
-        answered: Sequence[str],
+        request_fields: Sequence[str],
+        response_fields: Sequence[str],
         within: float | None,
         fault: Callable[[str, int], None],
     ) -> ResponseBody | None:
@@ -41,19 +41,21 @@ class ResponseBody:
 
         Args:
             entry: The log entry of the exchange.
-            asked: Field lines of the request.
-            answered: Field lines of the response.
+            request_fields: Field lines of the request.
+            response_fields: Field lines of the response.
             within: Seconds between checks for progress; None checks never.
             fault: Called with a problem and a status when nothing more has arrived in that time.
 
         Returns:
             None unless the answer is a page that is watched. Event streams and decorations are ignored.
         """
-        role = lack_of(entry.method, asked)
-        kind = next((field[13:].strip().lower() for field in answered if field[:13].lower() == "content-type:"), "")
+        role = resource_kind(entry.method, request_fields)
+        kind = next(
+            (field[13:].strip().lower() for field in response_fields if field[:13].lower() == "content-type:"), ""
+        )
         if role not in ("page", "part") or kind.startswith("text/event-stream"):
             return None
-        entry.awaits_rest(data=_DOCUMENTS.match(kind) is None)
+        entry.expect_rest(data=_DOCUMENTS.match(kind) is None)
         if role != "page" or within is None:
             return None
         document = kind.startswith(("text/html", "application/xhtml"))
@@ -73,5 +75,5 @@ class ResponseBody:
             self._fault(f"nothing of the rest of its answer came within {self._within:g} s", 504)
             return
         if asyncio.get_running_loop().time() >= self._ends:
-            self._entry.hinder("site", f"its answer has no end within {_ENDLESS * self._within:g} s")
+            self._entry.note_obstacle("site", f"its answer has no end within {_ENDLESS * self._within:g} s")
         self._timer = self._again()

@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator
 from typing import Protocol
 
-from pytest_webarena.gateway.archive_misses import Lack
+from pytest_webarena.gateway.archive_misses import ResourceKind
 from pytest_webarena.gateway.heads import BadMessage
 from pytest_webarena.gateway.obstacles import Obstacle
 from pytest_webarena.gateway.redirect_sources import RedirectSources
 from pytest_webarena.gateway.upstream import Allowed, Route, nothing_allowed
 
-__all__ = ["Guarded", "Hindered", "Intercepted", "NotArchived", "Refused", "RouteTable"]
+__all__ = ["Guarded", "Intercepted", "NotArchived", "Obstructed", "Refused", "RouteTable"]
 
 _ABSOLUTE = re.compile(r"(?i:(https?))://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::([0-9]{1,5}))?([/?][^#]*)?")
 _AUTHORITY = re.compile(r"([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]):([0-9]{1,5})")
@@ -31,7 +31,7 @@ class Intercepted(Refused):
     """A request that may change a live site without permission. The gateway answers in the site's place."""
 
 
-class Hindered(Refused):
+class Obstructed(Refused):
     """A request that could not be sent to a live site, through no fault of the trial; ``obstacle`` is the kind."""
 
     def __init__(self, title: str, reason: str, obstacle: Obstacle, status: int = 403) -> None:
@@ -41,12 +41,12 @@ class Hindered(Refused):
 
 
 class NotArchived(Refused):
-    """A request of an archived site's page for something that no archive has. ``lack`` says how much that matters."""
+    """A request of an archived site's page for something that no archive has. ``resource_kind`` tells how much."""
 
-    def __init__(self, reason: str, lack: Lack) -> None:
+    def __init__(self, reason: str, resource_kind: ResourceKind) -> None:
         super().__init__("Not archived", reason)
         self.status = 404
-        self.lack = lack
+        self.resource_kind = resource_kind
 
 
 class Guarded(Protocol):
@@ -63,7 +63,7 @@ class RouteTable:
         self._routes: dict[tuple[str, int], Route] = {}
         self.world: Guarded | None = None
         """Source of routes for hosts that are not in the table; None: they are refused."""
-        self.abroad: dict[tuple[str, int], Route] = {}
+        self.live_routes: dict[tuple[str, int], Route] = {}
         """Routes that `world` has given, which are not listed."""
         self.sent_on = RedirectSources()
         """Redirects of archived sites' pages."""
@@ -142,9 +142,9 @@ class RouteTable:
                 raise Refused(f"{host} can't be reached", f"{host} is not one of this task's sites, nor visited so far")
             return route
         if self.world is not None:
-            if (host, port) not in self.abroad:
-                self.abroad[host, port] = self.world.route(host, port)
-            return self.abroad[host, port]
+            if (host, port) not in self.live_routes:
+                self.live_routes[host, port] = self.world.route(host, port)
+            return self.live_routes[host, port]
         ports = sorted(route.port for route in self if route.host == host)
         if ports:
             served = " and ".join(map(str, ports))

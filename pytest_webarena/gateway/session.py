@@ -134,7 +134,7 @@ class GatewaySession:
                 body_limit=settings.body_limit,
                 max_entries=settings.max_entries,
                 max_bytes=settings.max_log_bytes,
-                over=self._over,
+                on_finish=self._wake_waiting,
                 keep=settings.keep,
             )
             for _ in range(2)
@@ -220,7 +220,7 @@ class GatewaySession:
         self._headers[host.lower()] = lines
         self._add(host.lower())
 
-    def tell(self, host: str, name: str, value: str) -> None:
+    def add_environment_header(self, host: str, name: str, value: str) -> None:
         """Add a header of the environment to every request to ``host``, independent of `set_headers`."""
         self._environment_headers.setdefault(host.lower(), {})[name.lower()] = f"{name}: {value}"
         self._add(host.lower())
@@ -285,7 +285,9 @@ class GatewaySession:
 
     def _unfinished(self, reads: float, first: float = 0.0) -> list[Unfinished]:
         now = time.monotonic()
-        writes = [entry for entry in self.log.writes_in_flight() if not (first and self.log.of_page(entry, first))]
+        writes = [
+            entry for entry in self.log.writes_in_flight() if not (first and self.log.is_page_write(entry, first))
+        ]
         entries = [*writes, *self._harness_log.writes_in_flight()]
         return [
             Unfinished(
@@ -293,12 +295,12 @@ class GatewaySession:
                 url=entry.url,
                 seconds=round(now - entry.started, 3),
                 waits_for="browser" if not entry.sent else "site" if entry.status is None else "rest",
-                repeated=bool(reads) and self.log.repeated(entry, now - reads),
+                repeated=bool(reads) and self.log.is_repeated(entry, now - reads),
             )
             for entry in (*entries, *(self.log.reads_unanswered(now - reads) if reads else ()))
         ]
 
-    async def writes_over(
+    async def wait_for_writes(
         self, seconds: float, *, quiet: float = 0.0, reads: float = 0.0, acted: float = 0.0
     ) -> list[Unfinished]:
         """Wait up to ``seconds`` until no request is `unfinished`; return those that still are.
@@ -315,24 +317,24 @@ class GatewaySession:
         deadline, waited = began + seconds, -math.inf
         while not self.closed:
             now = time.monotonic()
-            left = self._unfinished(reads and reads + now - began, acted and began - acted)
-            pause = max(self.log.news, waited) + quiet - now if quiet and not left else 0.0
-            if now >= deadline or not (left or pause > 0):
-                return left
-            over = asyncio.get_running_loop().create_future()
-            self._waiting.add(over)
+            unfinished = self._unfinished(reads and reads + now - began, acted and began - acted)
+            pause = max(self.log.last_relevant_answer, waited) + quiet - now if quiet and not unfinished else 0.0
+            if now >= deadline or not (unfinished or pause > 0):
+                return unfinished
+            change = asyncio.get_running_loop().create_future()
+            self._waiting.add(change)
             try:
                 async with asyncio.timeout(min(deadline - now, pause or math.inf)):
-                    await over
+                    await change
             except TimeoutError:
                 continue
             finally:
-                self._waiting.discard(over)
-            if any(each.method not in SAFE_METHODS for each in left):  # `news` covers reads, except polling
+                self._waiting.discard(change)
+            if any(each.method not in SAFE_METHODS for each in unfinished):  # `last_relevant_answer` is for reads
                 waited = time.monotonic()
         return self._unfinished(0.0)
 
-    def _over(self) -> None:
+    def _wake_waiting(self) -> None:
         for waiting in self._waiting:
             if not waiting.done():
                 waiting.set_result(None)
@@ -354,7 +356,7 @@ class GatewaySession:
             connection.abort()
         for transport in list(self.pipes):
             transport.abort()
-        routes = [*self.routes, *self.routes.abroad.values(), *self._retired]
+        routes = [*self.routes, *self.routes.live_routes.values(), *self._retired]
         for route in routes:
             route.cut()
         # The event loop reports the end of each connection in its next iterations.

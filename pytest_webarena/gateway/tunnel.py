@@ -27,7 +27,7 @@ class BrowserSide(Protocol):
     def refuse(self, entry: Entry, error: BadMessage, *, close: bool, request: RequestHead | None = None) -> None:
         """Answer with the reason why the request is not forwarded."""
 
-    def not_yet(self, route: Route, entry: Entry) -> None:
+    def reply_starting(self, route: Route, entry: Entry) -> None:
         """Answer with a page that says that the site is still starting, and that reloads itself."""
 
     def exchange_done(self, *, close: bool) -> None:
@@ -90,8 +90,8 @@ class Pipe(asyncio.Protocol):
         self._peer.transport.resume_reading()
 
 
-def open_tunnel(browser: BrowserSide, route: Route, upstream: asyncio.Transport, entry: Entry, early: bytes) -> None:
-    """Join the browser's connection with ``upstream``, from which ``early`` has already been read."""
+def open_tunnel(browser: BrowserSide, route: Route, upstream: asyncio.Transport, entry: Entry, buffered: bytes) -> None:
+    """Join the browser's connection with ``upstream``, from which ``buffered`` has already been read."""
 
     def count(size: int) -> None:
         entry.response_bytes += size
@@ -102,8 +102,8 @@ def open_tunnel(browser: BrowserSide, route: Route, upstream: asyncio.Transport,
     far.join(near)
     if pending:
         near.data_received(pending)
-    if early:
-        far.data_received(early)
+    if buffered:
+        far.data_received(buffered)
 
 
 class TunnelOpening:

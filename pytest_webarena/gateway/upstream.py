@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Allowed",
     "Arrival",
-    "NotThere",
+    "NotAvailable",
     "ResponseSink",
     "Route",
     "UpstreamConnection",
@@ -35,12 +35,12 @@ _PAUSE = 0.05
 _LINGER_NONE = struct.pack("ii", 1, 0)
 
 
-class NotThere(OSError):
+class NotAvailable(OSError):
     """The server for an address is not available; the text says why."""
 
 
 Arrival = Callable[[], Awaitable[tuple[str, int]]]
-"""Waits until a replica serves a route and returns its host and port. `NotThere` if none will."""
+"""Waits until a replica serves a route and returns its host and port. `NotAvailable` if none will."""
 
 
 class ResponseSink(Protocol):
@@ -71,7 +71,7 @@ def nothing_allowed(method: str, url: str) -> str:
 class Route:
     """One address that browsers can request, and the replica that serves it."""
 
-    abroad = False
+    is_live = False
     """Whether it is a guarded live site. Its failures are noted with the request, not as faults of a replica."""
     answer_within: float | None = None
     """Seconds until the head of a response, if different from the gateway's settings."""
@@ -136,8 +136,10 @@ class Route:
             return False
         plain = path.partition("?")[0]
         # Servers that interpret dots and escapes differently could be made to leave the permitted paths.
-        odd = "%" in plain or "//" in plain or "\\" in plain or any(part in (".", "..") for part in plain.split("/"))
-        return odd or not plain.startswith(self.reads)
+        is_ambiguous = (
+            "%" in plain or "//" in plain or "\\" in plain or any(part in (".", "..") for part in plain.split("/"))
+        )
+        return is_ambiguous or not plain.startswith(self.reads)
 
     def admit(self, request: RequestHead, path: str, unsafe: str) -> None:
         """Raise `routes.Refused` for a request that must not be passed on. ``unsafe``: why it may change something."""
@@ -149,7 +151,7 @@ class Route:
     def examine(self, request: RequestHead, path: str, body: bytes) -> None:
         """Raise `routes.Refused` for a request whose body shows that it must not be passed on."""
 
-    def heard(self, request: RequestHead, head: ResponseHead, entry: Entry) -> None:
+    def receive_response_head(self, request: RequestHead, head: ResponseHead, entry: Entry) -> None:
         """Handle the head of an answer."""
 
     async def open_for(self, request: RequestHead, path: str, timeout: float) -> UpstreamConnection:
@@ -188,7 +190,7 @@ class Route:
         with contextlib.suppress(ValueError):
             self._idle.remove(connection)
 
-    def gone(self) -> None:
+    def mark_down(self) -> None:
         """Note that the replica has died, so that connecting does not wait."""
         self._down = True
 

@@ -43,7 +43,7 @@ class BrowserGymObservation:
             *({"type": "image_url", "image_url": {"url": image.data_url}} for image in images),
         )
         self._chat: list[dict[str, Any]] = []
-        self._say("user", goal)
+        self._add_chat_message("user", goal)
 
     @staticmethod
     def spaces(longest: int) -> dict[str, Space[Any]]:
@@ -62,13 +62,15 @@ class BrowserGymObservation:
             "chat_messages": Several(AnyMessage()),
         }
 
-    def stepped(self, step: StepRecord) -> None:
+    def record_step(self, step: StepRecord) -> None:
         """Record a finished step. An answer, or the reason why the task is infeasible, becomes a chat message to the
         user."""
         self._last_action = step.raw
         if step.action["kind"] == "stop":
             reason = str(step.action.get("reason") or "")
-            self._say(*(("infeasible", reason) if reason else ("assistant", str(step.action.get("answer") or ""))))
+            self._add_chat_message(
+                *(("infeasible", reason) if reason else ("assistant", str(step.action.get("answer") or "")))
+            )
 
     def shown(self, observation: Observation) -> dict[str, Any]:
         """The BrowserGym fields for this observation."""
@@ -92,6 +94,6 @@ class BrowserGymObservation:
             "chat_messages": tuple(dict(message) for message in self._chat),
         }
 
-    def _say(self, role: str, message: str) -> None:
+    def _add_chat_message(self, role: str, message: str) -> None:
         at = 0.0 if self._began is None else max(0.0, self._clock() - self._began)
         self._chat.append({"role": role, "timestamp": at, "message": message[: self._longest]})

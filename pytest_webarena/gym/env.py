@@ -103,27 +103,27 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
         self._tasks = _find_tasks(tasks, sites)
         self._limits = limits
         self._options = TrialOptions(write_timeout=write_timeout, quiet_time=quiet_time)
-        seen = observation or ObservationConfig()
-        seen = seen if isinstance(seen, ObservationConfig) else ObservationConfig.from_plain(seen)
-        seen = replace(seen, max_chars=min(seen.max_chars or _TEXT, _TEXT))
+        config = observation or ObservationConfig()
+        config = config if isinstance(config, ObservationConfig) else ObservationConfig.from_plain(config)
+        config = replace(config, max_chars=min(config.max_chars or _TEXT, _TEXT))
         base, plain = session or SessionConfig(), SessionConfig()
         if dialogs is None:
             dialogs = "hold" if actions.dialogs and base.dialogs == plain.dialogs else base.dialogs
         elif dialogs not in get_args(DialogPolicy):
             raise UsageError(f"unknown dialog policy {dialogs!r}; {closest(dialogs, get_args(DialogPolicy))}")
-        self._session_config = replace(base, observation=seen, dialogs=dialogs)
+        self._session_config = replace(base, observation=config, dialogs=dialogs)
         self._key = RuntimeKey(sites, browser_executable, headed)
         self._guest: Guest | None = None
         self._process = -1
         """Id of the process that called `reset`; only that process can use the sites and the browser."""
         self._episode_exits = ExitStack()
-        self._stage: TrialEnvironment | None = None
+        self._environment: TrialEnvironment | None = None
         self._rollout: Rollout | None = None
         self._task: Task | None = None
         self._queue: list[str] = []
         self._collector: Collector | None = None
         self._browsergym: BrowserGymObservation | None = None
-        self._seen: Observation | None = None
+        self._observation: Observation | None = None
         self._steps = 0
         lines = {name: AnyText(_LINE) for name in ("goal", "url", "title", "error", "notes", "dialog")}
         spaces: dict[str, gymnasium.Space[Any]] = {
@@ -131,17 +131,17 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
             "text": AnyText(_TEXT),
             **BrowserGymObservation.spaces(_LINE),
         }
-        self._in_nodes = axtree_object
+        self._has_axtree_object = axtree_object
         if axtree_object:
-            if "accessibility_tree" not in seen.kinds:
+            if "accessibility_tree" not in config.kinds:
                 raise UsageError(
                     "axtree_object: expected accessibility_tree among the kinds of `observation`, of which it is made; "
-                    f"found {', '.join(seen.kinds)}"
+                    f"found {', '.join(config.kinds)}"
                 )
             spaces |= {"axtree_object": AnyTree(), "extra_element_properties": AnyTree()}
-        self._pictured = seen.pictured()
-        if self._pictured:
-            width, height = self._picture_size(seen)
+        self._has_pictures = config.pictured()
+        if self._has_pictures:
+            width, height = self._picture_size(config)
             spaces["screenshot"] = Box(0, 255, (height, width, 3), np.uint8)
         self.observation_space = Dict(spaces)
         self.action_space = AnyText(_LINE)
@@ -168,19 +168,19 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
             self._guest = enter(self._key, self._session_config)
         self._steps, self._task = 0, task
         with ExitStack() as exits:
-            self._stage = exits.enter_context(
+            self._environment = exits.enter_context(
                 set_up_environment(task, self._guest, holder=f"gym: {task.id}", options=self._options)
             )
-            self._stage.open_first_pages()
+            self._environment.open_first_pages()
             self._episode_exits = exits.pop_all()
-        stage = self._stage
-        collector = self._collector = Collector(task, stage, self._options)
+        environment = self._environment
+        collector = self._collector = Collector(task, environment, self._options)
 
-        browsergym = self._browsergym = BrowserGymObservation(self._goal(), stage.images, _LINE)
+        browsergym = self._browsergym = BrowserGymObservation(self._goal(), environment.images, _LINE)
 
         def stepped(step: StepRecord) -> None:
             self._steps = step.index + 1
-            browsergym.stepped(step)
+            browsergym.record_step(step)
             collector.stepped(step.index)
 
         own = task.limits
@@ -189,52 +189,55 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
             steps=own.steps if own.steps is not None else self._limits.steps,
             seconds=own.seconds if own.seconds is not None else self._limits.seconds,
         )
-        self._rollout = Rollout(stage.session, parse=self._parse, limits=limits, stepped=stepped, arrive=stage.arrive)
+        self._rollout = Rollout(
+            environment.session, parse=self._parse, limits=limits, stepped=stepped, arrive=environment.arrive
+        )
         first = self._rollout.first()
-        observation = stage.session.observe() if isinstance(first, Episode) else first
-        given = {"images": tuple(image.data for image in stage.images)} if stage.images else {}
-        return self._shown(observation), {**self._info(), **given}
+        observation = environment.session.observe() if isinstance(first, Episode) else first
+        extra = {"images": tuple(image.data for image in environment.images)} if environment.images else {}
+        return self._shown(observation), {**self._info(), **extra}
 
     def step(self, action: str | Action | Reply) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
         """Carry out an action: text in the environment's grammar, an `Action`, or a `Reply` with either of them, whose
         ``usage`` states what choosing it used."""
         self._check_process()
-        if self._rollout is None or self._rollout.over or self._stage is None or self._task is None:
+        if self._rollout is None or self._rollout.over or self._environment is None or self._task is None:
             raise gymnasium.error.ResetNeeded("there is no episode under way; call reset()")
-        with self._stage.attributing_site_errors():
+        with self._environment.attributing_site_errors():
             result = self._rollout.step(str(action) if isinstance(action, str) else action)
         if not isinstance(result, Episode):
             return self._shown(result), 0.0, False, False, self._info()
         self._rollout = None
-        observation = self._stage.session.observe()
+        observation = self._environment.session.observe()
         terminated = result.ending.reason == "answered"
         info = self._info()
-        with self._stage.attributing_site_errors():
+        with self._environment.attributing_site_errors():
             evidence = self._gather(result)
         verdict = judge_bounded(self._task, evidence)
         decided = decide(verdict, stop_reason=result.ending.reason, stop_detail=result.ending.detail)
         decided, _ = with_misses(decided, evidence)
-        if self._stage.lease is not None and self._stage.lease.live:
+        if self._environment.lease is not None and self._environment.lease.live:
             decided, _ = with_obstacles(decided, evidence)
-        if decided.cause is not None or verdict.score is None:
+        if decided.cause is not None or (score := verdict.known_score) is None:
             raise error_of(decided.cause or "harness", decided.message)
         info |= {
             "stop_reason": result.ending.reason,
             "answer": result.answer or "",
             "passed": decided.outcome == "passed",
-            "score": verdict.score,
+            "score": score,
+            "undecided": verdict.judgeable,
             "verdict": verdict.render(),
         }
-        return self._shown(observation), verdict.score, terminated, not terminated, info
+        return self._shown(observation), score, terminated, not terminated, info
 
     def render(self) -> Any:
         """The rendered observation: its text for ``ansi``, an image of the viewport for ``rgb_array``."""
         self._check_process()
-        if self._stage is None or self._seen is None or self.render_mode is None:
+        if self._environment is None or self._observation is None or self.render_mode is None:
             return None
         if self.render_mode == "ansi":
-            return self._seen.render()
-        return _pixels(self._stage.session.screenshot(), self._session_config.viewport)
+            return self._observation.render()
+        return _pixels(self._environment.session.screenshot(), self._session_config.viewport)
 
     def close(self) -> None:
         """Release sites and browser. May be called repeatedly; does nothing in a forked process."""
@@ -257,18 +260,18 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
                 f"({os.getpid()}), which has neither its episode nor its browser; make environments where they are used"
             )
 
-    def _choose(self, wanted: object) -> Task:
-        if wanted is not None:
-            if wanted not in self._tasks:
-                raise UsageError(f"unknown task {wanted!r}; {closest(str(wanted), self._tasks)}")
-            return self._tasks[str(wanted)]
+    def _choose(self, task_id: object) -> Task:
+        if task_id is not None:
+            if task_id not in self._tasks:
+                raise UsageError(f"unknown task {task_id!r}; {closest(str(task_id), self._tasks)}")
+            return self._tasks[str(task_id)]
         if not self._queue:
             self._queue = [str(id) for id in self.np_random.permutation(list(self._tasks))]
         return self._tasks[self._queue.pop()]
 
     def _end_episode(self) -> None:
         rollout, self._rollout = self._rollout, None
-        self._stage = self._seen = None
+        self._environment = self._observation = None
         if rollout is not None:
             rollout.abandon()
         exits, self._episode_exits = self._episode_exits, ExitStack()
@@ -290,13 +293,15 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
         return {"task": self._task.id if self._task else "", "steps": self._steps}
 
     def _goal(self) -> str:
-        if self._task is None or self._stage is None:
+        if self._task is None or self._environment is None:
             return ""
         formats = (answer_form(self._task, REPAIRED), instructions(answer_format(self._task, REPAIRED)))
-        return "\n\n".join(filter(None, (resolve_placeholders(self._task.intent, self._stage.live.sites), *formats)))
+        return "\n\n".join(
+            filter(None, (resolve_placeholders(self._task.intent, self._environment.live.sites), *formats))
+        )
 
     def _shown(self, observation: Observation) -> dict[str, Any]:
-        self._seen = observation
+        self._observation = observation
         lines = {
             "goal": self._goal(),
             "url": observation.url,
@@ -305,23 +310,23 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
             "notes": "\n".join(observation.notes),
             "dialog": observation.dialog or "",
         }
-        shown: dict[str, Any] = {name: text[:_LINE] for name, text in lines.items()}
-        shown["text"] = observation.text[:_TEXT]
+        fields: dict[str, Any] = {name: text[:_LINE] for name, text in lines.items()}
+        fields["text"] = observation.text[:_TEXT]
         assert self._browsergym is not None
-        shown |= self._browsergym.shown(observation)
-        if self._in_nodes:
-            shown |= {"axtree_object": tree(shown["text"]), "extra_element_properties": {}}
-        if self._pictured:
+        fields |= self._browsergym.shown(observation)
+        if self._has_axtree_object:
+            fields |= {"axtree_object": tree(fields["text"]), "extra_element_properties": {}}
+        if self._has_pictures:
             width, height = self._picture_size(self._session_config.observation)
-            shown["screenshot"] = _pixels(observation.marked or observation.screenshot, (width, height))
-        return shown
+            fields["screenshot"] = _pixels(observation.marked or observation.screenshot, (width, height))
+        return fields
 
-    def _picture_size(self, seen: ObservationConfig) -> tuple[int, int]:
-        return seen.screenshot_size or self._session_config.viewport
+    def _picture_size(self, config: ObservationConfig) -> tuple[int, int]:
+        return config.screenshot_size or self._session_config.viewport
 
 
-def _find_tasks(given: str | Path | Task | Sequence[str | Path | Task], sites: str) -> dict[str, Task]:
-    parts = [given] if isinstance(given, str | Path | Task) else list(given)
+def _find_tasks(source: str | Path | Task | Sequence[str | Path | Task], sites: str) -> dict[str, Task]:
+    parts = [source] if isinstance(source, str | Path | Task) else list(source)
     known = load_catalogue(sites).accounts
     found: dict[str, Task] = {}
     for part in parts:
@@ -345,7 +350,7 @@ def _find_tasks(given: str | Path | Task | Sequence[str | Path | Task], sites: s
             found |= {task.id: task for task in tasks if all(site in known for site in task.leased)}
     if not found:
         raise UsageError(
-            f"tasks: expected suites, task files, folders of them or tasks on these sites, found none in {given!r}"
+            f"tasks: expected suites, task files, folders of them or tasks on these sites, found none in {source!r}"
         )
     return found
 

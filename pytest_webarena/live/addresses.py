@@ -6,7 +6,7 @@ import ipaddress
 import re
 from typing import TypeAlias
 
-__all__ = ["why_no_host", "why_not_public"]
+__all__ = ["address_problem", "host_problem"]
 
 IPv4: TypeAlias = ipaddress.IPv4Address
 IPv6: TypeAlias = ipaddress.IPv6Address
@@ -35,16 +35,16 @@ _ISATAP = re.compile(r"[0-9a-f]{4}:[0-9a-f]{4}:[0-9a-f]{4}:[0-9a-f]{4}:0[02]00:5
 _NUMBER = re.compile(r"(?:0x[0-9a-f]*|[0-9]+)", re.IGNORECASE)
 
 
-def why_not_public(address: str) -> str:
+def address_problem(address: str) -> str:
     """Return why an address (IPv4 or IPv6, without port) must not be connected to; empty for a public Internet address.
 
     An address that embeds another one is judged by the inner address, and the outer one must be public as well:
     IPv4-mapped, 6to4, ISATAP, and NAT64 with the well-known prefix. A network's own NAT64 prefix cannot be
     distinguished from a public address.
 
-    >>> why_not_public("93.184.215.14"), why_not_public("169.254.169.254")
+    >>> address_problem("93.184.215.14"), address_problem("169.254.169.254")
     ('', '169.254.169.254 is link-local')
-    >>> why_not_public("::ffff:127.0.0.1")
+    >>> address_problem("::ffff:127.0.0.1")
     '::ffff:127.0.0.1 is 127.0.0.1, which is loopback'
     """
     try:
@@ -56,7 +56,7 @@ def why_not_public(address: str) -> str:
     if ip.scope_id is not None:
         return f"{address} is of one network alone"
     if (inner := _within(ip)) is not None:
-        return f"{address} is {inner}, which is {why.partition(' is ')[2]}" if (why := _closed(inner)) else ""
+        return f"{address} is {inner}, which is {reason.partition(' is ')[2]}" if (reason := _closed(inner)) else ""
     if ip not in _OPEN_V6 or not ip.is_global or any(ip in net for net in _CLOSED_V6):
         return f"{address} is {_kind(ip)}"
     return ""
@@ -86,26 +86,26 @@ def _kind(ip: IPv4 | IPv6) -> str:
     return "private" if ip.is_private else "not one of the public Internet"
 
 
-def why_no_host(host: str) -> str:
+def host_problem(host: str) -> str:
     """Return why a host cannot be on the public Internet, whatever its name resolves to; empty if it can.
 
     Spellings of an address that only some programs accept (``0x7f.1``, ``2130706433``, ``127.1``) are rejected. Names
     without a dot belong to a local network.
 
-    >>> why_no_host("www.example.com"), why_no_host("93.184.215.14")
+    >>> host_problem("www.example.com"), host_problem("93.184.215.14")
     ('', '')
-    >>> why_no_host("0x7f.1")
+    >>> host_problem("0x7f.1")
     '0x7f.1 is neither a name nor an address in the usual spelling'
     """
     if host.startswith("["):
-        return why_not_public(host.strip("[]"))
+        return address_problem(host.strip("[]"))
     last = host.rstrip(".").rpartition(".")[2]
     if _NUMBER.fullmatch(last):
         try:
             IPv4(host)
         except ValueError:
             return f"{host} is neither a name nor an address in the usual spelling"
-        return why_not_public(host)
+        return address_problem(host)
     if "." not in host.strip("."):
         return f"{host} is a name of a local network"
     if host.rstrip(".").endswith((".localhost", ".local", ".internal", ".localdomain", ".home.arpa")):

@@ -11,7 +11,7 @@ from typing import TypeVar
 from pytest_webarena.gateway.upstream import tls_fault
 from pytest_webarena.live.tunnelling import Proxy, tunnel
 
-__all__ = ["Forbidden", "LookUp", "connect", "look_up", "permitted"]
+__all__ = ["Forbidden", "LookUp", "connect", "look_up", "permitted_addresses"]
 
 P = TypeVar("P", bound=asyncio.Protocol)
 
@@ -32,7 +32,7 @@ async def look_up(host: str, port: int) -> Sequence[str]:
     return list(dict.fromkeys(str(address[0]) for *_, address in found))
 
 
-async def permitted(host: str, port: int, find: LookUp, closed: Callable[[str], str]) -> Sequence[str]:
+async def permitted_addresses(host: str, port: int, find: LookUp, closed: Callable[[str], str]) -> Sequence[str]:
     """All addresses of ``host``. `Forbidden` when ``closed`` rejects any of them: a host that mixes public and other
     addresses is not used at all. `OSError` when it has no address."""
     try:
@@ -44,8 +44,8 @@ async def permitted(host: str, port: int, find: LookUp, closed: Callable[[str], 
     if not addresses:
         raise OSError("its name has no address")
     for address in addresses:
-        if why := closed(address):
-            raise Forbidden(why)
+        if reason := closed(address):
+            raise Forbidden(reason)
     return addresses
 
 
@@ -66,7 +66,7 @@ async def connect(
     """
     last: OSError | None = None
     name = host.strip("[]").rstrip(".") if secure else None
-    addresses = await permitted(host, port, find, closed)
+    addresses = await permitted_addresses(host, port, find, closed)
     for number, address in enumerate(addresses, 1):
         try:
             async with asyncio.timeout(_NEXT if number < len(addresses) else None):
@@ -79,9 +79,9 @@ async def connect(
         if transport is None:
             return protocol
         peer = transport.get_extra_info("peername")
-        if why := closed(str(peer[0])):  # checks the real peer, however the connection was made
+        if reason := closed(str(peer[0])):  # checks the real peer, however the connection was made
             transport.abort()
-            raise Forbidden(why)
+            raise Forbidden(reason)
         return protocol
     assert last is not None
     raise last

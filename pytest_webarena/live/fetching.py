@@ -17,7 +17,7 @@ _LIMIT = 512 * 1024
 _HEAD = 65536
 
 
-class _Asker(asyncio.Protocol):
+class _FetchProtocol(asyncio.Protocol):
     transport: asyncio.Transport
 
     def __init__(self) -> None:
@@ -57,8 +57,8 @@ class _Asker(asyncio.Protocol):
             self._end(None)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        whole = self.head is not None and (self._body is None or self._body.end())
-        self._end(None if whole else OSError("the connection ended without an answer"))
+        is_complete = self.head is not None and (self._body is None or self._body.end())
+        self._end(None if is_complete else OSError("the connection ended without an answer"))
 
     def _end(self, error: OSError | None) -> None:
         if not self.over.done():
@@ -70,11 +70,11 @@ class _Asker(asyncio.Protocol):
 
 
 async def fetch(
-    url: str, connect: Callable[[Callable[[], _Asker]], Awaitable[_Asker]], user_agent: str
+    url: str, connect: Callable[[Callable[[], _FetchProtocol]], Awaitable[_FetchProtocol]], user_agent: str
 ) -> tuple[int, str, str]:
     """Status, ``Location`` and text of the document at ``url``. `OSError` when it cannot be fetched."""
     parts = urlsplit(url)
-    asker = await connect(_Asker)
+    asker = await connect(_FetchProtocol)
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     lines = [
         f"GET {path} HTTP/1.1", f"Host: {parts.netloc.rpartition('@')[2]}", f"User-Agent: {user_agent}",

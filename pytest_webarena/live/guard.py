@@ -6,16 +6,16 @@ import asyncio
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
-from pytest_webarena.gateway.archive_misses import lack_of
+from pytest_webarena.gateway.archive_misses import resource_kind
 from pytest_webarena.gateway.heads import RequestHead, ResponseHead
 from pytest_webarena.gateway.log_entry import Entry
 from pytest_webarena.gateway.method_override import hidden_method, is_unreadable, mutates, names_address, names_method
 from pytest_webarena.gateway.pages import NOT_SENT
 from pytest_webarena.gateway.redirect_sources import RedirectSources
-from pytest_webarena.gateway.routes import Hindered, Intercepted, Refused
+from pytest_webarena.gateway.routes import Intercepted, Obstructed, Refused
 from pytest_webarena.gateway.upstream import Route, UpstreamConnection
 from pytest_webarena.live import bot_walls
-from pytest_webarena.live.addresses import why_no_host
+from pytest_webarena.live.addresses import host_problem
 from pytest_webarena.live.connecting import Forbidden
 from pytest_webarena.live.domains import registrable
 from pytest_webarena.live.internet import World
@@ -45,8 +45,8 @@ class Guard:
         own = next((tls for at, number, tls in self.terms.ports if (at, number) == (host, port)), None)
         if own is None and port not in (80, 443):
             raise Refused(f"{host}:{port} can't be reached", f"port {port} of {host} is not one of the web's (80, 443)")
-        if why := why_no_host(host):
-            raise self.forbidden(host, f"{host} is no host of the Internet: {why}")
+        if reason := host_problem(host):
+            raise self.forbidden(host, f"{host} is no host of the Internet: {reason}")
         self._hosts += 1
         if self._hosts > _HOSTS:
             raise Refused(
@@ -54,17 +54,17 @@ class Guard:
             )
         return _WorldRoute(self, host, port, tls=port == 443 if own is None else own)
 
-    def forbidden(self, host: str, why: str) -> Refused:
-        """The exception for a host that must not be connected to. `Hindered` for the trial's own site, because the
+    def forbidden(self, host: str, reason: str) -> Refused:
+        """The exception for a host that must not be connected to. `Obstructed` for the trial's own site, because the
         agent is not at fault then."""
         title = f"{host} can't be reached"
-        return Hindered(title, why, "site") if self.terms.is_home(host) else Refused(title, why)
+        return Obstructed(title, reason, "site") if self.terms.is_home(host) else Refused(title, reason)
 
     def judge(self, route: Route, request: RequestHead, path: str, unsafe: str) -> None:
         """Raise `Refused` for a request that must not be sent."""
         url = route.url + path
-        if lack_of(request.method, request.fields) == "page" and not self.terms.is_home(route.host):
-            self._elsewhere(route, url, self._sender(request, url))
+        if resource_kind(request.method, request.fields) == "page" and not self.terms.is_home(route.host):
+            self._refuse_foreign(route, url, self._sender(request, url))
         if not self.terms.is_home(route.host) and _is_the_browsers(request):
             raise Refused(f"{route.host} can't be reached", f"the browser asks {route.host} for no page")
         query = path.partition("?")[2]
@@ -105,14 +105,14 @@ class Guard:
         by_itself = known.get("sec-fetch-site") == "cross-site" and "sec-fetch-user" not in known
         return known.get("referer", "") if by_itself else ""
 
-    def _elsewhere(self, route: Route, url: str, sender: str) -> None:
+    def _refuse_foreign(self, route: Route, url: str, sender: str) -> None:
         domains = ", ".join(sorted(self.terms.domains)) or "no site"
-        why = f"{route.host} is not of this task's domains ({domains})"
+        reason = f"{route.host} is not of this task's domains ({domains})"
         if sender and self._is_turning_away(sender, route.host):
-            raise Hindered(
-                f"{route.host} can't be reached", f"{sender} sends visitors on to {url}, and {why}", "blocked"
+            raise Obstructed(
+                f"{route.host} can't be reached", f"{sender} sends visitors on to {url}, and {reason}", "blocked"
             )
-        raise Refused(f"{route.host} can't be reached", why)
+        raise Refused(f"{route.host} can't be reached", reason)
 
     def _is_turning_away(self, sender: str, host: str) -> bool:
         """Whether a redirect is how the site treats such visitors: it leads away from the trial's start page, or to the
@@ -130,17 +130,17 @@ class Guard:
         """
         head.fields = [*head.fields, _PURPOSES]
         known = {name.lower(): value.strip() for name, _, value in (field.partition(":") for field in head.fields)}
-        page = lack_of(request.method, request.fields) == "page"
+        page = resource_kind(request.method, request.fields) == "page"
         if page and 300 <= head.status < 400 and (to := known.get("location")):
             self._sent_on.note(entry.url, to)
         if head.status in (429, 503) and (wait := bot_walls.retry_after(known.get("retry-after", ""))):
             self.world.pace.hold(route.host, wait)
-        if why := bot_walls.refusal(head.status, known, page=page):
-            entry.hinder("blocked", why)
+        if reason := bot_walls.refusal(head.status, known, page=page):
+            entry.note_obstacle("blocked", reason)
         elif page and bot_walls.captcha_frame(entry.url):
-            entry.hinder("blocked", "a captcha")
+            entry.note_obstacle("blocked", "a captcha")
         elif page and head.status >= 500:
-            entry.hinder("site", f"status {head.status}")
+            entry.note_obstacle("site", f"status {head.status}")
 
 
 def _is_the_browsers(request: RequestHead) -> bool:
@@ -161,12 +161,12 @@ def _intercepted(what: str, url: str) -> Intercepted:
 class _WorldRoute(Route):
     """A host and port on the Internet. Each new connection uses an address that was checked for it."""
 
-    abroad = True
+    is_live = True
 
     def __init__(self, guard: Guard, host: str, port: int, *, tls: bool) -> None:
         super().__init__(host, port, host, port, tls=tls, read=tls)
         self._guard = guard
-        self.answer_within = guard.world.manners.answer_within
+        self.answer_within = guard.world.policy.answer_within
 
     def __str__(self) -> str:
         return f"{self.authority} (live)"
@@ -180,7 +180,7 @@ class _WorldRoute(Route):
     def examine(self, request: RequestHead, path: str, body: bytes) -> None:
         self._guard.look_into(self, request, path, body)
 
-    def heard(self, request: RequestHead, head: ResponseHead, entry: Entry) -> None:
+    def receive_response_head(self, request: RequestHead, head: ResponseHead, entry: Entry) -> None:
         self._guard.note(self, request, head, entry)
 
     def fields(self, sent: Sequence[str]) -> Sequence[str]:
@@ -193,11 +193,11 @@ class _WorldRoute(Route):
         return None
 
     async def open_for(self, request: RequestHead, path: str, timeout: float) -> UpstreamConnection:
-        world, page = self._guard.world, lack_of(request.method, request.fields) == "page"
+        world, page = self._guard.world, resource_kind(request.method, request.fields) == "page"
         try:
             if page and self._guard.terms.robots == "obey":
-                await world.welcome(self.url, self.url + path)
-            await world.turn(self.host, page=page)
+                await world.check_robots(self.url, self.url + path)
+            await world.wait_for_turn(self.host, page=page)
             bodiless = not (request.chunked or request.length or request.websocket)
             if bodiless and request.method in _IDEMPOTENT and (idle := super().take()) is not None:
                 return idle

@@ -9,11 +9,11 @@ from collections.abc import Callable
 from functools import cache, partial
 from urllib.parse import urljoin, urlsplit
 
-from pytest_webarena.gateway.routes import Hindered
-from pytest_webarena.live.addresses import why_no_host, why_not_public
+from pytest_webarena.gateway.routes import Obstructed
+from pytest_webarena.live.addresses import address_problem, host_problem
 from pytest_webarena.live.connecting import Forbidden, LookUp, P, connect, look_up
 from pytest_webarena.live.fetching import fetch
-from pytest_webarena.live.rate_limits import RateLimits, TooOften
+from pytest_webarena.live.rate_limits import RateLimitExceeded, RateLimits
 from pytest_webarena.live.robots import ROBOT, Robots
 from pytest_webarena.live.tunnelling import Proxy
 from pytest_webarena.live.visit_rules import VisitPolicy
@@ -32,21 +32,21 @@ class World:
 
     def __init__(
         self,
-        manners: VisitPolicy,
+        policy: VisitPolicy,
         *,
-        closed: Callable[[str], str] = why_not_public,
+        closed: Callable[[str], str] = address_problem,
         find: LookUp = look_up,
         secure: ssl.SSLContext | None = None,
         proxy: Proxy | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.manners = manners
+        self.policy = policy
         self._closed, self._find = closed, find
         self._secure, self._proxy = secure, proxy
         self.pace = RateLimits(
-            pages=manners.pages_per_second,
-            requests=manners.requests_per_second,
-            patience=manners.patience,
+            pages=policy.pages_per_second,
+            requests=policy.requests_per_second,
+            patience=policy.patience,
             clock=clock,
         )
         self._robots = Robots(self._fetch_rules)
@@ -54,38 +54,38 @@ class World:
     async def connect(self, make: Callable[[], P], host: str, port: int, *, tls: bool) -> P:
         """A connection to a public address of ``host``. Raises `Forbidden`, or `OSError` when no connection is
         possible."""
-        secure = (self._secure or _of_the_world()) if tls else None
+        secure = (self._secure or _internet_tls_context()) if tls else None
         return await connect(make, host, port, find=self._find, closed=self._closed, secure=secure, proxy=self._proxy)
 
-    async def turn(self, host: str, *, page: bool) -> None:
-        """Wait until it is this request's turn to use ``host``. `Hindered` when that takes too long."""
+    async def wait_for_turn(self, host: str, *, page: bool) -> None:
+        """Wait until it is this request's turn to use ``host``. `Obstructed` when that takes too long."""
         try:
-            await self.pace.turn(host, page=page)
-        except TooOften as error:
-            raise Hindered(f"{host} can't be asked now", str(error), "blocked", 429) from None
+            await self.pace.wait_for_turn(host, page=page)
+        except RateLimitExceeded as error:
+            raise Obstructed(f"{host} can't be asked now", str(error), "blocked", 429) from None
 
-    async def welcome(self, origin: str, url: str) -> None:
-        """Raise `Hindered` when the site's robots.txt disallows ``url`` or cannot be fetched."""
+    async def check_robots(self, origin: str, url: str) -> None:
+        """Raise `Obstructed` when the site's robots.txt disallows ``url`` or cannot be fetched."""
         try:
             why, delay = await self._robots.refusal(origin, url)
         except Forbidden:
             raise
         except (OSError, ValueError) as error:
             reason = f"{origin}/robots.txt can't be had, which closes all of the site to robots: {error or 'timed out'}"
-            raise Hindered("The site could not be asked", reason, "site", 502) from error
+            raise Obstructed("The site could not be asked", reason, "site", 502) from error
         if delay:
             self.pace.slow(urlsplit(origin).hostname or "", delay)
         if why:
-            raise Hindered("The site does not want robots here", why, "blocked")
+            raise Obstructed("The site does not want robots here", why, "blocked")
 
     async def _fetch_rules(self, url: str) -> tuple[int, str]:
         """Status and text at ``url`` after redirects, each of which is checked like any request."""
         agent = self.user_agent(ROBOT)
-        async with asyncio.timeout(self.manners.answer_within):
+        async with asyncio.timeout(self.policy.answer_within):
             for hop in range(_REDIRECTS + 1):
                 parts = urlsplit(url)
                 host, tls = parts.hostname or "", parts.scheme == "https"
-                usual = parts.scheme in ("http", "https") and parts.port in (None, 80, 443) and not why_no_host(host)
+                usual = parts.scheme in ("http", "https") and parts.port in (None, 80, 443) and not host_problem(host)
                 if hop and not usual:
                     break
                 opened = partial(self.connect, host=host, port=parts.port or (443 if tls else 80), tls=tls)
@@ -102,14 +102,14 @@ class World:
 
     def user_agent(self, sent: str) -> str:
         """The user agent to send: the configured one, or the browser's own with this project's name and contact."""
-        if self.manners.user_agent:
-            return self.manners.user_agent
-        robot = f"{ROBOT}; {self.manners.contact}" if self.manners.contact else f"{ROBOT}; robot"
+        if self.policy.user_agent:
+            return self.policy.user_agent
+        robot = f"{ROBOT}; {self.policy.contact}" if self.policy.contact else f"{ROBOT}; robot"
         return f"{sent} (+{robot})"
 
 
 @cache
-def _of_the_world() -> ssl.SSLContext:
+def _internet_tls_context() -> ssl.SSLContext:
     """TLS context that verifies certificates as browsers do, without the harness's own authority. ``SSL_CERT_FILE``
     names additional authorities."""
     context = ssl.create_default_context()

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
-__all__ = ["RateLimits", "TooOften"]
+__all__ = ["RateLimitExceeded", "RateLimits"]
 
 _PAGES_AT_ONCE = 4
 _REQUESTS_AT_ONCE = 60
@@ -14,7 +14,7 @@ _REQUESTS_AT_ONCE = 60
 _HOSTS = 5000
 
 
-class TooOften(Exception):
+class RateLimitExceeded(Exception):
     """A host cannot be used within the time that a request may wait; the text says why."""
 
 
@@ -24,12 +24,12 @@ class _Bucket:
     requests are spaced."""
 
     level: float
-    seen: float
+    updated_at: float
 
     def take(self, now: float, rate: float, size: float) -> float:
         """Take one token and return the seconds until it is available."""
-        self.level = min(size, self.level + (now - self.seen) * rate)
-        self.seen = now
+        self.level = min(size, self.level + (now - self.updated_at) * rate)
+        self.updated_at = now
         self.level -= 1
         return max(0.0, -self.level / rate)
 
@@ -53,18 +53,18 @@ class RateLimits:
         self._pages, self._requests, self._patience, self._clock = pages, requests, patience, clock
         self._hosts: dict[str, _Host] = {}
 
-    async def turn(self, host: str, *, page: bool) -> None:
-        """Wait until ``host`` may receive a request. `TooOften` when that takes longer than a request may wait."""
-        if seconds := self.wait(host, page=page):
+    async def wait_for_turn(self, host: str, *, page: bool) -> None:
+        """Wait until ``host`` may receive a request. `RateLimitExceeded` after `patience` seconds."""
+        if seconds := self.reserve_turn(host, page=page):
             await asyncio.sleep(seconds)
 
-    def wait(self, host: str, *, page: bool) -> float:
-        """Reserve a turn at ``host`` and return the seconds to wait for it. `TooOften` as for `turn`."""
+    def reserve_turn(self, host: str, *, page: bool) -> float:
+        """Reserve a turn at ``host`` and return the seconds to wait for it. `RateLimitExceeded` as there."""
         now = self._clock()
         known = self._known(host, now)
-        if (left := known.until - now) > self._patience:
-            raise TooOften(f"{host} asked not to be asked again for {left:.0f} s")
-        seconds = max(0.0, left, known.requests.take(now, self._requests, _REQUESTS_AT_ONCE))
+        if (remaining := known.until - now) > self._patience:
+            raise RateLimitExceeded(f"{host} asked not to be asked again for {remaining:.0f} s")
+        seconds = max(0.0, remaining, known.requests.take(now, self._requests, _REQUESTS_AT_ONCE))
         if page:
             rate = min(self._pages, 1 / known.delay) if known.delay else self._pages
             seconds = max(seconds, known.pages.take(now, rate, 1 if known.delay else _PAGES_AT_ONCE))
@@ -72,7 +72,7 @@ class RateLimits:
             known.requests.give_back()
             if page:
                 known.pages.give_back()
-            raise TooOften(f"{host} is asked too often: its turn would come in {seconds:.0f} s")
+            raise RateLimitExceeded(f"{host} is asked too often: its turn would come in {seconds:.0f} s")
         return seconds
 
     def hold(self, host: str, seconds: float) -> None:

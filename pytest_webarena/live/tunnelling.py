@@ -37,7 +37,7 @@ class Proxy:
         return "\r\n".join([*lines, "", ""]).encode("latin-1")
 
 
-class _Asking(asyncio.Protocol):
+class _TunnelRequest(asyncio.Protocol):
     """Protocol of the connection until the proxy has answered."""
 
     def __init__(self, proxy: Proxy) -> None:
@@ -46,24 +46,26 @@ class _Asking(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self._data += data
-        head, whole, rest = self._data.partition(b"\r\n\r\n")
+        head, separator, rest = self._data.partition(b"\r\n\r\n")
         status = _STATUS.match(head)
-        if whole and status is not None and status[1].startswith(b"2") and not rest:
+        if separator and status is not None and status[1].startswith(b"2") and not rest:
             self._end("")
-        elif whole and status is not None:
-            said = b" ".join(part for part in status.groups() if part).decode("latin-1")
-            self._end("sends bytes that belong to no tunnel" if status[1].startswith(b"2") else f"answers {said}")
-        elif whole or len(self._data) > _HEAD:
+        elif separator and status is not None:
+            status_line = b" ".join(part for part in status.groups() if part).decode("latin-1")
+            self._end(
+                "sends bytes that belong to no tunnel" if status[1].startswith(b"2") else f"answers {status_line}"
+            )
+        elif separator or len(self._data) > _HEAD:
             self._end("speaks no HTTP")
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._end("ended the connection without an answer")
 
-    def _end(self, why: str) -> None:
+    def _end(self, reason: str) -> None:
         if self.over.done():
             return
-        if why:
-            self.over.set_exception(OSError(f"the proxy {self._proxy} {why}"))
+        if reason:
+            self.over.set_exception(OSError(f"the proxy {self._proxy} {reason}"))
         else:
             self.over.set_result(None)
 
@@ -77,7 +79,7 @@ async def tunnel(
     """
     loop = asyncio.get_running_loop()
     try:
-        transport, asking = await loop.create_connection(lambda: _Asking(proxy), proxy.host, proxy.port)
+        transport, asking = await loop.create_connection(lambda: _TunnelRequest(proxy), proxy.host, proxy.port)
     except OSError as error:
         raise OSError(f"the proxy {proxy} can't be had: {error.strerror or error}") from error
     try:

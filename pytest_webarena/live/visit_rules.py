@@ -67,8 +67,8 @@ class Terms:
 
     def allows(self, method: str, url: str) -> str:
         """The permission for a request that may write: ``write``, ``read``, or empty for none."""
-        for name, named in (("write", self.writes), ("read", self.reads)):
-            if any(self._matches(each, method, url) for each in named):
+        for name, requests in (("write", self.writes), ("read", self.reads)):
+            if any(self._matches(each, method, url) for each in requests):
                 return name
         return ""
 
@@ -108,7 +108,7 @@ def terms_of(catalogue: LiveTerms, task: LiveTerms | None, urls: list[str]) -> T
     ``urls`` are the addresses of its sites and first tabs, whose registrable domains it may visit. `UsageError` for an
     address without a registrable domain.
     """
-    given = [catalogue, *([task] if task is not None else [])]
+    rules = [catalogue, *([task] if task is not None else [])]
     domains, ports = set(), set()
     for url in urls:
         parts = urlsplit(url)
@@ -118,14 +118,14 @@ def terms_of(catalogue: LiveTerms, task: LiveTerms | None, urls: list[str]) -> T
         if parts.port not in (None, 80, 443):
             host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
             ports.add((host, parts.port or 0, parts.scheme == "https"))
-    domains |= {name.strip("[]").rstrip(".").lower() for each in given for name in each.domains}
-    ways = [each.robots for each in given if each.robots]
+    domains |= {name.strip("[]").rstrip(".").lower() for each in rules for name in each.domains}
+    robots_rules = [each.robots for each in rules if each.robots]
     return Terms(
         domains=frozenset(domains),
         starts=frozenset(url.partition("#")[0] if urlsplit(url).path else f"{url}/" for url in urls),
-        reads=tuple(parse_named(text) for each in given for text in each.reads),
-        writes=tuple(parse_named(text) for each in given for text in each.writes),
-        robots=ways[-1] if ways else "obey",
+        reads=tuple(parse_named(text) for each in rules for text in each.reads),
+        writes=tuple(parse_named(text) for each in rules for text in each.writes),
+        robots=robots_rules[-1] if robots_rules else "obey",
         ports=frozenset(ports),
     )
 

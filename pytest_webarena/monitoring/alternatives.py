@@ -20,7 +20,7 @@ from pytest_webarena.checks.key_nodes.model import (
 from pytest_webarena.checks.key_nodes.selector_reading import parse_selector
 from pytest_webarena.signals import TargetRecord
 
-__all__ = ["Known", "Way", "nodes_otherwise", "ways_to_find", "ways_to_step"]
+__all__ = ["KnownElements", "StepVariant", "alternative_nodes", "locator_variants", "step_variants"]
 
 KNOWN_VERSION = 1
 _TELLING = re.compile(r"(role=\w+\[\s*name|text=|id=|data-testid=)")
@@ -29,7 +29,7 @@ _NAMED = re.compile(r'role=(\w+)\[\s*name\s*=\s*"((?:[^"\\]|\\.)*)"\s*[is]?\s*\]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Way:
+class StepVariant:
     """One way to do a step."""
 
     action: Action
@@ -41,7 +41,7 @@ class Way:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class KnownElements:
     """The elements that a task's steps and key nodes matched when it was last valid; used to find them again."""
 
     task: str
@@ -59,7 +59,7 @@ class Known:
         return {"schema_version": KNOWN_VERSION, **asdict(self)}
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Known:
+    def from_json(cls, data: Mapping[str, Any]) -> KnownElements:
         """Read the output of `to_json`. `ValueError` for other data."""
         try:
             if data["schema_version"] > KNOWN_VERSION:
@@ -70,18 +70,18 @@ class Known:
             raise ValueError(f"expected what a check found, found something else: {error}") from None
 
 
-def ways_to_step(step: Action, known: TargetRecord | None) -> tuple[Way, ...]:
+def step_variants(step: Action, known: TargetRecord | None) -> tuple[StepVariant, ...]:
     """Ways to do a step of a solution: as written, then with other selectors of its target, the most certain first."""
     target = getattr(step, "target", None)
     if not isinstance(target, Selector):
-        return (Way(action=step),)
+        return (StepVariant(action=step),)
     aimed: Any = step
-    found = [Way(action=step)]
+    found = [StepVariant(action=step)]
     seen = {target.selector}
     for how, selector, role, name in (*_recorded_selectors(target), *_other_selectors(target.selector, known)):
         if selector not in seen:
             seen.add(selector)
-            found.append(Way(action=replace(aimed, target=Selector(selector)), how=how, role=role, name=name))
+            found.append(StepVariant(action=replace(aimed, target=Selector(selector)), how=how, role=role, name=name))
     return tuple(found)
 
 
@@ -92,11 +92,11 @@ def _recorded_selectors(target: Selector) -> Iterator[tuple[str, str, str, str]]
         yield f"its repair selector {selector}", selector, *((named[1], _unquoted(named[2])) if named else ("", ""))
 
 
-def ways_to_find(locate: str, known: TargetRecord | None = None) -> tuple[Way, ...]:
+def locator_variants(locate: str, known: TargetRecord | None = None) -> tuple[StepVariant, ...]:
     """Ways to find an element without using it: the mouse is moved over it, which the page may notice."""
     from pytest_webarena.actions import Hover
 
-    return ways_to_step(Hover(Selector(locate)), known)
+    return step_variants(Hover(Selector(locate)), known)
 
 
 def _other_selectors(selector: str, known: TargetRecord | None) -> Iterator[tuple[str, str, str, str]]:
@@ -137,7 +137,7 @@ def _unquoted(text: str) -> str:
     return re.sub(r"\\(.)", r"\1", text)
 
 
-def nodes_otherwise(node: KeyNode, known: TargetRecord | None) -> Iterator[tuple[str, KeyNode]]:
+def alternative_nodes(node: KeyNode, known: TargetRecord | None) -> Iterator[tuple[str, KeyNode]]:
     """Other meanings of a key node, the closest first; ``known`` is what reached it when the task was last valid."""
     target = node.target
     bare = replace(node, after=())

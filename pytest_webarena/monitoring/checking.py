@@ -11,7 +11,7 @@ from pytest_webarena.errors import SiteMissing, TrialError, Unready
 from pytest_webarena.evidence import Evidence
 from pytest_webarena.monitoring.findings import TaskFinding, find, known_of, untried
 from pytest_webarena.monitoring.history import Entry, History
-from pytest_webarena.monitoring.replaying import AGENT, key_node_checks, read_tried
+from pytest_webarena.monitoring.replaying import AGENT, key_node_checks, read_tried_actions
 from pytest_webarena.results.attempts import read_evidence
 from pytest_webarena.results.records import DEFAULT_BROWSER
 from pytest_webarena.sites.catalogues.archived import account_mismatch
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from pytest_webarena.sites.catalogues.manifest import Catalogue
     from pytest_webarena.trials.executor import TrialExecutor
 
-__all__ = ["check", "why_untried"]
+__all__ = ["check", "untried_reason"]
 
 
-def why_untried(task: Task, catalogue: Catalogue, *, allow_unreset: bool = False) -> str:
+def untried_reason(task: Task, catalogue: Catalogue, *, allow_unreset: bool = False) -> str:
     """Why a task cannot be tried at all; empty when it can."""
     known = catalogue.accounts
     if missing := [site for site in task.leased if site not in known]:
@@ -73,7 +73,7 @@ def _tried(
         return untried(task, f"{error.cause}: {error}", at=now())
     attempt = run.folder(record.key).path / f"attempt-{record.attempt}"
     evidence = _evidence(attempt)
-    tried = read_tried(attempt)
+    tried = read_tried_actions(attempt)
     finding = find(task, record, evidence, tried, known, attempt=attempt)
     if finding.status == "valid" and task.solution is not None and evidence is not None:
         history.save_known(task, known_of(task, record, evidence, tried))

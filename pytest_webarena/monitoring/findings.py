@@ -14,16 +14,16 @@ from pytest_webarena.checks.key_nodes.model import KeyNode, KeyNodes, TextTarget
 from pytest_webarena.checks.kind import View
 from pytest_webarena.checks.verdict import CheckResult, Part, Verdict
 from pytest_webarena.evidence import Evidence
-from pytest_webarena.monitoring.alternatives import Known, nodes_otherwise
+from pytest_webarena.monitoring.alternatives import KnownElements, alternative_nodes
 from pytest_webarena.monitoring.obstacles import Obstacle, obstacle, obstacle_of_status, status_of, text_of
-from pytest_webarena.monitoring.replaying import Tried, key_node_checks
+from pytest_webarena.monitoring.replaying import TriedAction, key_node_checks
 from pytest_webarena.results.records import NO_VERDICT, TrialRecord
 from pytest_webarena.signals import TargetRecord
 from pytest_webarena.tasks.model import Check, Task
 from pytest_webarena.tasks.reviews import ReviewState
 from pytest_webarena.text import clip
 
-__all__ = ["STATUSES", "Finding", "Status", "TaskFinding", "asks_answer", "find", "known_of", "untried"]
+__all__ = ["STATUSES", "Finding", "Status", "TaskFinding", "checks_only_answer", "find", "known_of", "untried"]
 
 Status = Literal["broken", "drifted", "blocked", "site down", "untried", "valid"]
 """``drifted``: found, but in another way than the task says. ``untried``: nothing was established."""
@@ -66,7 +66,7 @@ class TaskFinding:
     disagreements: tuple[str, ...] = ()
     """Disagreements of its reviewers."""
 
-    def reviewed(self, task: Task) -> TaskFinding:
+    def with_review(self, task: Task) -> TaskFinding:
         """This finding with the state of the task's review."""
         if task.review is None:
             return self
@@ -77,34 +77,34 @@ class TaskFinding:
         return asdict(self)
 
 
-def untried(task: Task, why: str, *, at: float, status: Status = "untried") -> TaskFinding:
+def untried(task: Task, reason: str, *, at: float, status: Status = "untried") -> TaskFinding:
     """The finding for a task that was not tried."""
     return TaskFinding(
-        task=task.id, digest=task.digest, status=status, why=why, path=task.location.path, line=task.location.line,
+        task=task.id, digest=task.digest, status=status, why=reason, path=task.location.path, line=task.location.line,
         at=at, parts=tuple(_unreached(task, status, "")),
     )  # fmt: skip
 
 
-def _unreached(task: Task, status: Status, why: str) -> Iterator[Finding]:
+def _unreached(task: Task, status: Status, reason: str) -> Iterator[Finding]:
     for check in key_node_checks(task):
         for node in check.spec.nodes:
             if not node.forbidden:
-                yield Finding(kind="node", name=clip(str(node), 200), status=status, why=why)
+                yield Finding(kind="node", name=clip(str(node), 200), status=status, why=reason)
 
 
 def find(
     task: Task,
     record: TrialRecord,
     evidence: Evidence | None,
-    tried: Sequence[Tried],
-    known: Known | None = None,
+    tried: Sequence[TriedAction],
+    known: KnownElements | None = None,
     *,
     attempt: Path | None = None,
 ) -> TaskFinding:
     """The finding for a task from a trial of the monitoring agent. ``known`` has what the task's parts matched when it
     was valid."""
-    inconclusive = record.outcome == "error" and record.message.startswith(NO_VERDICT)
-    if evidence is None or not (inconclusive or record.outcome != "error"):
+    unjudged = record.outcome == "error" and record.message.startswith(NO_VERDICT)
+    if evidence is None or not (unjudged or record.outcome != "error"):
         found = _of_error(task, record)
     else:
         parts = tuple(_parts(task, record, evidence, tried, known))
@@ -115,15 +115,15 @@ def find(
         if status == "broken" and (other := obstacle(evidence, task, known)):
             parts, status = tuple(_with_obstacle(parts, other)), other.status
         first = next((each for each in parts if each.status == status), None)
-        if status == "untried" and inconclusive and record.cause == "site":
+        if status == "untried" and unjudged and record.cause == "site":
             status = "site down"  # the site did not answer a check
-        why = "" if status == "valid" or first is None else f"{first.name}: {first.why}" if first.why else first.name
+        reason = "" if status == "valid" or first is None else f"{first.name}: {first.why}" if first.why else first.name
         if not parts:
-            status, why = (
+            status, reason = (
                 "untried",
                 "there is nothing to try: no solution, and no key node with an address of this site",
             )
-        found = TaskFinding(task=task.id, digest=task.digest, status=status, why=clip(why, 400), parts=parts)
+        found = TaskFinding(task=task.id, digest=task.digest, status=status, why=clip(reason, 400), parts=parts)
     return replace(
         found,
         path=task.location.path,
@@ -168,7 +168,7 @@ def _with_obstacle(parts: Sequence[Finding], found: Obstacle) -> Iterator[Findin
 
 
 def _parts(
-    task: Task, record: TrialRecord, evidence: Evidence, tried: Sequence[Tried], known: Known | None
+    task: Task, record: TrialRecord, evidence: Evidence, tried: Sequence[TriedAction], known: KnownElements | None
 ) -> Iterator[Finding]:
     results = {result.path: result for result in _results(record)}
     steps = tuple(_steps(task, tried))
@@ -178,7 +178,7 @@ def _parts(
         yield from _visited(task, evidence, tried, results)
         return
     done = ended is None and len(steps) == len(task.solution)
-    why = f"the replay ended at {ended.name}" if ended else "the replay did not come to its end"
+    reason = f"the replay ended at {ended.name}" if ended else "the replay did not come to its end"
     for check in key_node_checks(task):
         result = results.get(check.path)
         for number, node in enumerate(check.spec.nodes):
@@ -190,8 +190,8 @@ def _parts(
                 at = known.nodes.get(f"{check.path}#{number}", -1) if known is not None else -1
                 hit = before[at] if 0 <= at < len(before) else None
                 by = steps[at] if hit is not None and at < len(steps) else None
-                yield _node(node, part, evidence, hit, by, done=done, why=why)
-    yield from _outcomes(task, results, evidence, done=done, why=why)
+                yield _node(node, part, evidence, hit, by, done=done, reason=reason)
+    yield from _outcomes(task, results, evidence, done=done, why=reason)
 
 
 def _results(record: TrialRecord) -> Iterator[CheckResult]:
@@ -202,7 +202,7 @@ def _results(record: TrialRecord) -> Iterator[CheckResult]:
             yield each
 
 
-def _steps(task: Task, tried: Sequence[Tried]) -> Iterator[Finding]:
+def _steps(task: Task, tried: Sequence[TriedAction]) -> Iterator[Finding]:
     total = len(task.solution or ())
     for each in tried:
         if each.kind != "step":
@@ -211,15 +211,15 @@ def _steps(task: Task, tried: Sequence[Tried]) -> Iterator[Finding]:
         if not each.found:
             yield Finding(kind="step", name=name, status="broken", why=f"at {each.url}: {each.error}", step=each.step)
         elif each.how:
-            why = f"found by {each.how}; as it is written: {each.error}"
-            yield Finding(kind="step", name=name, status="drifted", why=why, step=each.step)
+            reason = f"found by {each.how}; as it is written: {each.error}"
+            yield Finding(kind="step", name=name, status="drifted", why=reason, step=each.step)
         else:
             yield Finding(kind="step", name=name, status="valid", step=each.step)
 
 
 def _node(
     node: KeyNode, part: Part | None, evidence: Evidence, known: TargetRecord | None, by: Finding | None,
-    *, done: bool, why: str,
+    *, done: bool, reason: str,
 ) -> Finding:  # fmt: skip
     """The finding about one key node of a replayed solution. ``by`` is the step that reached it before."""
     name = clip(str(node), 200)
@@ -230,15 +230,15 @@ def _node(
     if part.open:
         return Finding(kind="node", name=name, status="untried", why=part.why)
     moved = f"; {by.name} reached it before, and is now {by.why}" if by is not None and by.status == "drifted" else ""
-    for how, other in nodes_otherwise(node, known):
+    for how, other in alternative_nodes(node, known):
         (found,) = judge(KeyNodes(nodes=(other,)), View(evidence=evidence)).parts
         if found.by and _is_alike(found, known, evidence):
-            why = f"found by {how}: {found.by}{moved}"
-            return Finding(kind="node", name=name, status="drifted", why=why, step=found.step)
+            reason = f"found by {how}: {found.by}{moved}"
+            return Finding(kind="node", name=name, status="drifted", why=reason, step=found.step)
     if not done:
-        return Finding(kind="node", name=name, status="untried", why=why)
-    why = (part.why or "the whole solution was replayed, and nothing reached it") + moved
-    return Finding(kind="node", name=name, status="broken", why=why)
+        return Finding(kind="node", name=name, status="untried", why=reason)
+    reason = (part.why or "the whole solution was replayed, and nothing reached it") + moved
+    return Finding(kind="node", name=name, status="broken", why=reason)
 
 
 def _is_alike(found: Part, known: TargetRecord | None, evidence: Evidence) -> bool:
@@ -275,40 +275,40 @@ def _outcomes(
         elif not done:
             yield Finding(kind="check", name=name, status="untried", why=why)
         else:
-            seen = f", found {result.actual}" if result.actual else ""
-            reason = result.why if not result.expected else f"expected {result.expected}{seen}"
+            actual = f", found {result.actual}" if result.actual else ""
+            reason = result.why if not result.expected else f"expected {result.expected}{actual}"
             yield Finding(kind="check", name=name, status="broken", why=clip(reason, 300))
 
 
 def _passed(task: Task, check: Check, evidence: Evidence, name: str) -> Finding:
     """The finding about a check that passed. An answer written in the solution passes whatever the site says, so it
     must be on the last page."""
-    if not asks_answer(check):
+    if not checks_only_answer(check):
         return Finding(kind="check", name=name, status="valid")
     answer = next((step.answer for step in task.solution or () if isinstance(step, Stop)), "")
     if _is_shown(answer, evidence):
         return Finding(kind="check", name=name, status="valid")
-    why = "the answer is the one that the solution has written out, and its last page does not show it"
-    alone = all(map(asks_answer, task.checks))
-    return Finding(kind="check", name=name, status="untried" if alone else "valid", why=why)
+    reason = "the answer is the one that the solution has written out, and its last page does not show it"
+    alone = all(map(checks_only_answer, task.checks))
+    return Finding(kind="check", name=name, status="untried" if alone else "valid", why=reason)
 
 
-def asks_answer(check: Check) -> bool:
+def checks_only_answer(check: Check) -> bool:
     """Whether a check looks only at the agent's final answer."""
     if check.children:
-        return all(map(asks_answer, check.children))
+        return all(map(checks_only_answer, check.children))
     return check.kind in ("answer", "json_answer")
 
 
 def _is_shown(answer: str, evidence: Evidence) -> bool:
     """Whether the last page of the replay contains the words of ``answer``."""
     words = " ".join(answer.split()).casefold()
-    shown = (text_of(tab.html).casefold() for tab in evidence.tabs if tab.active)
-    return bool(words) and any(re.search(rf"(?<![\w.,]){re.escape(words)}(?!\w|[.,]\d)", text) for text in shown)
+    page_texts = (text_of(tab.html).casefold() for tab in evidence.tabs if tab.active)
+    return bool(words) and any(re.search(rf"(?<![\w.,]){re.escape(words)}(?!\w|[.,]\d)", text) for text in page_texts)
 
 
 def _visited(
-    task: Task, evidence: Evidence, tried: Sequence[Tried], results: Mapping[str, CheckResult]
+    task: Task, evidence: Evidence, tried: Sequence[TriedAction], results: Mapping[str, CheckResult]
 ) -> Iterator[Finding]:
     """Findings about the key nodes of a task without a solution: whether their pages and elements still exist."""
     for check in key_node_checks(task):
@@ -322,20 +322,22 @@ def _visited(
             yield _place(node, opened, found, part, evidence)
 
 
-def _place(node: KeyNode, opened: Tried | None, found: Tried | None, part: Part | None, evidence: Evidence) -> Finding:
+def _place(
+    node: KeyNode, opened: TriedAction | None, found: TriedAction | None, part: Part | None, evidence: Evidence
+) -> Finding:
     name = clip(str(node), 200)
     if opened is None:
-        why = (
+        reason = (
             "what the agent says can't be tried"
             if isinstance(node.target, TextTarget)
             else ("without a solution only its address can be tried, and none of this site was recorded")
         )
-        return Finding(kind="node", name=name, status="untried", why=why)
+        return Finding(kind="node", name=name, status="untried", why=reason)
     if not opened.found:
         return Finding(kind="node", name=name, status="broken", why=opened.error, step=opened.step)
     status = status_of(opened.url, evidence)
-    if status is not None and (held := obstacle_of_status(status, opened.url)):
-        return Finding(kind="node", name=name, status=held.status, why=held.why, step=opened.step)
+    if status is not None and (obstacle := obstacle_of_status(status, opened.url)):
+        return Finding(kind="node", name=name, status=obstacle.status, why=obstacle.why, step=opened.step)
     if status is not None and status >= 400:
         return Finding(kind="node", name=name, status="broken", why=f"{opened.url} answered {status}", step=opened.step)
     if not isinstance(node.target, UrlTarget):
@@ -344,28 +346,28 @@ def _place(node: KeyNode, opened: Tried | None, found: Tried | None, part: Part 
         return Finding(kind="node", name=name, status="valid", step=part.step)
     if part is None or part.open:
         return Finding(kind="node", name=name, status="untried", why=part.why if part else "it was not judged")
-    for how, other in nodes_otherwise(node, None):
+    for how, other in alternative_nodes(node, None):
         (hit,) = judge(KeyNodes(nodes=(other,)), View(evidence=evidence)).parts
         if hit.by:
-            why = f"found by {how}: {hit.by}"
-            return Finding(kind="node", name=name, status="drifted", why=why, step=hit.step)
-    why = f"its recorded address leads to {opened.url}, which is not it"
-    return Finding(kind="node", name=name, status="broken", why=why, step=opened.step)
+            reason = f"found by {how}: {hit.by}"
+            return Finding(kind="node", name=name, status="drifted", why=reason, step=hit.step)
+    reason = f"its recorded address leads to {opened.url}, which is not it"
+    return Finding(kind="node", name=name, status="broken", why=reason, step=opened.step)
 
 
-def _element(name: str, opened: Tried, found: Tried | None) -> Finding:
+def _element(name: str, opened: TriedAction, found: TriedAction | None) -> Finding:
     if found is None:
-        why = "any field will do, which opening its page does not try"
-        return Finding(kind="node", name=name, status="untried", why=why, step=opened.step)
+        reason = "any field will do, which opening its page does not try"
+        return Finding(kind="node", name=name, status="untried", why=reason, step=opened.step)
     if not found.found:
         return Finding(kind="node", name=name, status="broken", why=f"at {found.url}: {found.error}", step=found.step)
     if found.how:
-        why = f"found by {found.how}; as it is written: {found.error}"
-        return Finding(kind="node", name=name, status="drifted", why=why, step=found.step)
+        reason = f"found by {found.how}; as it is written: {found.error}"
+        return Finding(kind="node", name=name, status="drifted", why=reason, step=found.step)
     return Finding(kind="node", name=name, status="valid", step=found.step)
 
 
-def known_of(task: Task, record: TrialRecord, evidence: Evidence, tried: Sequence[Tried]) -> Known:
+def known_of(task: Task, record: TrialRecord, evidence: Evidence, tried: Sequence[TriedAction]) -> KnownElements:
     """What the parts of a valid task matched, by which they can be found again when they have moved."""
     by_step = {each.step: each.number for each in tried if each.kind == "step" and each.found}
     targets = {step.index: step.target for step in evidence.steps}
@@ -380,4 +382,4 @@ def known_of(task: Task, record: TrialRecord, evidence: Evidence, tried: Sequenc
         for number, part in enumerate(result.parts if result is not None else ()):
             if part.by and part.step is not None:
                 nodes[f"{check.path}#{number}"] = by_step.get(part.step, -1)
-    return Known(task=task.id, digest=task.digest, at=record.started, steps=tuple(steps), nodes=nodes)
+    return KnownElements(task=task.id, digest=task.digest, at=record.started, steps=tuple(steps), nodes=nodes)

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 from pytest_webarena.error_collector import ErrorCollector
 from pytest_webarena.errors import UsageError, recording
-from pytest_webarena.monitoring.alternatives import Known
+from pytest_webarena.monitoring.alternatives import KnownElements
 from pytest_webarena.monitoring.findings import STATUSES, TaskFinding
 from pytest_webarena.results.files import write_atomically
 from pytest_webarena.secrets import scrub_plain
@@ -215,15 +215,15 @@ class History:
             return f"its last check was {(now - last.at) / DAY:.0f} days ago"
         return ""
 
-    def known(self, task: Task) -> Known | None:
+    def known(self, task: Task) -> KnownElements | None:
         """Return what the task's parts matched when it was last valid; None if unknown for its current version."""
         try:
-            known = Known.from_json(json.loads(self._known_file(task).read_text(encoding="utf-8")))
+            known = KnownElements.from_json(json.loads(self._known_file(task).read_text(encoding="utf-8")))
         except (OSError, ValueError):
             return None
         return known if known.digest == task.digest else None
 
-    def save_known(self, task: Task, known: Known) -> None:
+    def save_known(self, task: Task, known: KnownElements) -> None:
         """Store what the parts of a valid task matched."""
         path = self._known_file(task)
         with recording(path):
@@ -262,7 +262,7 @@ class Month:
     valid: int
     drifted: int
     broken: int
-    untold: int
+    undecided: int
     """Number of further tasks without a conclusive check in the month."""
     were_valid: int
     """Number of tasks that were valid at their last check before the month and had a conclusive check in it."""
@@ -289,12 +289,13 @@ def decay(entries: Sequence[Entry]) -> tuple[Month, ...]:
             for key, each in tasks.items()
             if (statuses := [e.status for e in each if e.status in _CONCLUSIVE])
         }
-        rechecked = [key for key in latest if last_statuses.get(key) == "valid"]
+        valid_before = [key for key in latest if last_statuses.get(key) == "valid"]
         counts = {status: sum(each == status for each in latest.values()) for status in _CONCLUSIVE}
         found.append(
             Month(
-                month=month, tasks=len(latest), **counts, untold=len(tasks) - len(latest), were_valid=len(rechecked),
-                lost=sum(latest[key] != "valid" for key in rechecked),
+                month=month, tasks=len(latest), **counts, undecided=len(tasks) - len(latest),
+                were_valid=len(valid_before),
+                lost=sum(latest[key] != "valid" for key in valid_before),
             )
         )  # fmt: skip
         last_statuses.update(latest)

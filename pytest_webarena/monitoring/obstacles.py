@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from pytest_webarena.actions import Goto, Type
 from pytest_webarena.evidence import Evidence, RequestRecord, TabState
-from pytest_webarena.monitoring.alternatives import Known
+from pytest_webarena.monitoring.alternatives import KnownElements
 from pytest_webarena.tasks.model import Task
 from pytest_webarena.text import clip
 
@@ -63,11 +63,11 @@ def obstacle_of_status(status: int | None, url: str) -> Obstacle | None:
 
 def status_of(url: str, evidence: Evidence) -> int | None:
     """Status of the last response for a page; None when it was not requested or not answered."""
-    wanted = url.partition("#")[0]
-    return next((each.status for each in reversed(list(_pages(evidence.requests))) if each.url == wanted), None)
+    address = url.partition("#")[0]
+    return next((each.status for each in reversed(list(_pages(evidence.requests))) if each.url == address), None)
 
 
-def obstacle(evidence: Evidence, task: Task, known: Known | None = None) -> Obstacle | None:
+def obstacle(evidence: Evidence, task: Task, known: KnownElements | None = None) -> Obstacle | None:
     """The obstacle at which the replay ended; None when there was none. ``known`` describes the task when it was
     valid."""
     pages = list(_pages(evidence.requests))
@@ -75,10 +75,10 @@ def obstacle(evidence: Evidence, task: Task, known: Known | None = None) -> Obst
     if tab is None:
         return None
     if tab.url.startswith(("chrome-error:", "about:neterror")):
-        wanted = clip(pages[-1].url, 120) if pages else "a page"
-        return Obstacle("site down", f"the browser shows an error in place of {wanted}")
-    here = tab.url.partition("#")[0]
-    page = next((each for each in reversed(pages) if each.url.partition("#")[0] == here), None)
+        requested = clip(pages[-1].url, 120) if pages else "a page"
+        return Obstacle("site down", f"the browser shows an error in place of {requested}")
+    current = tab.url.partition("#")[0]
+    page = next((each for each in reversed(pages) if each.url.partition("#")[0] == current), None)
     if page is not None and not page.refused and (found := obstacle_of_status(page.status, page.url)):
         return found
     if turned_away := _turned_away(tab, known):
@@ -97,7 +97,7 @@ def _pages(requests: Sequence[RequestRecord]) -> Iterator[RequestRecord]:
             yield each
 
 
-def _turned_away(tab: TabState, known: Known | None) -> str:
+def _turned_away(tab: TabState, known: KnownElements | None) -> str:
     """The words or the widget by which a page rejects robots; empty when it does not, or only mentions them."""
     html = _SILENT.sub(" ", tab.html[:200_000])
     text = text_of(html)
@@ -119,7 +119,7 @@ def text_of(html: str) -> str:
     return " ".join(unescape(re.sub(r"<[^>]+>", " ", _SILENT.sub(" ", html))).split())
 
 
-def _is_whole(text: str, known: Known | None) -> bool:
+def _is_whole(text: str, known: KnownElements | None) -> bool:
     """Whether the page contains at least half of the names of elements that the solution's steps acted on when it was
     valid."""
     names = {" ".join(each.name.split()) for each in known.steps if each is not None} if known is not None else set()

@@ -34,9 +34,9 @@ class Amounts:
         """The amounts in the syntax of task files."""
         parts = []
         for kind, numbers in self.numbers.items():
-            least, most = min(numbers), max(numbers)
-            if most:
-                parts.append(f"{kind}: {least}" if least == most else f"{kind}: {least}..{most}")
+            lowest, highest = min(numbers), max(numbers)
+            if highest:
+                parts.append(f"{kind}: {lowest}" if lowest == highest else f"{kind}: {lowest}..{highest}")
         if self.columns and any(self.numbers["changed"]):
             parts.append(f"columns: [{', '.join(map(_name, self.columns))}]")
         if self.allowed_columns:
@@ -78,8 +78,8 @@ def propose(template: str, runs: Sequence[tuple[Task, Sequence[SiteChanges]]], i
     """
     tasks = tuple(task for task, _ in runs)
     every = [without_ignored(app, ignored.get(app.app, ())) for _, changes in runs for app in changes]
-    if lost := next((app.unknown for app in every if app.unknown), ""):
-        return Proposal(template=template, tasks=tasks, sites={}, unknown=lost)
+    if unknown_reason := next((app.unknown for app in every if app.unknown), ""):
+        return Proposal(template=template, tasks=tasks, sites={}, unknown=unknown_reason)
     sites: dict[str, dict[str, Amounts]] = {}
     for app in every:
         for table in app.tables:
@@ -149,10 +149,10 @@ def inserted(text: str, task: Task, item: Sequence[str]) -> str:
         end += 1
     while not lines[end - 1].strip():
         end -= 1
-    made = [f"{' ' * indent}{line}\n" for line in item]
+    new_lines = [f"{' ' * indent}{line}\n" for line in item]
     if not lines[end - 1].endswith("\n"):
         lines[end - 1] += "\n"
-    return "".join([*lines[:end], *made, *lines[end:]])
+    return "".join([*lines[:end], *new_lines, *lines[end:]])
 
 
 def _inserted_in_line(lines: list[str], at: int, item: Sequence[str]) -> str:

@@ -10,18 +10,27 @@ from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
 from pytest_webarena.actions import Goto, Stop, answers_dialogs
-from pytest_webarena.agents.builtin import addressed, describe_step, refused_step
+from pytest_webarena.agents.builtin import describe_step, refused_step, with_full_address
 from pytest_webarena.agents.form_fields import named_elements
 from pytest_webarena.agents.protocol import AgentDefinition, Assignment, Reply
 from pytest_webarena.checks.key_nodes.model import ElementTarget, KeyNodes, UrlTarget, ValueTarget
-from pytest_webarena.monitoring.alternatives import Known, Way, ways_to_find, ways_to_step
+from pytest_webarena.monitoring.alternatives import KnownElements, StepVariant, locator_variants, step_variants
 from pytest_webarena.results.files import read_lines, write_lines
 
 if TYPE_CHECKING:
     from pytest_webarena.browser.observation import Observation
     from pytest_webarena.tasks.model import Check, Task
 
-__all__ = ["AGENT", "Replayer", "ScriptStep", "Tried", "definition", "key_node_checks", "read_tried", "script_of"]
+__all__ = [
+    "AGENT",
+    "Replayer",
+    "ScriptStep",
+    "TriedAction",
+    "definition",
+    "key_node_checks",
+    "read_tried_actions",
+    "script_of",
+]
 
 AGENT = "monitor"
 """Id of the agent in records."""
@@ -37,7 +46,7 @@ class ScriptStep:
     element."""
     number: int
     """Index, from 0, of the solution's step, or of the key node in the task's first check of that kind."""
-    ways: tuple[Way, ...]
+    variants: tuple[StepVariant, ...]
 
     @property
     def needed(self) -> bool:
@@ -46,7 +55,7 @@ class ScriptStep:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tried:
+class TriedAction:
     """The result of one `ScriptStep`."""
 
     kind: str
@@ -75,7 +84,7 @@ def key_node_checks(task: Task) -> Iterator[Check]:
             pending = [*check.children, *pending]
 
 
-def script_of(task: Task, known: Known | None, sites: Mapping[str, str]) -> tuple[ScriptStep, ...]:
+def script_of(task: Task, known: KnownElements | None, sites: Mapping[str, str]) -> tuple[ScriptStep, ...]:
     """The actions that check a task: its solution or, without one, the recorded addresses and elements of its key
     nodes."""
     if task.solution is not None:
@@ -84,7 +93,9 @@ def script_of(task: Task, known: Known | None, sites: Mapping[str, str]) -> tupl
             ScriptStep(
                 kind="step",
                 number=number,
-                ways=ways_to_step(addressed(step, sites), before[number] if number < len(before) else None),
+                variants=step_variants(
+                    with_full_address(step, sites), before[number] if number < len(before) else None
+                ),
             )
             for number, step in enumerate(task.solution)
         )
@@ -100,9 +111,9 @@ def _visits(task: Task, sites: Mapping[str, str]) -> Iterator[ScriptStep]:
         url = _here(str(recorded[number]) if number < len(recorded) else "", task, sites)
         if not url or node.forbidden or not isinstance(node.target, UrlTarget | ElementTarget | ValueTarget):
             continue
-        yield ScriptStep(kind="open", number=number, ways=(Way(action=Goto(url)),))
+        yield ScriptStep(kind="open", number=number, variants=(StepVariant(action=Goto(url)),))
         if not isinstance(node.target, UrlTarget) and node.target.locate:
-            yield ScriptStep(kind="find", number=number, ways=ways_to_find(node.target.locate))
+            yield ScriptStep(kind="find", number=number, variants=locator_variants(node.target.locate))
 
 
 def _here(url: str, task: Task, sites: Mapping[str, str]) -> str:
@@ -130,86 +141,88 @@ class Replayer:
         self._turns = list(turns)
         self._folder = folder
         self._turn: ScriptStep | None = None
-        self._ways: Iterator[Way] = iter(())
-        self._way: Way | None = None
+        self._variants: Iterator[StepVariant] = iter(())
+        self._variant: StepVariant | None = None
         self._first_error = ""
         self._count = 0
         self._last = 0
 
     def act(self, observation: Observation) -> Reply:
         """The next action, or another way to do the current one."""
-        if self._turn is not None and self._way is not None:
-            refused = refused_step(self._way.action, observation.url, self._refusal)
+        if self._turn is not None and self._variant is not None:
+            refused = refused_step(self._variant.action, observation.url, self._refusal)
             error = "; ".join(filter(None, (observation.error, refused)))
             if not error:
-                self._note(found=True, how=self._way.how, url=observation.url)
+                self._note(found=True, how=self._variant.how, url=observation.url)
                 self._turn = None
             else:
                 self._first_error = self._first_error or error
         if self._turn is not None:
-            way = self._next_way(observation)
-            if way is not None:
-                return self._reply(way)
-            lost = self._turn
+            variant = self._next_variant(observation)
+            if variant is not None:
+                return self._reply(variant)
+            failed_turn = self._turn
             self._note(found=False, url=observation.url)
             self._turn = None
-            if lost.needed:
-                what = describe_step(lost.ways[0].action)
-                text = f"step {lost.number + 1} ({what}) can't be done at {observation.url}: {self._first_error}"
+            if failed_turn.needed:
+                what = describe_step(failed_turn.variants[0].action)
+                text = f"step {failed_turn.number + 1} ({what}) can't be done at {observation.url}: {self._first_error}"
                 return Reply(Stop(""), thought=text, ended=("invalid", text))
         while self._turns:
             self._turn = self._turns.pop(0)
-            self._ways, self._first_error = iter(self._turn.ways), ""
-            way = self._next_way(observation)
-            if way is not None:
-                return self._reply(way)
+            self._variants, self._first_error = iter(self._turn.variants), ""
+            variant = self._next_variant(observation)
+            if variant is not None:
+                return self._reply(variant)
         return Reply(Stop(""))
 
-    def _next_way(self, observation: Observation) -> Way | None:
+    def _next_variant(self, observation: Observation) -> StepVariant | None:
         """The next way whose target is unambiguous."""
-        for way in self._ways:
-            if not way.how or not way.name or not self._is_one_of_many(way, observation):
-                self._way = way
-                return way
+        for variant in self._variants:
+            if not variant.how or not variant.name or not self._is_one_of_many(variant, observation):
+                self._variant = variant
+                return variant
         return None
 
-    def _is_one_of_many(self, way: Way, observation: Observation) -> bool:
-        shown = [
-            name for _, role, name in named_elements(observation.text) if name == way.name and way.role in ("", role)
+    def _is_one_of_many(self, variant: StepVariant, observation: Observation) -> bool:
+        elements = [
+            name
+            for _, role, name in named_elements(observation.text)
+            if name == variant.name and variant.role in ("", role)
         ]
-        return len(shown) > 1
+        return len(elements) > 1
 
-    def _reply(self, way: Way) -> Reply:
+    def _reply(self, variant: StepVariant) -> Reply:
         self._last = self._count
         self._count += 1
-        if isinstance(way.action, Stop):  # `act` is not called after it
+        if isinstance(variant.action, Stop):  # `act` is not called after it
             self._note(found=True, url="")
             self._turn = None
-        return Reply(way.action, thought=f"found by {way.how}" if way.how else "")
+        return Reply(variant.action, thought=f"found by {variant.how}" if variant.how else "")
 
     def _note(self, *, found: bool, url: str, how: str = "") -> None:
         turn = self._turn
         assert turn is not None
         if self._folder is not None:
-            tried = Tried(
+            tried = TriedAction(
                 kind=turn.kind,
                 number=turn.number,
                 found=found,
                 how=how,
                 step=self._last,
-                what=describe_step(turn.ways[0].action),
+                what=describe_step(turn.variants[0].action),
                 url=url,
                 error=self._first_error,
             )
             write_lines(self._folder / _FILE, [asdict(tried)], mode="a")
 
 
-def read_tried(attempt: Path) -> tuple[Tried, ...]:
+def read_tried_actions(attempt: Path) -> tuple[TriedAction, ...]:
     """The results of an attempt's actions, in order."""
-    return tuple(Tried(**each) for each in read_lines(attempt / _FILE))
+    return tuple(TriedAction(**each) for each in read_lines(attempt / _FILE))
 
 
-def definition(known: Known | None) -> AgentDefinition:
+def definition(known: KnownElements | None) -> AgentDefinition:
     """The agent that checks one task, of which ``known`` is known."""
 
     def make(assignment: Assignment) -> Replayer:

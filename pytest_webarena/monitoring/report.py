@@ -91,11 +91,11 @@ def lines(findings: Sequence[TaskFinding], flags: Mapping[str, Sequence[Flag]]) 
 
 def decay_lines(months: Sequence[Month]) -> Iterator[str]:
     """The history as a text table, month by month."""
-    yield "month    tasks  valid  drifted  broken  untold  no longer valid"
+    yield "month    tasks  valid  drifted  broken  undecided  no longer valid"
     for each in months:
-        lost = f"{each.lost} of {each.were_valid} ({each.rate:.1%})" if each.rate is not None else "–"
-        found = f"{each.tasks:>5}  {each.valid:>5}  {each.drifted:>7}  {each.broken:>6}  {each.untold:>6}"
-        yield f"{each.month}  {found}  {lost}"
+        no_longer_valid = f"{each.lost} of {each.were_valid} ({each.rate:.1%})" if each.rate is not None else "–"
+        found = f"{each.tasks:>5}  {each.valid:>5}  {each.drifted:>7}  {each.broken:>6}  {each.undecided:>9}"
+        yield f"{each.month}  {found}  {no_longer_valid}"
 
 
 def report_json(
@@ -136,9 +136,9 @@ def alerts_json(
     news = []
     for each in _ordered(findings):
         last = before.get(each.task)
-        was = last.status if last is not None else ""
+        previous_status = last.status if last is not None else ""
         new = [flag for flag in flags.get(each.task, ()) if last is None or flag.at > last.at]
-        changed = each.status != (was or "valid")
+        changed = each.status != (previous_status or "valid")
         if changed or new:
             news.append(
                 {
@@ -146,7 +146,7 @@ def alerts_json(
                     "path": each.path,
                     "line": each.line,
                     "status": each.status,
-                    "was": was,
+                    "was": previous_status,
                     "why": each.why,
                     "flags": [_flag_json(flag) for flag in new],
                 }
@@ -197,28 +197,28 @@ def _class(status: str) -> str:
 
 def _task(each: TaskFinding, flags: Sequence[Flag], pictures: _Pictures) -> str:
     opened = " open" if each.status not in ("valid", "untried") or flags or _open_review(each) else ""
-    why = f'<span class="why">{escape(each.why)}</span>' if each.why else ""
-    shown = [
+    reason = f'<span class="why">{escape(each.why)}</span>' if each.why else ""
+    parts = [
         f'<details{opened}><summary><span class="{_class(each.status)}">{escape(each.status)}</span> '
-        f"<code>{escape(each.task)}</code>{why}</summary>",
+        f"<code>{escape(each.task)}</code>{reason}</summary>",
         f'<p class="dim">{escape(each.path)}:{each.line} · {_day(each.at)} UTC · {each.seconds:.1f} s</p>',
         *(f'<p class="flag">Reported: {escape(flag.reason)}</p>' for flag in flags),
         *(f'<p class="flag">{escape(text.capitalize())}</p>' for text in _open_review(each)),
         *([f'<p class="dim">Review: {escape(each.review)}</p>'] if each.review else []),
     ]
     if each.parts:
-        shown.append('<div class="scroll"><table class="parts"><tr><th>what<th>part<th>found')
-        shown += map(_part, each.parts)
-        shown.append("</table></div>")
-    shown.append(_screenshots(each, pictures))
-    return "".join(shown) + "</details>"
+        parts.append('<div class="scroll"><table class="parts"><tr><th>what<th>part<th>found')
+        parts += map(_part, each.parts)
+        parts.append("</table></div>")
+    parts.append(_screenshots(each, pictures))
+    return "".join(parts) + "</details>"
 
 
 def _part(part: Finding) -> str:
-    why = f"<small>{escape(part.why)}</small>" if part.why else ""
+    reason = f"<small>{escape(part.why)}</small>" if part.why else ""
     what = {"node": "key node", "step": "solution", "check": "check"}[part.kind]
     return (
-        f"<tr><td>{what}<td>{escape(part.name)}{why}"
+        f"<tr><td>{what}<td>{escape(part.name)}{reason}"
         f'<td><span class="{_class(part.status)}">{escape(part.status)}</span>'
     )
 
@@ -236,15 +236,15 @@ def _screenshots(each: TaskFinding, pictures: _Pictures) -> str:
     before = next((path for path in numbered if step is None or int(path.stem) == step), None)
     after = next((path for path in numbered if step is not None and int(path.stem) == step + 1), None)
     after = after or (final[0] if final else numbered[-1] if numbered else None)
-    where = "at the start" if step is None else f"before: {part.name}" if part is not None else ""
-    then = "at the end" if step is None else "after it"
-    made = [
+    before_title = "at the start" if step is None else f"before: {part.name}" if part is not None else ""
+    after_title = "at the end" if step is None else "after it"
+    figures = [
         f"<figure><figcaption>{escape(clip(text, 120))}</figcaption>"
         f"<img alt={_attribute(text)} src={_attribute(source)}></figure>"
-        for text, path in ((where, before), (then, after))
+        for text, path in ((before_title, before), (after_title, after))
         if path is not None and (source := pictures.source(path))
     ]
-    return f'<div class="screenshots">{"".join(made)}</div>' if made else ""
+    return f'<div class="screenshots">{"".join(figures)}</div>' if figures else ""
 
 
 def _attribute(text: str) -> str:
@@ -286,13 +286,13 @@ def _decay(months: Sequence[Month]) -> Iterator[str]:
     yield _bars(months[-24:])
     yield (
         "<div class=scroll><table><tr><th>month<th class=n>tasks<th class=n>valid<th class=n>drifted<th class=n>broken"
-        "<th class=n>untold<th class=n>no longer valid"
+        "<th class=n>undecided<th class=n>no longer valid"
     )
     for each in reversed(months):
-        lost = f"{each.lost} of {each.were_valid} ({each.rate:.1%})" if each.rate is not None else "–"
+        no_longer_valid = f"{each.lost} of {each.were_valid} ({each.rate:.1%})" if each.rate is not None else "–"
         yield (
             f"<tr><td>{each.month}<td class=n>{each.tasks}<td class=n>{each.valid}<td class=n>{each.drifted}"
-            f"<td class=n>{each.broken}<td class=n>{each.untold}<td class=n>{lost}"
+            f"<td class=n>{each.broken}<td class=n>{each.undecided}<td class=n>{no_longer_valid}"
         )
     yield (
         "</table></div><p class=dim>Each task by the last check of the month that could tell. No longer valid: of the "

@@ -189,7 +189,7 @@ def check_agents(settings: Settings, *, collecting: bool = False) -> None:
 
 def _check_browsers(name: str, agent: AgentDefinition, browsers: Sequence[str]) -> None:
     """Raise `UsageError` for an agent that needs Chromium and another browser."""
-    from pytest_webarena.agents.definitions import observed_as
+    from pytest_webarena.agents.definitions import with_observation
     from pytest_webarena.browser.config import ObservationConfig
 
     other = next((browser for browser in browsers if browser != "chromium"), None)
@@ -199,7 +199,7 @@ def _check_browsers(name: str, agent: AgentDefinition, browsers: Sequence[str]) 
         raise UsageError(
             f"--agent={name}: expected --browser chromium for an agent that drives its browser itself, found {other}"
         )
-    if observed_as(agent.observation, ObservationConfig()).extractor == "exact":
+    if with_observation(agent.observation, ObservationConfig()).extractor == "exact":
         raise UsageError(
             f"--agent={name}: expected --browser chromium for the extractor exact, found {other}; "
             "set extractor: fast in its definition (without compat), or omit --browser"

@@ -68,9 +68,9 @@ def _add_baseline_options(group: Subject) -> None:
         help="Confidence level of the comparison with --baseline, in per cent (default: 95).",
     )
     group.addoption(
-        "--fail-undecided",
+        "--fail-unsettled",
         action="store_true",
-        help="Exit with 15 if it is undecided whether an agent is worse than --baseline (default: no failure).",
+        help="Exit with 15 if it is unsettled whether an agent is worse than --baseline (default: no failure).",
     )
     group.addoption(
         "--allow-undetectable",
@@ -114,7 +114,7 @@ def read_gate(config: pytest.Config) -> Gate:
         rate_end=option("--min-pass-rate-end"),
         baseline=_baseline(config),
         confidence=option("--confidence") or 0.95,
-        fail_undecided=option("--fail-undecided"),
+        fail_unsettled=option("--fail-unsettled"),
         allow_undetectable=option("--allow-undetectable"),
         max_cost_increase=option("--max-cost-increase"),
     )
@@ -145,7 +145,7 @@ def _baseline(config: pytest.Config) -> Path | None:
     """The run or file of the baseline. Raises `UsageError` for options that require one, and for other files."""
     given: str | None = config.getoption("--baseline")
     if given is None:
-        for name in ("--confidence", "--fail-undecided", "--allow-undetectable", "--max-cost-increase"):
+        for name in ("--confidence", "--fail-unsettled", "--allow-undetectable", "--max-cost-increase"):
             if config.getoption(name) and not (name == "--confidence" and config.getoption("--stop-when-settled")):
                 raise UsageError(f"{name}: expected --baseline, found none")
         return None

@@ -68,7 +68,7 @@ def add_judge_options(group: Subject) -> None:
         default=None,
         metavar="KAPPA",
         help="Minimum Cohen's kappa that 'webarena judge measure' found. A judge below is not asked, and its "
-        "checks stay inconclusive. 0: any judge (default: 0.8).",
+        "checks stay undecided. 0: any judge (default: 0.8).",
     )
     group.addoption(
         "--judge-cache",

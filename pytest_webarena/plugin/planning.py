@@ -54,7 +54,7 @@ def check_needs(config: pytest.Config, items: Iterable[pytest.Item]) -> None:
     lacking = [
         f"agent {name}: {missing}"
         for (name, _), task in asked.items()
-        if name in agents and not task.skip and (missing := agents[name].lacks(task))
+        if name in agents and not task.skip and (missing := agents[name].missing_requirement(task))
     ]
     if lacking:
         more = f"\nand {len(lacking) - _SHOWN} more like that" if len(lacking) > _SHOWN else ""

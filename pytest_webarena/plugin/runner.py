@@ -145,6 +145,7 @@ def facts(record: TrialRecord) -> list[tuple[str, object]]:
         ("browser", record.key.browser),
         ("outcome", record.outcome),
         ("score", record.score),
+        *([("undecided", "yes")] if record.undecided else []),
         ("stop_reason", record.stop_reason),
         ("cause", record.cause),
         ("steps", record.steps),

@@ -1,4 +1,4 @@
-"""``--stop-when-settled``: orders trials in pairs of the agents, and skips the rest once the question is decided."""
+"""``--stop-when-settled``: orders trials in pairs of the agents, and skips the rest once the question is settled."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class SequentialStop:
 
     Only records on disk count, and only templates whose trials have all finished, up to the first one with an open
     trial. So all workers come to the same decision, and it does not depend on which trials end early. A decision that
-    trials without a verdict could reverse is not made, and the run continues.
+    undecided trials or errors could reverse is not made, and the run continues.
     """
 
     agents: tuple[str, str]
@@ -38,7 +38,7 @@ class SequentialStop:
     """The trials of each template."""
     watch: Watch
     _bounds: tuple[list[tuple[float, float]], list[tuple[float, float]]] = field(default_factory=lambda: ([], []))
-    """Each agent's rates of its tasks if trials without a verdict had failed, and had passed."""
+    """Each agent's rates of its tasks if undecided trials and errors had failed, and had passed."""
     _next: int = 0
     _why: str = field(default="")
 
@@ -50,7 +50,8 @@ class SequentialStop:
                 record = run.folder(key).record()
                 if record is None:
                     return ""
-                outcomes.setdefault(key.task, {}).setdefault(key.agent, []).append(record.outcome)
+                outcome = "error" if record.undecided else record.outcome  # unknown in both directions
+                outcomes.setdefault(key.task, {}).setdefault(key.agent, []).append(outcome)
             self._next += 1
             differences = []
             for by_agent in outcomes.values():
@@ -66,7 +67,7 @@ class SequentialStop:
         return self._why
 
     def _within(self) -> tuple[float, float]:
-        """The smallest and the largest difference of rates, over all possible outcomes of trials without a verdict."""
+        """The smallest and the largest difference of rates, over all outcomes of undecided trials and errors."""
         first, second = ((fmean(low), fmean(high)) for low, high in (zip(*some, strict=True) for some in self._bounds))
         return difference_bounds(first, second)
 
@@ -78,13 +79,13 @@ class SequentialStop:
             text = f"neither {second} nor {first} is better by {size}"
         low, high = self.watch.interval()
         return (
-            f"decided after {self._next} of {len(self.order)} templates: {text} "
+            f"settled after {self._next} of {len(self.order)} templates: {text} "
             f"({100 * self.watch.confidence:g}% at all times: {points(low)} to {points(high)} points)"
         )
 
 
 def _counts(outcomes: Sequence[Outcome]) -> tuple[int, int, int]:
-    """Numbers of trials that passed, of trials with a verdict, and of errors."""
+    """Numbers of trials that passed, of trials with a verdict, and of others."""
     errors = outcomes.count("error")
     return outcomes.count("passed"), len(outcomes) - errors, errors
 

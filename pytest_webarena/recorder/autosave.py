@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pytest_webarena.tasks import Task
     from pytest_webarena.trials.tryout import Tryout
 
-__all__ = ["FILES", "SUFFIX", "Autosaver", "SavedRecording", "read_kept", "upload_of", "uploads_of"]
+__all__ = ["FILES", "SUFFIX", "Autosaver", "SavedRecording", "read_saved", "upload_of", "uploads_of"]
 
 SUFFIX = ".recording.json"
 FILES = "-files"
@@ -42,12 +42,12 @@ class SavedRecording:
 class Autosaver:
     """Saves each recording to a file of its own, from its first step on."""
 
-    def __init__(self, output: Path | None, files: Path, say: Callable[[str], None]) -> None:
+    def __init__(self, output: Path | None, files: Path, report: Callable[[str], None]) -> None:
         """``output``: the task file next to which to save; None: the current folder. ``files``: the folder of files
         that were uploaded to pages."""
         self._place = output.with_suffix("") if output is not None else Path("recorded")
         self._files = files
-        self._say = say
+        self._report = report
         self._target: Path | None = None
         self._last: Signal | None = None
         self._count = 0
@@ -58,11 +58,11 @@ class Autosaver:
         """Begin another recording. An earlier one stays on disk unless it was dropped."""
         self._target, self._last, self._count = None, None, 0
 
-    def look(self, trying: Tryout, task: Task, *, intent: str, answer: str) -> None:
+    def save_changes(self, running_tryout: Tryout, task: Task, *, intent: str, answer: str) -> None:
         """Save the recording if it has changed. A failure to write is printed once."""
-        signals = trying.signals()
+        signals = running_tryout.signals()
         texts = (intent, answer)
-        if len(signals) <= trying.signals_before or self._failed:
+        if len(signals) <= running_tryout.signals_before or self._failed:
             return
         if (len(signals), texts) == (self._count, self._saved_texts) and signals[-1] is self._last:
             return
@@ -70,10 +70,10 @@ class Autosaver:
             answer=answer or None,
             stop_reason="answered",
             signals=signals,
-            signals_before=trying.signals_before,
-            lost_signals=trying.signals_lost,
+            signals_before=running_tryout.signals_before,
+            lost_signals=running_tryout.signals_lost,
             dom_events=True,
-            sites=dict(trying.sites),
+            sites=dict(running_tryout.sites),
         )
         data = {
             "format": _FORMAT,
@@ -89,7 +89,7 @@ class Autosaver:
             write_atomically(self._target, json.dumps(data))
         except (OSError, RecordingError) as error:
             self._failed = True
-            self._say(f"what you do is not kept on disk, and lost if this ends early: {error}")
+            self._report(f"what you do is not kept on disk, and lost if this ends early: {error}")
             return
         self._last, self._count, self._saved_texts = signals[-1], len(signals), texts
 
@@ -99,17 +99,19 @@ class Autosaver:
             self._target.unlink(missing_ok=True)
         self.begin()
 
-    def tell(self) -> None:
+    def print_location(self) -> None:
         """Print where an unfinished recording is saved."""
         if self._target is not None and self._target.exists():
-            self._say(f"what was done is kept: webarena tasks record --from {self._target} -o FILE makes a task of it")
+            self._report(
+                f"what was done is kept: webarena tasks record --from {self._target} -o FILE makes a task of it"
+            )
 
     def _free(self) -> Path:
         names = (f"{self._place.name}{'' if number == 1 else f'-{number}'}{SUFFIX}" for number in count(1))
         return next(path for name in names if not (path := self._place.with_name(name)).exists())
 
 
-def read_kept(file: Path) -> SavedRecording:
+def read_saved(file: Path) -> SavedRecording:
     """Read a file of `Autosaver`, which may have been moved together with its folder of uploaded files.
 
     Raises:
@@ -137,8 +139,8 @@ def read_kept(file: Path) -> SavedRecording:
 def uploads_of(names: Sequence[str], files: Path) -> dict[str, Path]:
     """Return the existing files of these names. Symbolic links that leave the folder are excluded."""
     found = {name: path for name in names if (path := upload_of(name, files)) is not None}
-    here = files.parent.resolve() / files.name
-    return {name: path for name, path in found.items() if path.is_file() and path.resolve() == here / name}
+    folder = files.parent.resolve() / files.name
+    return {name: path for name, path in found.items() if path.is_file() and path.resolve() == folder / name}
 
 
 def upload_of(name: str, files: Path) -> Path | None:

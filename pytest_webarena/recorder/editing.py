@@ -21,19 +21,19 @@ _NAMED = re.compile(r'(?:role=[a-z]+\[name|text)=?(?P<name>"(?:[^"\\]|\\.)*")s?\
 class Edits:
     """All edits in effect. Methods return a new value, so that earlier ones can be restored."""
 
-    left_out: frozenset[str] = frozenset()
+    deleted_steps: frozenset[str] = frozenset()
     values: Mapping[str, str] = field(default_factory=dict)
     """Changed values by key of the step."""
     names: Mapping[str, str] = field(default_factory=dict)
     """Variables for the value of a step, or for the answer, by key."""
     answer: str = ""
 
-    def leave_out(self, key: str) -> Edits:
+    def delete_step(self, key: str) -> Edits:
         """Delete that step."""
         names = {each: name for each, name in self.names.items() if each != key}
-        return replace(self, left_out=self.left_out | {key}, names=names)
+        return replace(self, deleted_steps=self.deleted_steps | {key}, names=names)
 
-    def give(self, key: str, value: str) -> Edits:
+    def set_value(self, key: str, value: str) -> Edits:
         """Change the value of that step."""
         return replace(self, values={**self.values, key: value})
 
@@ -47,10 +47,12 @@ class Edits:
         found = []
         for step in steps:
             key = key_of(step)
-            if key in self.left_out:
+            if key in self.deleted_steps:
                 continue
-            given = self.values.get(key)
-            found.append(step if given is None else replace(step, action=_with_value(step.action, given), problem=""))
+            new_value = self.values.get(key)
+            found.append(
+                step if new_value is None else replace(step, action=_with_value(step.action, new_value), problem="")
+            )
         return tuple(found)
 
     def variables(self, steps: Sequence[RecordedStep]) -> dict[str, str]:

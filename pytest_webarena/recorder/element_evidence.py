@@ -20,10 +20,10 @@ from pytest_webarena.recorder.selector_families import (
     NAME,
     PLACE,
     WEAK,
-    as_leading,
-    as_sending,
-    called,
     family,
+    leading_only,
+    role_and_name,
+    submitting_only,
 )
 from pytest_webarena.recorder.selector_proving import Page
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pytest_webarena.browser.reports import SelectorMatch
     from pytest_webarena.signals import TargetRecord
 
-__all__ = ["ALONE", "Signs", "gathered", "listed", "stands_beside"]
+__all__ = ["ALONE", "SelectorEvidence", "extends_name", "gather_evidence", "listed"]
 
 ALONE = "alone says which one is meant"
 """End of the note on an element that only its place, or other weak evidence, distinguishes from others."""
@@ -43,14 +43,14 @@ equivalent, whatever their name."""
 
 
 @dataclass(frozen=True)
-class Signs:
+class SelectorEvidence:
     """Matches of all selectors of one step on a page."""
 
     own: str
     """The step's own selector."""
     others: tuple[str, ...]
-    """Repair selectors; those of submit buttons are restricted by `as_sending`."""
-    seen: Mapping[str, SelectorMatch]
+    """Repair selectors; those of submit buttons are restricted by `submitting_only`."""
+    matches: Mapping[str, SelectorMatch]
 
     @cached_property
     def votes(self) -> dict[str, set[int]]:
@@ -61,13 +61,13 @@ class Signs:
         votes: dict[str, set[int]] = {}
         for selector in self.others:
             kind = family(selector)
-            if self.seen[selector].alone and not (kind == NAME and family(self.own) in LAYOUT):
-                votes.setdefault(kind, set()).add(self.seen[selector].element)
+            if self.matches[selector].is_unique and not (kind == NAME and family(self.own) in LAYOUT):
+                votes.setdefault(kind, set()).add(self.matches[selector].element)
         return votes
 
     def strong(self, element: int) -> list[str]:
         """Return the families that find this element alone and that few elements share."""
-        found = [name for name in those(self.votes, element) if name not in WEAK]
+        found = [name for name in families_finding(self.votes, element) if name not in WEAK]
         return [name for name in found if name != ADDRESS or self.leads(element)]
 
     def leads(self, element: int) -> bool:
@@ -75,29 +75,29 @@ class Signs:
 
         A link that a script handles, e.g. to delete something, does not count.
         """
-        ways = [each for each in self.others if family(each) == ADDRESS and self.seen[each].element == element]
-        return any(self.seen[as_leading(each)].element == element for each in ways)
+        ways = [each for each in self.others if family(each) == ADDRESS and self.matches[each].element == element]
+        return any(self.matches[leading_only(each)].element == element for each in ways)
 
     @cached_property
     def lost(self) -> list[str]:
         """Families, except names and weak ones, whose selectors no longer find anything."""
         count: dict[str, int] = {}
         for selector in (self.own, *self.others):
-            count[family(selector)] = count.get(family(selector), 0) + self.seen[selector].count
+            count[family(selector)] = count.get(family(selector), 0) + self.matches[selector].count
         return [name for name, number in count.items() if not number and name != NAME and name not in WEAK]
 
     def agreed(self, votes: Mapping[str, set[int]]) -> tuple[int, str]:
         """Return the one element that enough families find and no other contradicts; else -1, and why."""
         firm = {name: found for name, found in votes.items() if name != PLACE}
-        meant = {element for found in firm.values() for element in found}
-        if len(meant) > 1:
+        elements = {element for found in firm.values() for element in found}
+        if len(elements) > 1:
             return -1, f"{listed(firm)} do not find the same element"
-        if not meant:
+        if not elements:
             only = (
                 "only its place in the document finds something" if votes else "nothing that is known of it finds one"
             )
             return -1, only
-        [element] = meant
+        [element] = elements
         if not self.leads(element):
             firm.pop(ADDRESS, None)
         strong = [name for name in firm if name not in WEAK]
@@ -105,39 +105,39 @@ class Signs:
         if PLACE in votes and not at_place and len(strong) < _ENOUGH:
             return -1, f"{listed(firm)} and its place do not find the same element"
         if not strong or len(firm) + at_place + (ADDRESS in firm) < _ENOUGH:
-            return -1, f"{listed(those(votes, element))} alone would find one, which is not enough"
+            return -1, f"{listed(families_finding(votes, element))} alone would find one, which is not enough"
         if NAME not in firm and len(self.lost) > len(strong):
             return (
                 -1,
-                f"{listed(those(votes, element))} would find one, but {listed(self.lost)} nothing any more",
+                f"{listed(families_finding(votes, element))} would find one, but {listed(self.lost)} nothing any more",
             )
         return element, ""
 
-    def does_the_same(self, element: int, role: str) -> bool:
+    def has_same_effect(self, element: int, role: str) -> bool:
         """Return whether the element leads, submits or fills like the recorded one, as far as known; or has two
         invisible marks of it."""
         strong = [name for name in self.strong(element) if name != NAME]
         does = {"link": (ADDRESS,), "button": (ADDRESS, FORM)}.get(role, (FIELD,))
         return any(each in strong for each in does) or len([name for name in strong if name != FORM]) >= _ENOUGH
 
-    def against(self, record: TargetRecord) -> str:
+    def warning_about(self, record: TargetRecord) -> str:
         """Return a warning about an element that the step's own selector finds alone; empty for none.
 
         It says how the element differs from the recorded one, or that only weak evidence identifies it.
         """
         kind = family(self.own)
-        role, name = called([self.own, *self.others])
+        role, name = role_and_name([self.own, *self.others])
         found_name = " ".join(record.name.split())
         if kind != NAME and name and (record.role, found_name.casefold()) != (role, name.casefold()):
             return f"the page differs: it is {record.role} {found_name!r}, and {role} {name!r} was recorded"
-        found = self.seen[self.own].element
+        found = self.matches[self.own].element
         votes = {each: elements for each, elements in self.votes.items() if each != kind}
         elsewhere = [each for each, elements in votes.items() if each not in WEAK and elements != {found}]
         if elsewhere:
             return f"the page differs: by {listed(elsewhere)} another element would be found"
         other_families = {family(each): None for each in self.others if family(each) != kind}
         strong = [each for each in other_families if each not in WEAK]
-        confirming = {family(each) for each in self.others if self.seen[each].element == found}
+        confirming = {family(each) for each in self.others if self.matches[each].element == found}
         if kind in WEAK and (other_families or ":nth-" in self.own) and not any(each in votes for each in strong):
             return f"{kind} {ALONE}"
         if other_families and not confirming.intersection(strong or other_families):
@@ -145,29 +145,29 @@ class Signs:
         return ""
 
 
-def gathered(target: Selector, page: Page) -> Signs:
+def gather_evidence(target: Selector, page: Page) -> SelectorEvidence:
     """Return the current matches of ``target`` and all its repair selectors."""
     known = (target.selector, *target.repair_selectors)
     others = tuple(
-        dict.fromkeys(as_sending(each, known) for each in target.repair_selectors if each != target.selector)
+        dict.fromkeys(submitting_only(each, known) for each in target.repair_selectors if each != target.selector)
     )
-    selectors = tuple(dict.fromkeys((target.selector, *others, *map(as_leading, others))))
-    return Signs(target.selector, others, dict(zip(selectors, page.sightings(selectors), strict=True)))
+    selectors = tuple(dict.fromkeys((target.selector, *others, *map(leading_only, others))))
+    return SelectorEvidence(target.selector, others, dict(zip(selectors, page.find_matches(selectors), strict=True)))
 
 
-def stands_beside(old: str, new: str) -> bool:
+def extends_name(old: str, new: str) -> bool:
     """Return whether one of two names is the other with more words, as names of neighbouring controls often are.
 
-    >>> stands_beside("Save", "Save as draft"), stands_beside("Save", "Keep it")
+    >>> extends_name("Save", "Save as draft"), extends_name("Save", "Keep it")
     (True, False)
-    >>> stands_beside("Short title", "title"), stands_beside("Title", "Title *")
+    >>> extends_name("Short title", "title"), extends_name("Title", "Title *")
     (True, False)
     """
     words = [set(re.findall(r"\w+", name.casefold())) for name in (old, new)]
     return bool(words[0] and words[1]) and words[0] != words[1] and (words[0] <= words[1] or words[1] <= words[0])
 
 
-def those(votes: Mapping[str, set[int]], element: int) -> list[str]:
+def families_finding(votes: Mapping[str, set[int]], element: int) -> list[str]:
     """Return the families that find this element and no other."""
     return [name for name, found in votes.items() if found == {element}]
 

@@ -14,14 +14,14 @@ from urllib.parse import parse_qsl, urlsplit
 from pytest_webarena.actions import Action, Check, Click, Goto, Press, Select, Selector, Type
 from pytest_webarena.recorder.selector_proving import relative
 
-__all__ = ["Passed", "ProposedNode", "proposed_nodes"]
+__all__ = ["ProposedNode", "VisitedStep", "proposed_nodes"]
 
 _UNDECIDED = re.compile(r"^xpath=|:has\(|nth=|:nth-match|internal:|>>|\+|~")
 """Pattern of selectors that can't be evaluated on the record of a trial."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Passed:
+class VisitedStep:
     """A step with the addresses before and after it."""
 
     action: Action
@@ -43,7 +43,7 @@ class ProposedNode:
     """Data of an item of ``key_nodes``."""
 
 
-def proposed_nodes(passed: Sequence[Passed], sites: Mapping[str, str]) -> list[ProposedNode]:
+def proposed_nodes(passed: Sequence[VisitedStep], sites: Mapping[str, str]) -> list[ProposedNode]:
     """Return at most one node for each step, in their order, without duplicates."""
     found: list[ProposedNode] = []
     for number, step in enumerate(passed):
@@ -53,15 +53,15 @@ def proposed_nodes(passed: Sequence[Passed], sites: Mapping[str, str]) -> list[P
     return found
 
 
-def _node(number: int, passed: Sequence[Passed], sites: Mapping[str, str]) -> dict[str, Any] | None:
+def _node(number: int, passed: Sequence[VisitedStep], sites: Mapping[str, str]) -> dict[str, Any] | None:
     step = passed[number]
     entered = _entered(step.action)
     if entered is not None:
         return _shown_later(entered, passed[number:], sites) or _value(step, entered, sites)
     if isinstance(step.action, Click | Goto | Press):
-        shown = _landed(step, passed[number - 1].after if number else step.before, sites)
-        if shown is not None or not isinstance(step.action, Click):
-            return shown
+        landing = _landed(step, passed[number - 1].after if number else step.before, sites)
+        if landing is not None or not isinstance(step.action, Click):
+            return landing
         return _element(step, sites)
     return None
 
@@ -77,10 +77,10 @@ def _entered(action: Action) -> str | None:
     return None
 
 
-def _shown_later(entered: str, rest: Sequence[Passed], sites: Mapping[str, str]) -> dict[str, Any] | None:
+def _shown_later(entered: str, later_steps: Sequence[VisitedStep], sites: Mapping[str, str]) -> dict[str, Any] | None:
     """Return a node for the address whose query has the entered text, if the form is submitted before anything else."""
-    for number, step in enumerate(rest):
-        if number and step.before != rest[0].before:
+    for number, step in enumerate(later_steps):
+        if number and step.before != later_steps[0].before:
             return None
         if step.after == step.before:
             continue
@@ -92,18 +92,18 @@ def _shown_later(entered: str, rest: Sequence[Passed], sites: Mapping[str, str])
     return None
 
 
-def _landed(step: Passed, before: str, sites: Mapping[str, str]) -> dict[str, Any] | None:
+def _landed(step: VisitedStep, before: str, sites: Mapping[str, str]) -> dict[str, Any] | None:
     """Return a node for the address that the step leads to: another page, or another parameter."""
     place = _place(step.after, sites)
-    was, now = urlsplit(before), urlsplit(step.after)
+    url_before, url_after = urlsplit(before), urlsplit(step.after)
     if place is None or before == step.after:
         return None
-    if now.path != was.path and now.path.strip("/"):
-        return {"url": {**place, **_address(now.path, now.query)}}
-    old = parse_qsl(was.query)
-    new = [(name, value) for name, value in parse_qsl(now.query) if (name, value) not in old]
+    if url_after.path != url_before.path and url_after.path.strip("/"):
+        return {"url": {**place, **_address(url_after.path, url_after.query)}}
+    old = parse_qsl(url_before.query)
+    new = [(name, value) for name, value in parse_qsl(url_after.query) if (name, value) not in old]
     if len(new) == 1:
-        return {"url": {**place, "at": now.path, "param": new[0][0], "exact": new[0][1]}}
+        return {"url": {**place, "at": url_after.path, "param": new[0][0], "exact": new[0][1]}}
     return None
 
 
@@ -117,12 +117,12 @@ def _address(path: str, query: str) -> dict[str, str]:
     return {"exact": f"{path}?{query}"} if path[-1].isdigit() else {"includes": path}
 
 
-def _value(step: Passed, entered: str, sites: Mapping[str, str]) -> dict[str, Any] | None:
+def _value(step: VisitedStep, entered: str, sites: Mapping[str, str]) -> dict[str, Any] | None:
     locate, place = _locate(step.action), _place(step.before, sites)
     return {"value": {"locate": locate, "exact": entered, **place}} if locate and place is not None else None
 
 
-def _element(step: Passed, sites: Mapping[str, str]) -> dict[str, Any] | None:
+def _element(step: VisitedStep, sites: Mapping[str, str]) -> dict[str, Any] | None:
     locate, place = _locate(step.action), _place(step.before, sites)
     return {"element": {"locate": locate, "event": "click", **place}} if locate and place is not None else None
 
@@ -141,16 +141,20 @@ def _place(url: str, sites: Mapping[str, str]) -> dict[str, str] | None:
     return {} if found.url.startswith("/") else {"site": found.url.partition(":")[0]}
 
 
-def _about(node: Mapping[str, Any], step: Passed) -> str:
-    ((kind, asked),) = node.items()
+def _about(node: Mapping[str, Any], step: VisitedStep) -> str:
+    ((kind, condition),) = node.items()
     if kind == "url":
-        if "param" in asked:
-            return f"the address has {asked['param']} = {asked['exact']}"
-        return f"the address is {asked['exact']}" if "exact" in asked else f"the address is below {asked['includes']}"
+        if "param" in condition:
+            return f"the address has {condition['param']} = {condition['exact']}"
+        return (
+            f"the address is {condition['exact']}"
+            if "exact" in condition
+            else f"the address is below {condition['includes']}"
+        )
     if kind == "value":
-        return f"{_named(step, asked['locate'])} holds {asked['exact']!r}"
-    return f"{_named(step, asked['locate'])} is clicked"
+        return f"{_named(step, condition['locate'])} holds {condition['exact']!r}"
+    return f"{_named(step, condition['locate'])} is clicked"
 
 
-def _named(step: Passed, locate: str) -> str:
+def _named(step: VisitedStep, locate: str) -> str:
     return f"{step.text!r}" if step.text else locate

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
 from pytest_webarena.actions import Action, Check, Select, Type
 from pytest_webarena.changes import FILES, RowChange, SiteChanges, TableChanges, Value
+from pytest_webarena.checks.answer_types.dates import parse_date, parse_time
+from pytest_webarena.checks.answer_types.units import COMMON_UNITS, currencies
 from pytest_webarena.evidence import RequestRecord
 from pytest_webarena.monitoring.proposed_changes import Ignored, propose, without_ignored
 from pytest_webarena.recorder.proposed_requests import request_checks
@@ -17,11 +20,13 @@ from pytest_webarena.recorder.writing import plain_scalar
 from pytest_webarena.suites.writing import yaml_lines
 from pytest_webarena.tasks.model import Task
 
-__all__ = ["ProposedCheck", "answer_check", "answer_spec", "is_text", "proposed_checks", "untold"]
+__all__ = ["ProposedCheck", "answer_check", "answer_spec", "is_text", "proposed_checks", "unknown_changes_warning"]
 
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?", re.ASCII)
 _DIGITS = 15
 """Maximum number of characters of a number that a float represents exactly as written."""
+_NAME_WORDS = 6
+"""Maximum number of words of a name; longer answers are texts."""
 _ZEROS = re.compile(r"-?0\d", re.ASCII)
 """Start of article and telephone numbers, which can't be the start of a number."""
 _VERSIONS = re.compile(r"\b(?:versions?|releases?)\b", re.IGNORECASE)
@@ -95,7 +100,7 @@ def proposed_checks(
         pass  # without a ledger, side effects can't be checked
     elif any(app.total for app in quiet):
         found.append(ProposedCheck(about="nothing else changes on the sites", lines=tuple(proposal.lines(0))))
-    unknown = requests and untold(task.sites, changes)
+    unknown = requests and unknown_changes_warning(task.sites, changes)
     if unknown:
         for about, check in request_checks(requests, sites or {}):
             found.append(ProposedCheck(about=about, lines=tuple(check), recommended=False))
@@ -106,43 +111,59 @@ def proposed_checks(
     return found
 
 
-def untold(sites: Iterable[str], changes: Sequence[SiteChanges]) -> str:
+def unknown_changes_warning(sites: Iterable[str], changes: Sequence[SiteChanges]) -> str:
     """Return a warning for the author if changes on one of the ``sites`` can't be determined; empty if all can."""
     described = {site: app.unknown for app in changes for site in app.sites}
-    lost = {site: why for site in sites if (why := described.get(site, "its databases and files are not compared"))}
-    if not lost:
+    unknown = {
+        site: reason for site in sites if (reason := described.get(site, "its databases and files are not compared"))
+    }
+    if not unknown:
         return ""
     return (
-        f"what was changed on {', '.join(lost)} can't be determined ({next(iter(lost.values()))}), so no row is "
+        f"what was changed on {', '.join(unknown)} can't be determined ({next(iter(unknown.values()))}), so no row is "
         "asked for, and no check says that nothing else changed: choose among what was sent, or write a 'state' check"
     )
 
 
-def answer_check(answer: str, asked: str) -> ProposedCheck:
-    """Return a check that the answer to ``asked`` is ``answer``."""
-    spec = answer_spec(answer, asked)
+def answer_check(answer: str, question: str) -> ProposedCheck:
+    """Return a check that the answer to ``question`` is ``answer``."""
+    spec = answer_spec(answer, question)
     about = f"the number {answer}" if "number" in spec else repr(answer)
     return ProposedCheck(about=f"the answer is {about}", lines=tuple(yaml_lines([{"answer": spec}])))
 
 
-def is_text(answer: str, asked: str) -> bool:
+def is_text(answer: str, question: str) -> bool:
     """Return whether an answer of digits is not a number, so that its zeros matter.
 
     >>> is_text("0471", "What is its code?"), is_text("1.10", "Which version is it?"), is_text("1.10", "What is it?")
     (True, True, False)
     """
-    return bool(_ZEROS.match(answer)) or ("." in answer and bool(_VERSIONS.search(asked)))
+    return bool(_ZEROS.match(answer)) or ("." in answer and bool(_VERSIONS.search(question)))
 
 
-def answer_spec(answer: str, asked: str) -> dict[str, str | int | float]:
-    """Return the data of the check ``answer``: a number if a float represents it exactly, else a text.
+def answer_spec(answer: str, question: str) -> dict[str, str | int | float]:
+    """Return the data of the check ``answer``, by the type that the answer seems to have.
 
-    >>> answer_spec("12.50", "How much is it?"), answer_spec("7", "How many?"), answer_spec("Rye", "Which bread?")
-    ({'number': 12.5}, {'number': 7}, {'exact': 'Rye'})
+    >>> answer_spec("12.50", "How much is it?"), answer_spec("7 km", "How far is it?"), answer_spec("Rye", "Which?")
+    ({'number': 12.5}, {'number': 7, 'unit': 'km'}, {'name': 'Rye'})
     """
-    if not _NUMBER.fullmatch(answer) or len(answer) > _DIGITS or is_text(answer, asked):
+    for key, length, parse in (("date", 10, parse_date), ("time", 5, parse_time)):
+        with suppress(ValueError):
+            if len(answer) == length:
+                parse(answer)
+                return {key: answer}
+    if _ZEROS.match(answer):
         return {"exact": answer}
-    return {"number": float(answer) if "." in answer else int(answer)}
+    number, _, unit = answer.partition(" ")
+    if _NUMBER.fullmatch(number) and len(number) <= _DIGITS and not is_text(number, question):
+        value = float(number) if "." in number else int(number)
+        if not unit:
+            return {"number": value}
+        if unit in COMMON_UNITS or currencies(unit):
+            return {"number": value, "unit": unit}
+    if answer.casefold() in ("yes", "no"):
+        return {"yes_no": answer.casefold()}
+    return {"text" if len(answer.split()) > _NAME_WORDS else "name": answer}
 
 
 def _written(step: Action) -> Iterator[str]:
@@ -157,11 +178,11 @@ def _rows(site: str, table: TableChanges, values: _TaskTexts, *, first: bool) ->
     if table.table == FILES or table.total > _ROWS:
         return
     for row in table.rows:
-        where, described = _condition(row, values)
-        if not where:
+        condition, described = _condition(row, values)
+        if not condition:
             continue
-        wanted = 0 if row.kind == "removed" else 1
-        spec: dict[str, Any] = {"sql": f"select count(*) from {_name(table.table)} where {where}", "equals": wanted}
+        count = 0 if row.kind == "removed" else 1
+        spec: dict[str, Any] = {"sql": f"select count(*) from {_name(table.table)} where {condition}", "equals": count}
         if not first:
             spec = {"site": site, **spec}
         about = f"{table.table}: a row is {row.kind}: {described}"
@@ -172,29 +193,33 @@ def _condition(row: RowChange, values: _TaskTexts) -> tuple[str, str]:
     """Return the condition of a query for a row, and a description; empty if no value is related to the task."""
     match row.kind:
         case "removed":
-            asked: Mapping[str, Value] = row.key
+            columns: Mapping[str, Value] = row.key
         case "changed":
             new = {name: value for name, value in row.now.items() if values.has(value) or _is_state(name, value, row)}
-            asked = {**row.key, **new} if new else {}
+            columns = {**row.key, **new} if new else {}
         case "added":
-            asked = _asked_of_added(row, values)
-    if not asked or any(isinstance(value, str) and len(value) > _LONGEST for value in asked.values()):
+            columns = _columns_of_added(row, values)
+    if not columns or any(isinstance(value, str) and len(value) > _LONGEST for value in columns.values()):
         return "", ""
-    described = ", ".join(f"{name} = {value}" for name, value in asked.items())
-    return " and ".join(f"{_name(name)} = {_literal(value)}" for name, value in asked.items()), described
+    described = ", ".join(f"{name} = {value}" for name, value in columns.items())
+    return " and ".join(f"{_name(name)} = {_literal(value)}" for name, value in columns.items()), described
 
 
-def _asked_of_added(row: RowChange, values: _TaskTexts) -> Mapping[str, Value]:
+def _columns_of_added(row: RowChange, values: _TaskTexts) -> Mapping[str, Value]:
     """Return the written, ticked and owner columns of an added row; for a row that links others, all foreign keys."""
-    meant = {name: value for name, value in row.row.items() if values.has(value)}
-    links_by = row.key if len(row.key) > 1 else ()
-    whose = {name: value for name, value in row.row.items() if name in links_by or _is_foreign_key(name, value, row)}
-    rest = [name for name in row.row if name not in meant and name not in whose and name not in row.key]
-    links = len(whose) > 1 and not any(_says_something(name, row.row[name]) for name in rest)
-    if not meant and not links:
+    written = {name: value for name, value in row.row.items() if values.has(value)}
+    key_columns = row.key if len(row.key) > 1 else ()
+    foreign_keys = {
+        name: value for name, value in row.row.items() if name in key_columns or _is_foreign_key(name, value, row)
+    }
+    other_columns = [
+        name for name in row.row if name not in written and name not in foreign_keys and name not in row.key
+    ]
+    links = len(foreign_keys) > 1 and not any(_says_something(name, row.row[name]) for name in other_columns)
+    if not written and not links:
         return {}
-    ticked = {name: row.row[name] for name in rest if values.ticks and row.row[name] in (1, True)}
-    return meant | {name: value for name, value in ticked.items() if _says_something(name, value)} | whose
+    ticked = {name: row.row[name] for name in other_columns if values.ticks and row.row[name] in (1, True)}
+    return written | {name: value for name, value in ticked.items() if _says_something(name, value)} | foreign_keys
 
 
 def _is_foreign_key(name: str, value: Value, row: RowChange) -> bool:

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from pytest_webarena.actions import Action, Click, Selector
-from pytest_webarena.agents.builtin import addressed, describe_step
+from pytest_webarena.agents.builtin import describe_step, with_full_address
 from pytest_webarena.recorder import selector_proving
-from pytest_webarena.recorder.healing import Looked, described, look_for
+from pytest_webarena.recorder.healing import LookupResult, described, look_for
 
 __all__ = ["Page", "ReplayedStep", "replay_solution"]
 
@@ -73,30 +73,32 @@ class ReplayedStep:
 def replay_solution(solution: Sequence[Action], page: Page, sites: Mapping[str, str]) -> Iterator[ReplayedStep]:
     """Do the steps one by one, healed if necessary. The first that is not possible is the last result."""
     for number, step in enumerate(solution):
-        done = _step(number, step, page, sites)
-        yield done
-        if done.done is None:
+        replayed = _step(number, step, page, sites)
+        yield replayed
+        if replayed.done is None:
             return
 
 
 def _step(number: int, step: Action, page: Page, sites: Mapping[str, str]) -> ReplayedStep:
-    looked = {key: look_for(target, page, _PATIENCE) for key, target in _targets(step).items()}
-    if lost := next((each for each in looked.values() if each.target is None), None):
-        return ReplayedStep(number=number, action=step, done=None, how=f"not found: {lost.note}")
+    lookups = {key: look_for(target, page, _PATIENCE) for key, target in _targets(step).items()}
+    if not_found := next((each for each in lookups.values() if each.target is None), None):
+        return ReplayedStep(number=number, action=step, done=None, how=f"not found: {not_found.note}")
     aimed: Any = step
-    done: Action = replace(aimed, **{key: each.target for key, each in looked.items()}) if looked else step
+    done: Action = replace(aimed, **{key: each.target for key, each in lookups.items()}) if lookups else step
     before: tuple[Action, ...] = ()
-    acted = page.act(addressed(done, sites))
+    acted = page.act(with_full_address(done, sites))
     while not acted and len(before) < _MOST_DIALOGS and _COVERED in page.error:
         closing = _closing(page)
         if closing is None or not page.act(closing):
             break
         before = (*before, closing)
-        acted = page.act(addressed(done, sites))
+        acted = page.act(with_full_address(done, sites))
     if not acted:
         return ReplayedStep(number=number, action=step, done=None, how=f"it had no effect: {page.error}")
-    unsure = any(each.unsure for each in looked.values())
-    return ReplayedStep(number=number, action=step, done=done, how=_how(looked, before), before=before, unsure=unsure)
+    is_unsure = any(each.is_uncertain for each in lookups.values())
+    return ReplayedStep(
+        number=number, action=step, done=done, how=_how(lookups, before), before=before, unsure=is_unsure
+    )
 
 
 def _closing(page: Page) -> Action | None:
@@ -104,20 +106,20 @@ def _closing(page: Page) -> Action | None:
     consent, or the only button on the page that declines."""
     consenting = f"role=dialog[name={_CONSENT}] >> "
     for within, says in (("role=dialog >> ", _CLOSING), (consenting, _REFUSING), ("", _DECLINING)):
-        [found] = page.sightings([f"{within}role=button[name={says}]"])
-        if found.alone and found.target is not None:
+        [found] = page.find_matches([f"{within}role=button[name={says}]"])
+        if found.is_unique and found.target is not None:
             name = " ".join(found.target.name.split())
             inside = "role=dialog >> " if within else ""
             return Click(Selector(f"{inside}role=button[name={json.dumps(name, ensure_ascii=False)}s]"))
     return None
 
 
-def _how(looked: Mapping[str, Looked], before: Sequence[Action]) -> str:
+def _how(lookups: Mapping[str, LookupResult], before: Sequence[Action]) -> str:
     many = f"{len(before)} dialogs that lay over the page were closed"
     parts = [many if len(before) > 1 else "a dialog that lay over the page was closed"] if before else []
-    for each in looked.values():
+    for each in lookups.values():
         if each.healed:
-            healed = f"healed: {described(each.found)}, found by {' and '.join(each.by)}"
+            healed = f"healed: {described(each.found)}, found by {' and '.join(each.families)}"
             parts.append(f"{healed} ({each.note})" if each.note else healed)
         elif each.note:
             parts.append(f"as recorded, but {each.note}")

@@ -177,15 +177,15 @@ def _check(text: str, new: str, task: Task, changes: Sequence[Change], path: str
         after = {each.id: each for each in parse_tasks(new, path=path)}
     except TaskFileError as error:
         raise ValueError(f"it would not be a task file: {error}") from None
-    same = [id for id, each in before.items() if each.location.line not in lines]
-    if list(before) != list(after) or any(before[id].digest != after[id].digest for id in same):
+    unchanged = [id for id, each in before.items() if each.location.line not in lines]
+    if list(before) != list(after) or any(before[id].digest != after[id].digest for id in unchanged):
         raise ValueError("other tasks of the file would change with it")
     by_number = {change.number: change for change in changes}
-    wanted: list[Action] = []
+    expected: list[Action] = []
     for number, step in enumerate(before[task.id].solution or ()):
         change = by_number.get(number)
-        wanted += [*change.before, change.step] if change is not None else [step]
-    if _plain(wanted) != _plain(after[task.id].solution or ()):
+        expected += [*change.before, change.step] if change is not None else [step]
+    if _plain(expected) != _plain(after[task.id].solution or ()):
         raise ValueError("its solution would not read as meant")
 
 

@@ -17,10 +17,10 @@ __all__ = [
     "NAME",
     "PLACE",
     "WEAK",
-    "as_leading",
-    "as_sending",
-    "called",
     "family",
+    "leading_only",
+    "role_and_name",
+    "submitting_only",
 ]
 
 NAME, CLASSES, AROUND, FORM, PLACE = "its name", "classes", "what is around it", "its form", "its place"
@@ -39,7 +39,7 @@ _TEST_ID = re.compile(r"data-test(id|-id)?=")
 _ID = re.compile(rf"id=|css=(#[\w-]+|\[id={_TEXT}\])$")
 _BY_CLASSES = re.compile(r"css=[\w-]+(\.[\w-]+)+$")
 _OTHERS = ':not([type="button"], [type="reset"], [formaction]'
-"""Start of the suffix that `as_sending` adds."""
+"""Start of the suffix that `submitting_only` adds."""
 _WITHIN = re.compile(
     rf"css=[\w-]+(\[action={_TEXT}\]|(?:\.[\w-]+)*) ([\w-]+)(\[type={_TEXT}\])?({re.escape(_OTHERS)}[^)]*\))?$"
 )
@@ -68,8 +68,8 @@ def family(selector: str) -> str:
         return "its id"
     if _BY_CLASSES.match(last):
         return CLASSES
-    if around := _WITHIN.match(last):
-        sends = around[1].startswith("[") and (around[2] == "button" or around[3] == _SUBMIT)
+    if container := _WITHIN.match(last):
+        sends = container[1].startswith("[") and (container[2] == "button" or container[3] == _SUBMIT)
         return FORM if sends else AROUND  # the form does not identify one of its fields
     if attribute := _ATTRIBUTE.match(last):
         name = attribute[1]
@@ -78,10 +78,10 @@ def family(selector: str) -> str:
     return PLACE
 
 
-def called(selectors: Sequence[str]) -> tuple[str, str]:
+def role_and_name(selectors: Sequence[str]) -> tuple[str, str]:
     """Return the role and the name in one of the selectors; empty if none has them.
 
-    >>> called(["css=#a", 'role=link[name="Tea"s]']), called(["role=link"]), called([])
+    >>> role_and_name(["css=#a", 'role=link[name="Tea"s]']), role_and_name(["role=link"]), role_and_name([])
     (('link', 'Tea'), ('link', ''), ('', ''))
     """
     found = [match for each in selectors if (match := _ROLE.fullmatch(_last(each)))]
@@ -91,25 +91,25 @@ def called(selectors: Sequence[str]) -> tuple[str, str]:
     )
 
 
-def as_leading(selector: str) -> str:
+def leading_only(selector: str) -> str:
     """Restrict a selector by a link's address to links that do nothing else than lead there; return others unchanged.
 
-    >>> family(as_leading('css=a[href="/x"]')), as_leading("css=#a")
+    >>> family(leading_only('css=a[href="/x"]')), leading_only("css=#a")
     ('its place', 'css=#a')
     """
     leads = family(selector) == ADDRESS and "[href=" in _last(selector)
     return f"{selector}:not({', '.join(f'[{name}]' for name in DOES_MORE)})" if leads else selector
 
 
-def as_sending(selector: str, known: Sequence[str]) -> str:
+def submitting_only(selector: str, known: Sequence[str]) -> str:
     """Restrict a selector by a form to buttons that submit this form as it is; return others unchanged.
 
     Buttons that submit elsewhere, reset the form or run a script are excluded. So are buttons with a name, unless one
     of the ``known`` selectors has a name.
 
-    >>> as_sending('css=form[action="/x"] button', [])
+    >>> submitting_only('css=form[action="/x"] button', [])
     'css=form[action="/x"] button:not([type="button"], [type="reset"], [formaction], [name])'
-    >>> as_sending('css=form[action="/x"] button[type="button"]', []), as_sending("css=#a", [])
+    >>> submitting_only('css=form[action="/x"] button[type="button"]', []), submitting_only("css=#a", [])
     ('css=form[action="/x"] button[type="button"]', 'css=#a')
     """
     within = _WITHIN.match(_last(selector))
@@ -117,8 +117,8 @@ def as_sending(selector: str, known: Sequence[str]) -> str:
         return selector
     if (within[2], within[3]) not in (("button", None), ("button", _SUBMIT), ("input", _SUBMIT)):
         return selector
-    named = any(each.startswith("css=") and "[name=" in each for each in map(_last, known))
-    return selector + _OTHERS + (")" if named else ", [name])")
+    has_named_field = any(each.startswith("css=") and "[name=" in each for each in map(_last, known))
+    return selector + _OTHERS + (")" if has_named_field else ", [name])")
 
 
 def _last(selector: str) -> str:

@@ -26,7 +26,7 @@ class Page(Protocol):
     def find(self, selector: str, patience: float = 0.0) -> TargetRecord | None:
         """Return the first match; wait for it at most ``patience`` seconds."""
 
-    def sightings(self, selectors: Sequence[str]) -> Sequence[SelectorMatch]:
+    def find_matches(self, selectors: Sequence[str]) -> Sequence[SelectorMatch]:
         """Return the matches of each selector."""
 
 
@@ -45,39 +45,44 @@ def choose(step: RecordedStep, page: Page) -> Chosen:
     The recorded element is the one at its place in the document, which is the last selector. So the page must still be
     as it was when recorded.
     """
-    if not step.ways:
+    if not step.selectors:
         return Chosen(action=step.action, problem=step.problem)
-    target, problem = _chosen(step.ways, page)
-    to, lost = _chosen(step.to_ways, page) if step.to_ways else (None, "")
-    return Chosen(action=step.aimed(target, to), problem=problem or lost or step.problem)
+    target, problem = _chosen(step.selectors, page)
+    to, to_problem = _chosen(step.to_selectors, page) if step.to_selectors else (None, "")
+    return Chosen(action=step.with_target(target, to), problem=problem or to_problem or step.problem)
 
 
-def _chosen(ways: Sequence[str], page: Page) -> tuple[Selector, str]:
+def _chosen(selectors: Sequence[str], page: Page) -> tuple[Selector, str]:
     """Return the selectors of the element, and a problem for the author to look at."""
-    *lasting, place = ways
+    *lasting, place = selectors
     if page.find(place, _PATIENCE) is None:  # the element has moved, so only its name can identify it
-        for way in lasting:
-            if family(way) not in LAYOUT and page.find(way) is not None:
-                return Selector(way), "not where it was recorded; found by its name"
-        return Selector(ways[0]), "its element is not there"
-    seen = dict(zip(ways, page.sightings(ways), strict=True))
-    meant = seen[place].element
-    same = [way for way in ways if seen[way].element == meant >= 0]
-    alone = [way for way in same if seen[way].alone]
-    best = next((way for each in (alone, same) for way in each if way != place), place)
-    kept = _apart(best, alone)
-    if family(best) in LAYOUT and (name := next((way for way in ways if family(way) == NAME and seen[way].count), "")):
-        kept = (name, *kept)  # the name is not unique, but an element with another name would not be this one
-    return Selector(best, repair_selectors=kept), ""
+        for selector in lasting:
+            if family(selector) not in LAYOUT and page.find(selector) is not None:
+                return Selector(selector), "not where it was recorded; found by its name"
+        return Selector(selectors[0]), "its element is not there"
+    matches = dict(zip(selectors, page.find_matches(selectors), strict=True))
+    recorded = matches[place].element
+    agreeing = [selector for selector in selectors if matches[selector].element == recorded >= 0]
+    alone = [selector for selector in agreeing if matches[selector].is_unique]
+    best = next((selector for each in (alone, agreeing) for selector in each if selector != place), place)
+    repair_selectors = _apart(best, alone)
+    if family(best) in LAYOUT and (
+        name := next((selector for selector in selectors if family(selector) == NAME and matches[selector].count), "")
+    ):
+        repair_selectors = (
+            name,
+            *repair_selectors,
+        )  # the name is not unique, but an element with another name would not be this one
+    return Selector(best, repair_selectors=repair_selectors), ""
 
 
 def _apart(best: str, alone: Sequence[str]) -> tuple[str, ...]:
     """Return repair selectors for ``best``: one per family, but all names, which are computed in different ways."""
-    kept: dict[str, str] = {}
-    for way in alone:
-        if way != best:
-            kept.setdefault(way if family(way) in (NAME, PLACE) else family(way), way)
-    return tuple(kept.values())
+    by_family: dict[str, str] = {}
+    for selector in alone:
+        if selector != best:
+            by_family.setdefault(selector if family(selector) in (NAME, PLACE) else family(selector), selector)
+    return tuple(by_family.values())
 
 
 def prove(steps: Sequence[RecordedStep], page: Page, act: Callable[[Action], str]) -> Iterator[Chosen]:

@@ -11,7 +11,7 @@ from pytest_webarena.element_paths import css_path, css_step, frame_prefix
 from pytest_webarena.signals import DomEvent, ElementRecord, KeyPressed
 from pytest_webarena.tasks.syntax import ROLES
 
-__all__ = ["ways_to"]
+__all__ = ["selectors_of"]
 
 _FIELDS = frozenset({"input", "select", "textarea"})
 """Tags of fields. A click on one of them is not a click on the label around it."""
@@ -29,7 +29,7 @@ _LABEL = "internal:label"
 """Playwright's engine behind `get_by_label`."""
 
 
-def ways_to(event: DomEvent | KeyPressed) -> tuple[str, ...]:
+def selectors_of(event: DomEvent | KeyPressed) -> tuple[str, ...]:
     """Return Playwright selectors for the element of ``event``, each at most once.
 
     The order is: role and name, label, text, test id, id, attributes, surroundings. If the target is inside a link, a
@@ -46,21 +46,21 @@ def ways_to(event: DomEvent | KeyPressed) -> tuple[str, ...]:
     frame = frame_prefix(chain)
     position = event.target.selector if place == 0 else ""
     last = f"css={position or css_path(chain[place:])}"
-    ways = (*_ways(event, element, place, name, text), *_around(chain[place:]))
-    found = dict.fromkeys(frame + way for way in ways if way != last)
+    selectors = (*_selectors(event, element, place, name, text), *_around(chain[place:]))
+    found = dict.fromkeys(frame + selector for selector in selectors if selector != last)
     return (*found, frame + last)
 
 
-def _ways(
+def _selectors(
     event: DomEvent | KeyPressed, element: ElementRecord | None, place: int, name: str, text: str
 ) -> Iterator[str]:
     role = event.target.role if place == 0 else _role(element)
     attributes = element.attributes if element is not None else {}
-    words = " ".join(name.split())
-    if role in ROLES and role != "generic" and 0 < len(words) <= _LONGEST:
-        yield f"role={role}[name={_quoted(words)}s]"
-    if event.target.tag in _FIELDS and place == 0 and _is_label(words, attributes):
-        yield f"{_LABEL}={_quoted(words)}s"
+    plain_name = " ".join(name.split())
+    if role in ROLES and role != "generic" and 0 < len(plain_name) <= _LONGEST:
+        yield f"role={role}[name={_quoted(plain_name)}s]"
+    if event.target.tag in _FIELDS and place == 0 and _is_label(plain_name, attributes):
+        yield f"{_LABEL}={_quoted(plain_name)}s"
     label = " ".join(text.split())
     if 1 < len(label) <= _LONGEST:
         yield f"text={_quoted(label)}"
@@ -100,12 +100,12 @@ def _around(chain: Sequence[ElementRecord]) -> Iterator[str]:
 def _holder(chain: Sequence[ElementRecord]) -> str:
     """Return a CSS selector, without a position, for the form, menu or the like around the first element; or empty."""
     inside = takewhile(lambda each: each.within == "element", chain)
-    around = next((each for each in inside if each is not chain[0] and each.tag in _HOLDERS), None)
-    if around is None:
+    container = next((each for each in inside if each is not chain[0] and each.tag in _HOLDERS), None)
+    if container is None:
         return ""
-    action = around.attributes.get("action", "")
-    part = f"[action={_quoted(action)}]" if 0 < len(action) <= _LONGEST and "…" not in action else _classes(around)
-    return around.tag + part if part or around.tag in _ALONE else ""
+    action = container.attributes.get("action", "")
+    part = f"[action={_quoted(action)}]" if 0 < len(action) <= _LONGEST and "…" not in action else _classes(container)
+    return container.tag + part if part or container.tag in _ALONE else ""
 
 
 def _attribute_selectors(element: ElementRecord) -> Iterator[str]:
@@ -127,9 +127,9 @@ def _role(element: ElementRecord | None) -> str:
     """Return the role of a control around the target, for which the listener records none."""
     if element is None:
         return ""
-    given = element.attributes.get("role", "").split()
-    if given:
-        return given[0]
+    roles = element.attributes.get("role", "").split()
+    if roles:
+        return roles[0]
     if element.tag == "a":
         return "link" if "href" in element.attributes else ""
     if element.tag == "input":

@@ -8,7 +8,7 @@ from typing import Any
 
 from pytest_webarena import actions
 from pytest_webarena.actions import Action, Selector
-from pytest_webarena.recorder.selectors import ways_to
+from pytest_webarena.recorder.selectors import selectors_of
 from pytest_webarena.signals import (
     AddressChanged,
     DialogClosed,
@@ -45,9 +45,9 @@ class RecordedStep:
     """One recorded step, with all selectors of its element."""
 
     action: Action
-    ways: tuple[str, ...] = ()
+    selectors: tuple[str, ...] = ()
     """Selectors of the target, most durable first; the action uses the first. Empty for steps without a target."""
-    to_ways: tuple[str, ...] = ()
+    to_selectors: tuple[str, ...] = ()
     """Selectors of the destination of a drag."""
     url: str = ""
     """Address of the page where it was done."""
@@ -56,10 +56,10 @@ class RecordedStep:
     problem: str = ""
     """Description of what could not be recorded, for readers of the solution; empty if the step is complete."""
 
-    def aimed(self, target: Selector, to: Selector | None = None) -> Action:
+    def with_target(self, target: Selector, to: Selector | None = None) -> Action:
         """Return the action with another target, and with the destination ``to`` if it has one."""
         action: Any = self.action
-        more = {"to": to} if to is not None and self.to_ways else {}
+        more = {"to": to} if to is not None and self.to_selectors else {}
         return replace(action, target=target, **more)  # type: ignore[no-any-return]
 
 
@@ -72,8 +72,8 @@ def steps_of(signals: Sequence[Signal], *, before: int = 0) -> tuple[RecordedSte
     """
     reader = _Reader()
     for number, signal in enumerate(signals):
-        reader.read(signal, begun=number >= before)
-    return reader.made()
+        reader.read(signal, has_started=number >= before)
+    return reader.finish()
 
 
 class _Reader:
@@ -85,9 +85,9 @@ class _Reader:
         """Time of opening of tabs that a page opened and that have shown nothing else since."""
         self._event: DomEvent | None = None
         """The latest DOM event."""
-        self._acted = 0.0
+        self._last_action_time = 0.0
         """Time of the latest action."""
-        self._entered: DomEvent | None = None
+        self._last_enter: DomEvent | None = None
         """The latest DOM event for Enter."""
         self._prompt = ""
         self._empty = False
@@ -96,47 +96,49 @@ class _Reader:
         self._selecting: DomEvent | None = None
         """A click that selected text, until the next signal."""
 
-    def made(self) -> tuple[RecordedStep, ...]:
+    def finish(self) -> tuple[RecordedStep, ...]:
         """Return the steps. If no tab is left, the browser was closed or has died, which is not a step."""
         steps = list(self.steps)
         while self._empty and steps and isinstance(steps[-1].action, actions.CloseTab | actions.FocusTab):
             steps.pop()
         return tuple(steps)
 
-    def read(self, signal: Signal, *, begun: bool) -> None:
+    def read(self, signal: Signal, *, has_started: bool) -> None:
         """Process the next signal."""
-        if begun:
-            self._come_of_selecting(signal)
+        if has_started:
+            self._record_selecting_click(signal)
         if isinstance(signal, AddressChanged):
-            self._address(signal, begun)
-        elif begun and isinstance(signal, DialogOpened):
+            self._address(signal, has_started)
+        elif has_started and isinstance(signal, DialogOpened):
             self._prompt = signal.proposed if signal.dialog == "prompt" else ""
-        elif begun and isinstance(signal, DialogClosed):
+        elif has_started and isinstance(signal, DialogClosed):
             self._closed(signal)
         elif isinstance(signal, TabClosed):
-            self._tab_closed(signal, begun)
-        elif begun and isinstance(signal, KeyPressed):
+            self._tab_closed(signal, has_started)
+        elif has_started and isinstance(signal, KeyPressed):
             self._in_tab(signal)
             self._key(signal)
-        elif begun and isinstance(signal, DomEvent):
+        elif has_started and isinstance(signal, DomEvent):
             self._in_tab(signal)
             self._dom(signal)
             self._event = signal
 
     # --- addresses and tabs
 
-    def _address(self, signal: AddressChanged, begun: bool) -> None:
+    def _address(self, signal: AddressChanged, has_started: bool) -> None:
         known = signal.tab in self._tabs
         self._tabs.add(signal.tab)
         history = self._history.setdefault(signal.tab, _History())
-        came = history.came  # a page change after the latest action shows that the action already had its effect
-        went = history.goes(signal)
-        if not begun or signal.url.startswith("chrome-error:"):
+        is_effect = (
+            history.last_page_change
+        )  # a page change after the latest action shows that the action already had its effect
+        navigation = history.history_action(signal)
+        if not has_started or signal.url.startswith("chrome-error:"):
             return
         if not known:  # a tab comes up
-            soon = self._acted > 0 and signal.time - self._acted <= _OPENS
+            is_opened_by_click = self._last_action_time > 0 and signal.time - self._last_action_time <= _OPENS
             self._tab = signal.tab
-            if signal.cause == "page" or (not signal.cause and soon):
+            if signal.cause == "page" or (not signal.cause and is_opened_by_click):
                 self._opened[signal.tab] = signal.time
                 return
             if not self._empty:  # after the last tab is closed, the browser opens a new one itself
@@ -149,13 +151,17 @@ class _Reader:
             return
         if signal.time - self._opened.pop(signal.tab, 0.0) <= _OPENS:
             return  # the page for which the tab was opened
-        if signal.cause in ("", "history") and signal.time - self._acted <= _LEADS and not came > self._acted > 0:
+        if (
+            signal.cause in ("", "history")
+            and signal.time - self._last_action_time <= _LEADS
+            and not is_effect > self._last_action_time > 0
+        ):
             return
         if self.steps and isinstance(self.steps[-1].action, actions.NewTab) and signal.tab == self._tab:
             self._add(actions.Goto(signal.url), signal)
             return
         self._in_tab(signal)
-        self._add(went, signal)
+        self._add(navigation, signal)
 
     def _in_tab(self, signal: Signal) -> None:
         if signal.tab == self._tab:
@@ -164,10 +170,10 @@ class _Reader:
         self._tab = signal.tab
         self._add(actions.FocusTab(sorted(self._tabs).index(signal.tab)), signal)
 
-    def _tab_closed(self, signal: TabClosed, begun: bool) -> None:
+    def _tab_closed(self, signal: TabClosed, has_started: bool) -> None:
         """Process a closed tab. The last of the others becomes active, as when a session closes a tab."""
-        by_page = not signal.cause and signal.time - self._acted <= _LEADS
-        if begun and signal.tab in self._tabs and not by_page:
+        by_page = not signal.cause and signal.time - self._last_action_time <= _LEADS
+        if has_started and signal.tab in self._tabs and not by_page:
             self._in_tab(signal)
             self._add(actions.CloseTab(), signal)
         self._tabs.discard(signal.tab)
@@ -197,7 +203,7 @@ class _Reader:
                 self._double(event)
             case "auxclick" | "contextmenu":
                 button: Any = "middle" if event.event == "auxclick" else "right"
-                self._add_aimed(lambda target: actions.Click(target, button=button), event)
+                self._add_on_element(lambda target: actions.Click(target, button=button), event)
             case "input" | "change":
                 self._changed(event)
             case "keydown":
@@ -205,30 +211,30 @@ class _Reader:
             case "drop":
                 self._dropped(event)
             case "dragstart":
-                self._add_aimed(lambda target: actions.Drag(target, target), event)
-        self._acted = event.time
+                self._add_on_element(lambda target: actions.Drag(target, target), event)
+        self._last_action_time = event.time
 
-    def _come_of_selecting(self, signal: Signal) -> None:
+    def _record_selecting_click(self, signal: Signal) -> None:
         """Record a click that selected text if the page reacted to it. Otherwise the selection is not a step."""
         selecting, self._selecting = self._selecting, None
         if selecting is None or signal.time - selecting.time > _LEADS:
             return
         if isinstance(signal, DialogOpened) or (isinstance(signal, AddressChanged) and signal.cause == "page"):
             self._click(selecting)
-            self._acted = selecting.time
+            self._last_action_time = selecting.time
 
     def _click(self, event: DomEvent) -> None:
         if _is_choice(event):
             return  # the change event has more information
-        if self._entered is not None and event.time - self._entered.time <= _AT_ONCE:
-            entered, self._entered = self._entered, None
+        if self._last_enter is not None and event.time - self._last_enter.time <= _AT_ONCE:
+            entered, self._last_enter = self._last_enter, None
             if _is_button(event) and not _same(event, entered):
                 return  # Enter in a field also clicks its form's submit button
             if _same(event, entered) and self.steps and isinstance(self.steps[-1].action, actions.Press):
                 self.steps.pop()  # Enter on a link or a button also clicks it
         if self._is_label_of(event):
             return
-        self._add_aimed(actions.Click, event)
+        self._add_on_element(actions.Click, event)
 
     def _is_label_of(self, event: DomEvent) -> bool:
         """Return whether the browser made this click because a label was clicked."""
@@ -244,9 +250,9 @@ class _Reader:
 
     def _double(self, event: DomEvent) -> None:
         clicks = [step for step in self.steps[-2:] if isinstance(step.action, actions.Click)]
-        if len(clicks) == 2 and clicks[0].ways == clicks[1].ways:
+        if len(clicks) == 2 and clicks[0].selectors == clicks[1].selectors:
             del self.steps[-2:]
-            self._add_aimed(lambda target: actions.Click(target, count=2), event)
+            self._add_on_element(lambda target: actions.Click(target, count=2), event)
 
     def _changed(self, event: DomEvent) -> None:
         kind, value = event.target.tag, event.value
@@ -255,26 +261,28 @@ class _Reader:
         elif _is_file(event):
             if value:
                 files = tuple(value.split("\n"))
-                self._add_aimed(lambda target: actions.Upload(target, files), event, instead=True)
+                self._add_on_element(lambda target: actions.Upload(target, files), event, instead=True)
         elif kind == "select":
             if value is not None:
                 options = tuple(value.split("\n"))
-                self._add_aimed(lambda target: actions.Select(target, options), event, instead=True)
+                self._add_on_element(lambda target: actions.Select(target, options), event, instead=True)
         elif value is None:
             problem = "what was typed is not recorded: a password; write it, or have the site signed in"
-            self._add_aimed(lambda target: actions.Type(target, "", clear=True), event, instead=True, problem=problem)
+            self._add_on_element(
+                lambda target: actions.Type(target, "", clear=True), event, instead=True, problem=problem
+            )
         elif event.event == "input" or not self._was_typed(event):
             # An Enter that has become part of the text is not a separate key press.
-            if self._entered is not None and _same(self._entered, event) and event.target.tag != "input":
-                self._entered = None
+            if self._last_enter is not None and _same(self._last_enter, event) and event.target.tag != "input":
+                self._last_enter = None
                 if self.steps and isinstance(self.steps[-1].action, actions.Press):
                     self.steps.pop()
-            self._add_aimed(lambda target: actions.Type(target, value, clear=True), event, instead=True)
+            self._add_on_element(lambda target: actions.Type(target, value, clear=True), event, instead=True)
 
     def _was_typed(self, event: DomEvent) -> bool:
         """Return whether a change event has the same value as the input event before it."""
-        ways = ways_to(event)
-        typed = [step for step in self.steps if step.ways == ways and isinstance(step.action, actions.Type)]
+        selectors = selectors_of(event)
+        typed = [step for step in self.steps if step.selectors == selectors and isinstance(step.action, actions.Type)]
         return bool(typed) and getattr(typed[-1].action, "text", None) == event.value
 
     def _ticked(self, event: DomEvent) -> None:
@@ -282,25 +290,25 @@ class _Reader:
         last = self.steps[-1] if self.steps else None
         if last is not None and isinstance(last.action, actions.Click) and event.time - last.time <= _AT_ONCE:
             before = self._event
-            if last.ways == ways_to(event):
+            if last.selectors == selectors_of(event):
                 self.steps.pop()
             elif before is not None and before.event in ("click", "input"):
                 return  # the person clicked its label, or an element in its place
-        self._add_aimed(lambda target: actions.Check(target, checked=checked), event, instead=True)
+        self._add_on_element(lambda target: actions.Check(target, checked=checked), event, instead=True)
 
     def _enter(self, event: DomEvent) -> None:
-        self._entered = event
+        self._last_enter = event
         last = self.steps[-1] if self.steps else None
-        if last is not None and isinstance(last.action, actions.Click) and last.ways == ways_to(event):
+        if last is not None and isinstance(last.action, actions.Click) and last.selectors == selectors_of(event):
             self.steps.pop()  # the click only focused the field, which the key press does, too
-        self._add_aimed(lambda target: actions.Press("Enter", target), event)
+        self._add_on_element(lambda target: actions.Press("Enter", target), event)
 
     def _key(self, pressed: KeyPressed) -> None:
         """Record a key that fields do not process themselves, with the focused element as its target, if any."""
         anywhere = pressed.target.tag in ("body", "html")
         if pressed.keys in _BROWSER or (anywhere and pressed.keys in _SCROLLS):
             return
-        self._acted = pressed.time
+        self._last_action_time = pressed.time
         if pressed.keys in _RELOADS:
             self._add(actions.Reload(), pressed)
             return
@@ -311,29 +319,33 @@ class _Reader:
         if anywhere:
             self._add(actions.Press(pressed.keys), pressed)
             return
-        self._add_aimed(lambda target: actions.Press(pressed.keys, target), pressed)
+        self._add_on_element(lambda target: actions.Press(pressed.keys, target), pressed)
 
     def _dropped(self, event: DomEvent) -> None:
-        ways = ways_to(event)
-        if self.steps and isinstance(self.steps[-1].action, actions.Drag) and ways:
+        selectors = selectors_of(event)
+        if self.steps and isinstance(self.steps[-1].action, actions.Drag) and selectors:
             drag = self.steps[-1]
-            done: Any = drag.action
-            self.steps[-1] = replace(drag, action=replace(done, to=Selector(ways[0])), to_ways=ways)
+            drag_action: Any = drag.action
+            self.steps[-1] = replace(
+                drag, action=replace(drag_action, to=Selector(selectors[0])), to_selectors=selectors
+            )
 
     # --- adding
 
     def _add(self, action: Action, signal: Signal) -> None:
         self.steps.append(RecordedStep(action=action, url=signal.url, time=signal.time))
 
-    def _add_aimed(self, make: Any, event: DomEvent | KeyPressed, *, instead: bool = False, problem: str = "") -> None:
+    def _add_on_element(
+        self, make: Any, event: DomEvent | KeyPressed, *, instead: bool = False, problem: str = ""
+    ) -> None:
         """Add a step at the event's element. ``instead``: replace the last step if it did the same kind of thing."""
-        ways = ways_to(event)
-        if not ways:
+        selectors = selectors_of(event)
+        if not selectors:
             problem = problem or "what was acted on is in a frame of which the page around it reported nothing"
-        action = make(Selector(ways[0] if ways else "css=body"))
-        step = RecordedStep(action=action, ways=ways, url=event.url, time=event.time, problem=problem)
+        action = make(Selector(selectors[0] if selectors else "css=body"))
+        step = RecordedStep(action=action, selectors=selectors, url=event.url, time=event.time, problem=problem)
         last = self.steps[-1] if self.steps else None
-        if last is not None and instead and last.ways == ways:
+        if last is not None and instead and last.selectors == selectors:
             if type(last.action) is type(action):
                 self.steps.pop()
             elif isinstance(last.action, actions.Click) and isinstance(action, actions.Type | actions.Select):
@@ -347,10 +359,10 @@ class _History:
 
     urls: list[str] = field(default_factory=list)
     at: int = -1
-    came: float = 0.0
+    last_page_change: float = 0.0
     """Time of the latest address change that the page caused."""
 
-    def goes(self, signal: AddressChanged) -> Action:
+    def history_action(self, signal: AddressChanged) -> Action:
         """Record an address, and return the action that leads there if the page did not: back or forward if these
         surely do, else `Goto`."""
         if signal.cause == "history":
@@ -363,7 +375,7 @@ class _History:
             self.urls = [*self.urls[: self.at + 1], signal.url]
             self.at += 1
         if signal.cause == "page":
-            self.came = signal.time
+            self.last_page_change = signal.time
         return actions.Goto(signal.url)
 
 
@@ -392,9 +404,9 @@ def _is_button(event: DomEvent) -> bool:
 def _acts(event: DomEvent) -> bool:
     """Return whether the clicked element is a control or editable."""
     control, chain = event.control, event.chain
-    around = chain[control.place].tag if control is not None and control.place < len(chain) else ""
+    control_tag = chain[control.place].tag if control is not None and control.place < len(chain) else ""
     written = any("contenteditable" in element.attributes for element in chain)
-    return event.target.role in _CONTROLS or around not in ("", "label") or written
+    return event.target.role in _CONTROLS or control_tag not in ("", "label") or written
 
 
 def _in_label(event: DomEvent) -> bool:

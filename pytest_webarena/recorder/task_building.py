@@ -13,9 +13,9 @@ from pytest_webarena.agents.builtin import describe_step
 from pytest_webarena.changes import SiteChanges
 from pytest_webarena.errors import UsageError
 from pytest_webarena.recorder.annotating import write_annotation
-from pytest_webarena.recorder.key_nodes import Passed
+from pytest_webarena.recorder.key_nodes import VisitedStep
 from pytest_webarena.recorder.proposed_requests import writing_requests
-from pytest_webarena.recorder.proposing import untold
+from pytest_webarena.recorder.proposing import unknown_changes_warning
 from pytest_webarena.recorder.selector_proving import Chosen, prove, relative
 from pytest_webarena.recorder.steps import RecordedStep, steps_of
 from pytest_webarena.recorder.writing import task_lines
@@ -29,18 +29,27 @@ if TYPE_CHECKING:
     from pytest_webarena.trials.runtime import Runtime
 
 __all__ = [
-    "Again", "Shown", "do_again", "follow", "ignored_of", "relative_url", "remark", "shown_of", "task_keys",
-    "task_text", "try_task",
+    "RecordedSession",
+    "ReplayedSteps",
+    "follow",
+    "ignored_of",
+    "read_session",
+    "relative_url",
+    "remark",
+    "replay_steps",
+    "task_keys",
+    "task_text",
+    "try_task",
 ]  # fmt: skip
 
 _LOOK = 0.5
 """Seconds between two checks for new steps."""
 
-Say = Callable[[str], None]
+Report = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
+class RecordedSession:
     """What a person did in a recorded session."""
 
     steps: tuple[RecordedStep, ...]
@@ -51,12 +60,12 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Again:
+class ReplayedSteps:
     """Result of doing the steps again on fresh sites."""
 
     chosen: tuple[Chosen, ...]
     """The steps with their selectors; fewer than were recorded if one had no effect."""
-    passed: tuple[Passed, ...]
+    passed: tuple[VisitedStep, ...]
     """The same steps, each with the addresses before and after it."""
     url: str
     """Address of the browser at the end, in the form of task files."""
@@ -67,23 +76,23 @@ class Again:
     """Requests that may have changed something."""
 
     @property
-    def untold(self) -> str:
+    def unknown_changes_warning(self) -> str:
         """Warning for the author if requests may have made changes that can't be determined; else empty."""
-        return untold(self.sites, self.changes) if self.requests else ""
+        return unknown_changes_warning(self.sites, self.changes) if self.requests else ""
 
     @property
     def mutates(self) -> bool:
         """Whether the steps changed something, or may have."""
-        return any(app.total for app in self.changes) or bool(self.untold)
+        return any(app.total for app in self.changes) or bool(self.unknown_changes_warning)
 
 
-def shown_of(evidence: Evidence, answer: str | None) -> Shown:
+def read_session(evidence: Evidence, answer: str | None) -> RecordedSession:
     """Read the recorded steps from the evidence of a session. `UsageError` if its signals are incomplete."""
     if evidence.signals is None or not evidence.dom_events:
         raise UsageError("expected a trial with DOM events among its signals, found none; record it with Chromium")
     if evidence.lost_signals:
         raise UsageError(f"expected all that was done, found that {evidence.lost_signals} signals were lost")
-    return Shown(
+    return RecordedSession(
         steps=steps_of(evidence.signals, before=evidence.signals_before),
         answer=(evidence.text_answer or "") if answer is None else answer,
         url=evidence.url,
@@ -93,61 +102,61 @@ def shown_of(evidence: Evidence, answer: str | None) -> Shown:
 
 
 def follow(
-    trying: Tryout,
+    running_tryout: Tryout,
     ended: threading.Event,
-    say: Say,
+    report: Report,
     every: float = _LOOK,
     *,
-    keep: Callable[[Tryout], None] = lambda trying: None,
+    keep: Callable[[Tryout], None] = lambda running_tryout: None,
 ) -> None:
     """Print the steps as they are recorded, until ``ended``.
 
     A step may still grow, so it is printed when the next one begins, or at the end. ``keep`` is called at each check.
     """
     printed = 0
-    over = False
-    while not over:
-        over = ended.wait(every)
-        keep(trying)
-        steps = steps_of(trying.signals(), before=trying.signals_before)
-        for step in steps[printed : len(steps) if over else len(steps) - 1]:
-            say(f"  · {describe_step(step.action)}{remark(step.problem)}")
+    has_ended = False
+    while not has_ended:
+        has_ended = ended.wait(every)
+        keep(running_tryout)
+        steps = steps_of(running_tryout.signals(), before=running_tryout.signals_before)
+        for step in steps[printed : len(steps) if has_ended else len(steps) - 1]:
+            report(f"  · {describe_step(step.action)}{remark(step.problem)}")
             printed += 1
 
 
-def do_again(
+def replay_steps(
     task: Task,
     steps: Sequence[RecordedStep],
     runtime: Runtime,
-    say: Say,
+    report: Report,
     *,
     uploads: Mapping[str, Path] | None = None,
     annotate: Path | None = None,
-) -> Again:
+) -> ReplayedSteps:
     """Do ``steps`` on fresh sites, up to the first without an effect, and print each.
 
     ``annotate``: a folder for pictures and elements of each step.
     """
-    again = replace(task, solution=tuple(step.action for step in steps))
+    replayed_task = replace(task, solution=tuple(step.action for step in steps))
     chosen: list[Chosen] = []
     pictures: list[bytes] = []
-    with tryout(again, runtime, lambda text: None, Path("tryout"), uploads=uploads) as trying:
+    with tryout(replayed_task, runtime, lambda text: None, Path("tryout"), uploads=uploads) as running_tryout:
 
         def act(action: Action) -> str:
-            pictures.append(trying.screenshot() if annotate is not None else b"")
-            return "" if trying.act(action) else trying.error
+            pictures.append(running_tryout.screenshot() if annotate is not None else b"")
+            return "" if running_tryout.act(action) else running_tryout.error
 
-        for each in prove(steps, trying, act):
-            say(f"  {'✗' if each.problem else '·'} {describe_step(each.action)}{remark(each.problem)}")
+        for each in prove(steps, running_tryout, act):
+            report(f"  {'✗' if each.problem else '·'} {describe_step(each.action)}{remark(each.problem)}")
             chosen.append(each)
-        evidence, done = trying.evidence(), trying.done
+        evidence, records = running_tryout.evidence(), running_tryout.done
     passed = tuple(
-        Passed(action=each.action, before=step.url_before, after=step.url_after, text=_written_on(step))
-        for each, step in zip(chosen, done, strict=True)
+        VisitedStep(action=each.action, before=step.url_before, after=step.url_after, text=_written_on(step))
+        for each, step in zip(chosen, records, strict=True)
     )
     if annotate is not None:
-        write_annotation(annotate, task, [relative(each.action, evidence.sites) for each in chosen], done, pictures)
-    return Again(
+        write_annotation(annotate, task, [relative(each.action, evidence.sites) for each in chosen], records, pictures)
+    return ReplayedSteps(
         chosen=tuple(chosen),
         passed=passed,
         url=relative_url(evidence.url, evidence.sites),
@@ -161,13 +170,13 @@ def _written_on(step: StepRecord) -> str:
     return " ".join((step.target.name or step.target.text).split())[:80] if step.target is not None else ""
 
 
-def try_task(task: Task, runtime: Runtime, say: Say, *, uploads: Mapping[str, Path] | None = None) -> Verdict:
+def try_task(task: Task, runtime: Runtime, report: Report, *, uploads: Mapping[str, Path] | None = None) -> Verdict:
     """Do the task's solution on fresh sites and return the verdict."""
-    with tryout(task, runtime, say, Path("tryout"), uploads=uploads) as trying:
-        while trying.steps_left and trying.next_step():
+    with tryout(task, runtime, report, Path("tryout"), uploads=uploads) as running_tryout:
+        while running_tryout.steps_left and running_tryout.next_step():
             pass
-        trying.show_checks()
-        return trying.verdict()
+        running_tryout.show_checks()
+        return running_tryout.verdict()
 
 
 def task_keys(task: Task, *, mutates: bool) -> dict[str, object]:

@@ -110,19 +110,19 @@ _Ways = Callable[[str], Sequence[tuple[str, str]]]
 """Returns the patterns that find a value in a text, each with the template filter for its variable there."""
 
 
-def _replaced(text: str, variables: Mapping[str, str], ways: _Ways) -> str:
+def _replaced(text: str, variables: Mapping[str, str], patterns_of: _Ways) -> str:
     """Replace all matches at the same time, so that no value is searched for inside another's replacement."""
     found: list[tuple[str, str]] = []
     for name, value in sorted(variables.items(), key=lambda item: -len(item[1])):
-        found += [(pattern, name + filter) for pattern, filter in ways(value)] if value else []
+        found += [(pattern, name + filter) for pattern, filter in patterns_of(value)] if value else []
     if not found:
         return text
-    whole = "|".join(f"(?P<v{number}>{pattern})" for number, (pattern, _) in enumerate(found))
+    any_value = "|".join(f"(?P<v{number}>{pattern})" for number, (pattern, _) in enumerate(found))
 
     def stand_in(match: re.Match[str]) -> str:
         return f"{_OPEN}{found[int((match.lastgroup or 'v0')[1:])][1]}{_CLOSE}"
 
-    return re.sub(whole, stand_in, text)
+    return re.sub(any_value, stand_in, text)
 
 
 def _in_value(text: str, variables: Mapping[str, str], own: str) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
-from pytest_webarena.agents.audit_trials import MENDS, MUTANTS, NEIGHBOUR, NULL_FAMILY, AuditTrial, is_unachievable
+from pytest_webarena.agents.audit_trials import MUTANTS, NEIGHBOUR, NULL_FAMILY, REMEDIES, AuditTrial, is_unachievable
+from pytest_webarena.checks.answer_attacks import Flaw, attack_answers
 from pytest_webarena.checks.key_nodes.model import KeyNodes
 from pytest_webarena.checks.key_nodes.mutants import doubts
 from pytest_webarena.checks.side_effects import PATH as SIDE_EFFECTS
@@ -16,6 +17,7 @@ from pytest_webarena.evidence import Evidence
 from pytest_webarena.results.end_state import Moot, done_otherwise, moot_trials
 from pytest_webarena.results.records import TrialRecord
 from pytest_webarena.tasks.model import Task
+from pytest_webarena.text import clip
 
 __all__ = ["FINDINGS", "Audit", "AuditedTrial", "Finding", "Reason", "TaskAudit", "audit", "why_wrong"]
 
@@ -154,7 +156,11 @@ def audit(
     ``evidence`` returns a trial's evidence where it is available; it shows whether each key node needs its step.
     """
     by_key = {(record.key.task, record.key.agent, record.key.trial): record for record in records}  # of one browser
-    return Audit(tasks=tuple(_audit_task(task, trials, by_key, evidence) for task, trials in plans))
+    plans = tuple(plans)
+    flaws: dict[str, list[Flaw]] = defaultdict(list)
+    for flaw in attack_answers([task for task, _ in plans if not task.skip]).flaws:
+        flaws[flaw.task.id].append(flaw)
+    return Audit(tasks=tuple(_audit_task(task, trials, by_key, evidence, flaws[task.id]) for task, trials in plans))
 
 
 def why_wrong(trial: AuditTrial, evidence: Evidence | None = None) -> Reason:
@@ -162,11 +168,15 @@ def why_wrong(trial: AuditTrial, evidence: Evidence | None = None) -> Reason:
     finding: Finding = "too easy" if trial.agent in NULL_FAMILY else "weak check"
     what = done_otherwise(evidence) if evidence is not None else ""
     text = f"passed by {trial.manner}" + (f": {what}" if what else "")
-    return Reason(finding=finding, text=text, mend=MENDS.get(trial.agent, ""))
+    return Reason(finding=finding, text=text, mend=REMEDIES.get(trial.agent, ""))
 
 
 def _audit_task(
-    task: Task, planned: Sequence[AuditTrial], records: Mapping[_Tried, TrialRecord], evidence: _Evidence
+    task: Task,
+    planned: Sequence[AuditTrial],
+    records: Mapping[_Tried, TrialRecord],
+    evidence: _Evidence,
+    flaws: Sequence[Flaw],
 ) -> TaskAudit:
     found: list[tuple[AuditTrial, TrialRecord | None]] = []
     for trial in planned:
@@ -178,14 +188,18 @@ def _audit_task(
     if not task.skip:
         reasons = [
             *_solution(task, found), *_wrong_agents(found, moot, evidence), *_before_anything(task, found),
-            *_unjudged(found),
+            *_unjudged(found), *_weak_answers(flaws),
         ]  # fmt: skip
         reasons.sort(key=lambda reason: FINDINGS.index(reason.finding))
     return TaskAudit(
         task=task.id,
         finding="skipped" if task.skip else reasons[0].finding if reasons else "valid",
         reasons=tuple(reasons),
-        notes=(*_notes(task, found, reasons, moot), *_key_nodes(task, found, evidence)),
+        notes=(
+            *_notes(task, found, reasons, moot),
+            *_key_nodes(task, found, evidence),
+            *(f"the right answer {clip(flaw.answer, 60)!r} is not met ({flaw.kind})" for flaw in flaws if flaw.right),
+        ),
         path=task.location.path,
         line=task.location.line,
         template=task.template,
@@ -221,6 +235,16 @@ def _wrong_agents(found: _Found, moot: Moot, evidence: _Evidence) -> Iterator[Re
         passed = record is not None and record.outcome == "passed"
         if record is not None and passed and not trial.must_pass and (trial.agent, trial.trial) not in moot:
             yield why_wrong(trial, evidence(record) if trial.agent == NEIGHBOUR else None)
+
+
+def _weak_answers(flaws: Sequence[Flaw]) -> Iterator[Reason]:
+    """One reason per check that a wrong answer passes."""
+    seen: set[str] = set()
+    for flaw in flaws:
+        if not flaw.right and flaw.check not in seen:
+            seen.add(flaw.check)
+            text = f"{flaw.check}: the wrong answer {clip(flaw.answer, 60)!r} passes ({flaw.kind})"
+            yield Reason(finding="weak check", text=text, mend="give the answer a type: number, name, date, …")
 
 
 def _before_anything(task: Task, found: _Found) -> Iterator[Reason]:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from pytest_webarena.agents.audit_trials import NEIGHBOUR, NO_NEIGHBOUR, looked_at
+from pytest_webarena.agents.audit_trials import NEIGHBOUR, NO_NEIGHBOUR, evidence_sources
 
 if TYPE_CHECKING:
     from pytest_webarena.agents.audit_trials import AuditTrial
@@ -112,7 +112,7 @@ def _moment(value: object) -> float | None:
 
 def _facts(task: Task, evidence: Evidence) -> dict[Any, Any] | None:
     """The facts that the checks examine, by a key; None where they are unknown."""
-    sights = looked_at(task)
+    sights = evidence_sources(task)
     found: dict[Any, Any] = {}
     if "answer" in sights:
         found["answer"] = evidence.answer

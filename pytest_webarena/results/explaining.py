@@ -49,6 +49,8 @@ class Explained:
     """What the failed trial's checks expected and found, in one line."""
     answers: tuple[str | None, str | None]
     """Answers of the failed and of the passed trial."""
+    undecided: bool = False
+    """Whether the failed trial is undecided (`TrialRecord.undecided`)."""
 
     @property
     def first(self) -> int | None:
@@ -61,7 +63,10 @@ class Explained:
         half = (width - 9) // 2
         heads = [
             shorten(f"{name}, which {outcome}", half)
-            for name, outcome in ((self.failed.agent, "failed"), (other, "passed"))
+            for name, outcome in (
+                (self.failed.agent, "is undecided" if self.undecided else "failed"),
+                (other, "passed"),
+            )
         ]
         yield f"{'':7}{heads[0]:<{half}}  {heads[1]}"
         for number, pair in enumerate(self.pairs):
@@ -81,6 +86,7 @@ class Explained:
         return {
             "task": self.failed.task,
             "failed": asdict(self.failed),
+            "undecided": self.undecided,
             "passed": asdict(self.passed),
             "parted_at": self.first,
             "steps": [
@@ -117,7 +123,17 @@ def explain(failed: Tried, passed: Iterable[Tried]) -> Explained | None:
         if best is None or rank > best[0]:
             answers = record.answer, other.answer
             wanted = record.message.partition("\n")[0]
-            best = rank, Explained(failed=record.key, passed=other.key, pairs=pairs, wanted=wanted, answers=answers)
+            best = (
+                rank,
+                Explained(
+                    failed=record.key,
+                    passed=other.key,
+                    pairs=pairs,
+                    wanted=wanted,
+                    answers=answers,
+                    undecided=record.undecided,
+                ),
+            )
     return best[1] if best is not None else None
 
 

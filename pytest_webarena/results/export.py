@@ -17,7 +17,7 @@ from pytest_webarena.llm.model_calls import calls_of, read_model_calls
 from pytest_webarena.results.comparing.uncertainty import bounds
 from pytest_webarena.results.conditions import mixed, source_of
 from pytest_webarena.results.files import write_atomically
-from pytest_webarena.results.gradings import WORDS, Comparison, compare, verdicts_of
+from pytest_webarena.results.gradings import Comparison, compare, words_of
 from pytest_webarena.results.records import TrialRecord
 from pytest_webarena.results.rundir import RunDir, Stored
 from pytest_webarena.results.statistics import Rate, Summary, summarise
@@ -32,7 +32,7 @@ COLUMNS = (
     "steps", "attempts", "seconds", "episode_seconds", "started", "answer", "intent", "folder",
     "model", "model_calls", "cached_calls", "input_tokens", "output_tokens", "cost",
     "grading", "original", "repaired", "verified", "judge", "judge_questions", "judge_cost", "reruns", "browser",
-    "chance", "unsure", "calls_without_cost",
+    "chance", "undecided", "calls_without_cost",
 )  # fmt: skip
 
 
@@ -71,7 +71,7 @@ def gradings_json(comparisons: Mapping[str, Comparison]) -> dict[str, Any]:
                 {**asdict(found.key), "passed": dict(found.passed), "reasons": dict(found.reasons)}
                 for found in each.disagreements
             ],
-            "unsure": [{**asdict(key), "grading": grading} for key, grading in each.unsure],
+            "undecided": [{**asdict(key), "grading": grading} for key, grading in each.undecided],
         }
         for name, each in comparisons.items()
     }
@@ -91,7 +91,7 @@ def results_csv(records: Sequence[TrialRecord]) -> str:
 
 def _row(record: TrialRecord) -> dict[str, Any]:
     used = record.total_usage
-    verdicts = {name: WORDS[passed] for name, passed in verdicts_of(record).items()}
+    verdicts = words_of(record)
     judge = record.judge
     return {
         "judge": judge.model if judge else None,
@@ -128,7 +128,7 @@ def _row(record: TrialRecord) -> dict[str, Any]:
         "reruns": " ".join(each.outcome for each in record.reruns),
         "browser": record.key.browser,
         "chance": "" if record.chance is None else record.chance,
-        "unsure": 1 if record.unsure else "",
+        "undecided": 1 if record.undecided else "",
     }
 
 
@@ -154,6 +154,9 @@ def _rate(rate: Rate) -> dict[str, Any]:
         extra["bounds"] = list(bounds(rate.passed, rate.judged, rate.errors))
     if rate.whole is not None:
         extra["whole_set_interval95"] = list(rate.whole)
+    if rate.undecided:
+        upper = rate.upper
+        extra["undecided"] = {"count": rate.undecided, "value_if_met": upper.value, "interval95": list(upper.interval)}
     if (found := rate.corrected) is not None:
         extra["judge_corrected"] = {"value": found.value, "interval95": list(found.interval)}
     return {**counts, "judged": rate.judged, "value": rate.value, "interval95": list(rate.interval), **guess, **extra}

@@ -59,6 +59,11 @@ CLASSES: Mapping[str, FailureClass] = {
             about="did the same over and over",
             rule="three times in a row the same action, on the same page and to no effect; or stopped for repetition",
         ),
+        FailureClass(
+            name="undecided-answer",
+            about="gave an answer that the rules can't decide; a judge may accept it",
+            rule="the verdict is undecided",
+        ),
         FailureClass(name="misread-intent", about="did or answered something else than was asked"),
         FailureClass(
             name="incomplete",
@@ -108,6 +113,8 @@ def propose(record: TrialRecord, steps: Sequence[StepRecord], seen: ObservationO
 
 def _proposals(record: TrialRecord, steps: Sequence[StepRecord], seen: ObservationOf) -> Iterator[Proposal]:
     answer = as_text(record.answer) or ""
+    if record.undecided:
+        yield Proposal(name="undecided-answer", why="the rules can't decide; a judge could")
     if says_unachievable(answer):
         if record.category != "unachievable":
             yield Proposal(name="gave-up", why="the answer calls the task impossible")

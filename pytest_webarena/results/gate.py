@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from pytest_webarena.results.wording import shortfall_words
+from pytest_webarena.results.wording import DECIDE, shortfall_words
 
 if TYPE_CHECKING:
     from pytest_webarena.results import Rate, Summary
@@ -21,7 +21,7 @@ __all__ = [
     "NOT_VALID",
     "STOPPED_EARLY",
     "TOO_MANY_ERRORS",
-    "UNDECIDED",
+    "UNSETTLED",
     "WORSE",
     "Gate",
     "RateEnd",
@@ -39,11 +39,12 @@ STOPPED_EARLY = 13
 
 WORSE = 14
 """Exit code: worse than ``--baseline``, or more expensive than ``--max-cost-increase`` allows."""
-UNDECIDED = 15
-"""Exit code: it is undecided whether the run is worse than ``--baseline``.
+UNSETTLED = 15
+"""Exit code: chance or undecided trials leave the gate unsettled.
 
-It is used with ``--fail-undecided``. Unless ``--allow-undetectable`` accepts it, it is also used if not even a total
-collapse could be detected, or if tasks that passed in the baseline have disappeared.
+It is used if undecided trials decide whether the run passes, and with ``--fail-unsettled``. Unless
+``--allow-undetectable`` accepts it, it is also used if not even a total collapse could be detected, or if tasks that
+passed in the baseline have disappeared.
 """
 
 EXIT_CODES: Mapping[int, str] = {
@@ -52,11 +53,11 @@ EXIT_CODES: Mapping[int, str] = {
     NOT_VALID: "a task is not valid",
     STOPPED_EARLY: "aborted: repeated identical errors or a missing prerequisite",
     WORSE: "worse or more expensive than the baseline",
-    UNDECIDED: "undecided against the baseline",
+    UNSETTLED: "unsettled: chance or undecided trials leave it open",
 }
 """Meaning of the exit codes that are not pytest's own, as the summary prints them."""
 
-_ORDER = (TOO_MANY_ERRORS, BELOW_THRESHOLD, WORSE, UNDECIDED)
+_ORDER = (TOO_MANY_ERRORS, BELOW_THRESHOLD, WORSE, UNSETTLED)
 """Exit codes by precedence, where several apply."""
 
 ACCEPT_UNDETECTABLE = "add such tasks, or accept a gate that cannot fail: --allow-undetectable"
@@ -102,7 +103,7 @@ class Gate:
     """A run's directory or a baseline's file, than which no agent may be worse."""
     confidence: float = 0.95
     """Confidence of the comparison with the baseline."""
-    fail_undecided: bool = False
+    fail_unsettled: bool = False
     allow_undetectable: bool = False
     """Whether the gate may pass where tasks are too few to show even a total collapse."""
     max_cost_increase: float | None = None
@@ -152,9 +153,10 @@ class Gate:
             for agent, summary in summaries.items():
                 stopped = coverages[agent].stopped if agent in coverages else 0
                 short = sum(summary.shortfalls.values()) + stopped
-                value = summary.rate.passed / (summary.rate.judged + short) if summary.rate.judged else None
-                counted = self._counted(value, summary.rate) if value is not None else None
-                if counted is not None and counted < self.min_pass_rate:
+                if not summary.rate.judged:
+                    continue
+                value, counted = self._counted(summary.rate, short)
+                if counted < self.min_pass_rate:
                     message = f"{agent}: {value:.1%} passed, --min-pass-rate asks for {self.min_pass_rate:.1%}"
                     if self.rate_end != "mean":
                         end = "lower" if self.rate_end == "low" else "upper"
@@ -165,24 +167,36 @@ class Gate:
                         message += f" (counted as not passed: {', '.join(words)})"
                     if summary.rerun_passed:
                         message += f" (first verdicts count: {summary.rerun_passed} failed and passed when run again)"
-                    found.append(Ruling(exit_code=BELOW_THRESHOLD, message=message))
+                    code = BELOW_THRESHOLD
+                    if undecided := summary.rate.undecided:
+                        met, most = self._counted(summary.rate.upper, short)
+                        if most < self.min_pass_rate:
+                            message += f"; it fails even if all {undecided} undecided are met ({met:.1%})"
+                        else:
+                            code = UNSETTLED
+                            message += f"; unsettled: {met:.1%} if all {undecided} undecided are met; {DECIDE}"
+                    found.append(Ruling(exit_code=code, message=message))
         if self.baseline is not None:
             found += [Ruling(exit_code=TOO_MANY_ERRORS, message=f"--baseline: {why}") for why in refused]
             found += self._against(against, deselected)
         if found:
             code = min((each.exit_code for each in found), key=_ORDER.index)
-            said = [each.message for each in found if each.exit_code != UNDECIDED or code == UNDECIDED]
+            said = [each.message for each in found if each.exit_code != UNSETTLED or code == UNSETTLED]
             said += _gaps(against)
             return Ruling(exit_code=code, message="; ".join(dict.fromkeys(said)))
         return Ruling(
             exit_code=0, message="; ".join(["the thresholds hold", *_gaps(against), *self._unseen(against, deselected)])
         )
 
-    def _counted(self, value: float, rate: Rate) -> float:
-        """The value that has to reach the threshold; trials counted as not passed reduce the interval like the rate."""
+    def _counted(self, rate: Rate, short: int) -> tuple[float, float]:
+        """The rate with ``short`` more trials that count as not passed, and the value that has to reach the threshold.
+
+        Such trials reduce the interval like the rate.
+        """
+        value = rate.passed / (rate.judged + short)
         if self.rate_end == "mean" or not rate.value:
-            return value
-        return rate.interval[self.rate_end == "high"] * value / rate.value
+            return value, value
+        return value, rate.interval[self.rate_end == "high"] * value / rate.value
 
     def _against(self, against: Sequence[Comparison] | str, deselected: Collection[str]) -> Iterator[Ruling]:
         """Rulings for a run that is not as good as its baseline."""
@@ -212,12 +226,14 @@ class Gate:
                     yield Ruling(exit_code=WORSE, message=message)
         for each in against:
             if not self.allow_undetectable and (lost := uncompared(each, deselected).lost):
-                yield Ruling(exit_code=UNDECIDED, message=f"--baseline: {each.second.name}: {lost}; {_ACCEPT_LOST}")
-            elif each.verdict == "can't tell" and not cannot_get_worse(each):
-                if not self.allow_undetectable and (why := blind_spot(each)):
-                    yield Ruling(exit_code=UNDECIDED, message=f"--baseline: {why}; {ACCEPT_UNDETECTABLE}")
-                elif self.fail_undecided:
-                    yield Ruling(exit_code=UNDECIDED, message=f"{headline(each)} (--fail-undecided)")
+                yield Ruling(exit_code=UNSETTLED, message=f"--baseline: {each.second.name}: {lost}; {_ACCEPT_LOST}")
+            elif each.verdict == "unsettled" and not cannot_get_worse(each):
+                if each.verdicts_if_decided is not None and each.verdicts_if_decided[0] == "worse":
+                    yield Ruling(exit_code=UNSETTLED, message=f"--baseline: {headline(each)}")
+                elif not self.allow_undetectable and (why := blind_spot(each)):
+                    yield Ruling(exit_code=UNSETTLED, message=f"--baseline: {why}; {ACCEPT_UNDETECTABLE}")
+                elif self.fail_unsettled:
+                    yield Ruling(exit_code=UNSETTLED, message=f"{headline(each)} (--fail-unsettled)")
 
     def _unseen(self, against: Sequence[Comparison] | str, deselected: Collection[str]) -> Iterator[str]:
         """What the baseline's threshold could not detect, if it holds."""
@@ -233,7 +249,7 @@ class Gate:
                 yield f"{each.second.name}: {found.left_out}"
             if found.lost:
                 yield f"{each.second.name}: {found.lost} (--allow-undetectable)"
-            if each.verdict != "can't tell":
+            if each.verdict != "unsettled":
                 continue
             if cannot_get_worse(each):
                 one, other = titled(each)

@@ -1,4 +1,4 @@
-"""Compares the verdicts of a run's gradings, and finds the trials on which they disagree."""
+"""The verdicts of several gradings, and where they disagree."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_webarena.results.records import Outcome, TrialKey, TrialRecord, is_unsure
+from pytest_webarena.results.records import Outcome, TrialKey, TrialRecord, is_undecided
 from pytest_webarena.results.statistics import Rate, cluster_of, grouped, rate_of
 
-__all__ = ["WORDS", "Comparison", "Disagreement", "compare", "render", "verdicts_of"]
+__all__ = ["Comparison", "Disagreement", "compare", "render", "verdicts_of", "words_of"]
 
 WORDS = {True: "passed", False: "failed", None: "not computed"}
-"""Verdicts as text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,8 +39,8 @@ class Comparison:
     rates: Mapping[str, Rate]
     """Rates by grading. Verdicts that could not be computed are errors."""
     disagreements: tuple[Disagreement, ...]
-    unsure: tuple[tuple[TrialKey, str], ...] = ()
-    """Trials and gradings that failed them because their rules could not read the answer with certainty."""
+    undecided: tuple[tuple[TrialKey, str], ...] = ()
+    """Trials that the named grading can't decide, and a person or a judge model could."""
 
     @property
     def compared(self) -> bool:
@@ -50,11 +49,23 @@ class Comparison:
 
 
 def verdicts_of(record: TrialRecord) -> dict[str, bool | None]:
-    """Return whether a trial passed, by grading; None where it could not be computed.
+    """Return whether a trial passed, by grading; None where it is undecided or could not be computed.
 
     Empty for tasks without gradings.
     """
-    return {name: verdict.get("passed") for name, verdict in record.verdicts.items() if verdict.get("grading")}
+    return {
+        name: None if is_undecided(verdict) else verdict.get("passed")
+        for name, verdict in record.verdicts.items()
+        if verdict.get("grading")
+    }
+
+
+def words_of(record: TrialRecord) -> dict[str, str]:
+    """Return the verdicts of `verdicts_of` as words: passed, failed, undecided, or not computed."""
+    return {
+        name: "undecided" if is_undecided(record.verdicts[name]) else WORDS[passed]
+        for name, passed in verdicts_of(record).items()
+    }
 
 
 def compare(records: Iterable[TrialRecord]) -> dict[str, Comparison]:
@@ -66,22 +77,24 @@ def compare(records: Iterable[TrialRecord]) -> dict[str, Comparison]:
 
 def _comparison(name: str, records: Sequence[TrialRecord]) -> Comparison:
     counts: dict[str, list[tuple[object, Outcome]]] = {}
+    undecided: dict[str, list[bool]] = {}
     for record in records:
-        for grading, passed in verdicts_of(record).items():
-            outcome: Outcome = "error" if passed is None else "passed" if passed else "failed"
+        for grading, word in words_of(record).items():
+            outcome: Outcome = "passed" if word == "passed" else "error" if word == WORDS[None] else "failed"
             counts.setdefault(grading, []).append((cluster_of(record), outcome))
+            undecided.setdefault(grading, []).append(word == "undecided")
     headlines = {record.grading for record in records}
     return Comparison(
         name=name,
         **records[0].key.entrant._asdict(),
         headline=headlines.pop() if len(headlines) == 1 else "",
-        rates={grading: rate_of(each) for grading, each in counts.items()},
+        rates={grading: rate_of(each, undecided[grading]) for grading, each in counts.items()},
         disagreements=tuple(found for record in records if (found := _disagreement(record)) is not None),
-        unsure=tuple(
+        undecided=tuple(
             (record.key, grading)
             for record in records
-            for grading, passed in verdicts_of(record).items()
-            if passed is False and is_unsure(record.verdicts[grading])
+            for grading, word in words_of(record).items()
+            if word == "undecided"
         ),
     )
 
@@ -90,26 +103,25 @@ def _disagreement(record: TrialRecord) -> Disagreement | None:
     passed = verdicts_of(record)
     if not {True, False} <= set(passed.values()):
         return None
-    reasons = {name: _reason(record.verdicts[name]) for name, verdict in passed.items() if verdict is not True}
+    reasons = {name: _reason(record.verdicts[name]) for name, holds in passed.items() if holds is not True}
     return Disagreement(key=record.key, passed=passed, reasons=reasons)
 
 
 def _reason(verdict: Mapping[str, Any]) -> str:
-    """Return the first check that fails, and its reason; empty if none fails."""
-    failed = (leaf for result in verdict.get("results", ()) for leaf in _failed_leaves(result))
-    first = next(failed, None)
-    if first is None:
+    """The first check that fails, and its reason."""
+    missed = [leaf for result in verdict.get("results", ()) for leaf in _missed(result)]
+    if not missed:
         return ""
+    first = missed[0]
     return f"{first.get('kind', '')}: {first.get('why') or first.get('expected') or 'does not hold'}"
 
 
-def _failed_leaves(result: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Yield the failed checks of a result without failed parts of their own."""
+def _missed(result: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     score = result.get("score")
     if score is not None and score >= 1:
         return
-    parts = [each for child in result.get("children", ()) for each in _failed_leaves(child)]
-    yield from parts or [result]
+    below = [each for child in result.get("children", ()) for each in _missed(child)]
+    yield from below or [result]
 
 
 def render(comparison: Comparison, width: int = 80) -> Iterator[str]:
@@ -118,14 +130,15 @@ def render(comparison: Comparison, width: int = 80) -> Iterator[str]:
     yield f"{comparison.name}:"
     for name, rate in comparison.rates.items():
         value = "     –" if rate.value is None else f"{rate.value:6.1%}"
-        errors = f", {rate.errors} not computed" if rate.errors else ""
+        more = f", {rate.undecided} undecided" if rate.undecided else ""
+        more += f", {rate.errors} not computed" if rate.errors else ""
         counts = "  (counts)" if name == comparison.headline and comparison.compared else ""
-        yield f"  {name:<{names}}  {value}  {rate.passed}/{rate.judged} passed{errors}{counts}"
-    if comparison.unsure:
-        count = len(comparison.unsure)
-        beyond = f"{count} answer{'s were' if count != 1 else ' was'} beyond the rules and failed"
-        yield from _wrapped(f"{beyond}; a judge model can decide (--judge, --rescore):", width, "  ", "  ")
-        for key, grading in comparison.unsure:
+        yield f"  {name:<{names}}  {value}  {rate.passed}/{rate.judged} passed{more}{counts}"
+    if comparison.undecided:
+        count = len(comparison.undecided)
+        beyond = f"{count} verdict{'s are' if count != 1 else ' is'} undecided"
+        yield from _wrapped(f"{beyond}; a judge can decide (--rescore RUN --judge MODEL):", width, "  ", "  ")
+        for key, grading in comparison.undecided:
             yield from _wrapped(f"{key.task}, trial {key.trial} ({grading})", width, "    ", "      ")
     if not comparison.compared:
         yield "  one grading only: nothing to compare"
@@ -137,9 +150,12 @@ def render(comparison: Comparison, width: int = 80) -> Iterator[str]:
         yield from _wrapped(f"{each.key.task}, trial {each.key.trial}", width, "  ", "    ")
         for name, passed in each.passed.items():
             reason = each.reasons.get(name, "")
-            line = f"{name:<{names}}  {WORDS[passed]}" + (f": {reason}" if reason else "")
-            yield from _wrapped(line, width, "    ", " " * (names + 6))
+            word = "undecided" if (each.key, name) in comparison.undecided else WORDS[passed]
+            told = f"{name:<{names}}  {word}" + (f": {reason}" if reason else "")
+            yield from _wrapped(told, width, "    ", " " * (names + 6))
 
 
 def _wrapped(text: str, width: int, first: str, rest: str) -> list[str]:
-    return textwrap.wrap(text, width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False)
+    return textwrap.wrap(
+        " ".join(text.split(" ")), width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False
+    )

@@ -29,7 +29,7 @@ class ListedRun:
     started: float
     """Start of the run: Unix time in seconds."""
     rates: tuple[str, ...]
-    """Results of each agent in each browser, such as ``oracle 9/9``, errors excluded."""
+    """Results of each agent in each browser, such as ``oracle 9/9``, errors excluded; ``8–9/9`` if one is undecided."""
     finished: bool
     """Whether the run was completed; one that goes on or was killed is not."""
     has_rates: bool = True
@@ -100,7 +100,8 @@ def _rates(summary: dict[str, Any]) -> Iterator[str]:
         with suppress(AttributeError, KeyError, TypeError):
             rate = figures["rate"]
             errors = f" +{rate['errors']}E" if rate["errors"] else ""
-            yield clip(f"{name} {rate['passed']}/{rate['judged']}{errors}", 60)
+            upper = f"–{rate['passed'] + figures['undecided']}" if figures.get("undecided") else ""
+            yield clip(f"{name} {rate['passed']}{upper}/{rate['judged']}{errors}", 60)
 
 
 def _read(path: Path) -> dict[str, Any] | None:

@@ -16,10 +16,10 @@ from pytest_webarena.answers import as_text
 from pytest_webarena.checks.answer import says_unachievable
 from pytest_webarena.checks.computed.extraction import NO_FINAL_ANSWER
 from pytest_webarena.results.failure_classes import ended_by
-from pytest_webarena.results.records import Outcome, TrialRecord, is_unsure
+from pytest_webarena.results.records import Outcome, TrialRecord, is_undecided
 from pytest_webarena.results.statistics import Rate, TemplateKey, cluster_of, rate_of, with_chance, with_judge
 
-__all__ = ["BUCKETS", "Metrics", "Templates", "measure", "outcome_by", "without_answer"]
+__all__ = ["BUCKETS", "Metrics", "Templates", "measure", "outcome_by", "undecided_by", "without_answer"]
 
 COMPUTED_KINDS = frozenset({"choice", "number", "symbolic", "rubric"})
 """Kinds of check whose answers must be computed."""
@@ -98,8 +98,8 @@ class Metrics:
     trials: int
     unanswered: int = 0
     """Number of trials that failed because the final answer that they were asked for was missing."""
-    unsure: int = 0
-    """Number of trials that failed because the reading of their answer is uncertain."""
+    undecided: int = 0
+    """Number of failed trials that the rules can't decide, and a person or a judge model could."""
 
 
 def outcome_by(record: TrialRecord, grading: str = "") -> tuple[Outcome, str]:
@@ -114,10 +114,19 @@ def outcome_by(record: TrialRecord, grading: str = "") -> tuple[Outcome, str]:
     verdict = record.verdicts.get(grading)
     if verdict is None:
         return "error", "grading"
+    if is_undecided(verdict):
+        return "failed", ""
     passed = verdict.get("passed")
     if passed is None:
         return "error", record.cause or "judge"
     return ("passed" if passed else "failed"), ""
+
+
+def undecided_by(record: TrialRecord, grading: str = "") -> bool:
+    """Return whether a trial is undecided by the grading that counts, or by another one (`outcome_by`)."""
+    if not grading or grading == record.grading or grading not in record.verdicts:
+        return record.undecided
+    return record.stop_reason != "agent_crash" and is_undecided(record.verdicts[grading])
 
 
 def measure(records: Iterable[TrialRecord], *, grading: str = "", templates: TemplateKey = "text") -> Metrics:
@@ -126,12 +135,15 @@ def measure(records: Iterable[TrialRecord], *, grading: str = "", templates: Tem
     judged = [(record, outcome == "passed") for record, outcome, _ in trials if outcome != "error"]
     passed = [record for record, won in judged if won]
 
+    open_ones = {record.key for record, outcome, _ in trials if outcome == "failed" and undecided_by(record, grading)}
+
     def rate(keep: Callable[[TrialRecord], bool] = lambda record: True) -> Rate:
         kept = [(record, outcome) for record, outcome, _ in trials if keep(record)]
         return _rate(kept)
 
     def _rate(kept: Sequence[tuple[TrialRecord, Outcome]]) -> Rate:
-        found = rate_of((cluster_of(record, templates), outcome) for record, outcome in kept)
+        outcomes = [(cluster_of(record, templates), outcome) for record, outcome in kept]
+        found = rate_of(outcomes, [record.key in open_ones for record, _ in kept])
         found = with_chance(found, (record for record, outcome in kept if outcome != "error"))
         return with_judge(found, kept, templates)
 
@@ -176,10 +188,7 @@ def measure(records: Iterable[TrialRecord], *, grading: str = "", templates: Tem
         errors=dict(Counter(cause for _, outcome, cause in trials if outcome == "error").most_common()),
         trials=len(trials),
         unanswered=sum(without_answer(record) for record, _, _ in trials),
-        unsure=sum(
-            outcome == "failed" and is_unsure(record.verdicts.get(grading) or record.verdict)
-            for record, outcome, _ in trials
-        ),
+        undecided=len(open_ones),
     )
 
 

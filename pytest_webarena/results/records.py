@@ -13,12 +13,12 @@ from typing import Any, Literal, NamedTuple, get_args
 from pytest_webarena.answers import AnswerFormat
 from pytest_webarena.errors import Cause, Shortfall
 from pytest_webarena.evidence import StopReason, Usage
-from pytest_webarena.text import UNSURE
 
 __all__ = [
     "DEFAULT_BROWSER",
     "NO_VERDICT",
     "SCHEMA_VERSION",
+    "UNDECIDED",
     "Attempt",
     "Entrant",
     "JudgeErrors",
@@ -28,7 +28,7 @@ __all__ = [
     "TrialKey",
     "TrialRecord",
     "browser_text",
-    "is_unsure",
+    "is_undecided",
     "names_of",
 ]
 
@@ -46,7 +46,8 @@ Outcome = Literal["passed", "failed", "error"]
 
 NO_VERDICT = "no verdict: "
 """First words of the message of a trial without a decision of its checks; the reason follows on the same line."""
-
+UNDECIDED = "undecided: "
+"""First words of the message of a failed trial that a judge could decide; the reason follows on the same line."""
 
 DEFAULT_BROWSER = "chromium"
 """The browser of trials that name none."""
@@ -182,7 +183,7 @@ class TrialRecord:
     key: TrialKey
     outcome: Outcome
     score: float | None = None
-    """Score in [0, 1]; None when there is no verdict."""
+    """Score in [0, 1], for an undecided trial its lower bound; None when there is no verdict."""
     stop_reason: StopReason | None = None
     stop_detail: str = ""
     cause: Cause | None = None
@@ -251,9 +252,9 @@ class TrialRecord:
     worker: str = ""
 
     @property
-    def unsure(self) -> bool:
-        """Whether it failed because the reading of its answer is uncertain."""
-        return self.outcome == "failed" and is_unsure(self.verdict)
+    def undecided(self) -> bool:
+        """Whether it only failed because the rules could not decide, and a person or a judge model could."""
+        return self.outcome == "failed" and self.stop_reason != "agent_crash" and is_undecided(self.verdict)
 
     @property
     def passed_later(self) -> bool:
@@ -328,13 +329,25 @@ def _no_number(value: object) -> float | None:
     return next((odd for part in parts if (odd := _no_number(part)) is not None), None)
 
 
-def is_unsure(verdict: Mapping[str, Any] | None) -> bool:
-    """Return whether a check in a stored verdict fails because the reading of the answer is uncertain."""
-    return any(map(_is_unsure, (verdict or {}).get("results") or ()))
+def is_undecided(verdict: Mapping[str, Any] | None) -> bool:
+    """Return whether a stored verdict is undecided, and a person or a judge model could decide it."""
+    if (
+        verdict is None
+        or verdict.get("schema_version", 0) > 2
+        or not any(map(_is_unsure, verdict.get("results") or ()))
+    ):
+        return bool(verdict and verdict.get("judgeable"))
+    from pytest_webarena.checks.verdict import Verdict  # only for old records
+
+    try:
+        return Verdict.from_json(verdict).judgeable
+    except (KeyError, TypeError, ValueError):
+        return False
 
 
 def _is_unsure(result: Mapping[str, Any]) -> bool:
-    return str(result.get("why") or "").startswith(UNSURE) or any(map(_is_unsure, result.get("children") or ()))
+    """Whether a result of version 2 counts as not met because the rules could not decide."""
+    return str(result.get("why") or "").startswith("unsure: ") or any(map(_is_unsure, result.get("children") or ()))
 
 
 def browser_text(data: Mapping[str, Any]) -> str:

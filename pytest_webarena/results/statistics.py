@@ -135,8 +135,15 @@ def cluster_of(record: TrialRecord, templates: TemplateKey = "text") -> tuple[st
     return suite, record.template or record.key.task
 
 
-def rate_of(outcomes: Iterable[tuple[object, Outcome]]) -> Rate:
-    """Return the rate of trials, each given by its cluster and its outcome."""
+def rate_of(outcomes: Iterable[tuple[object, Outcome]], undecided: Sequence[bool] | None = None) -> Rate:
+    """Return the rate of trials, each given by its cluster and its outcome; ``undecided`` says which of them are."""
+    if undecided is not None and any(undecided):
+        outcomes = list(outcomes)
+        met: list[tuple[object, Outcome]] = [
+            (cluster, "passed" if each else outcome)
+            for (cluster, outcome), each in zip(outcomes, undecided, strict=True)
+        ]
+        return replace(rate_of(outcomes), undecided=sum(undecided), if_met=rate_of(met))
     counts: Counter[Outcome] = Counter()
     clusters: dict[object, list[bool]] = {}
     for cluster, outcome in outcomes:
@@ -168,6 +175,10 @@ class Rate:
     """
     clusters: int = field(default=0, compare=False)
     """Number of clusters of the judged trials."""
+    undecided: int = field(default=0, compare=False)
+    """Number of failed trials that a person or a judge model could decide (`TrialRecord.undecided`)."""
+    if_met: Rate | None = field(default=None, compare=False)
+    """The rate if all undecided trials are met, its upper bound; None without undecided trials."""
     chance: float | None = field(default=None, compare=False)
     """Mean success rate of blind guesses on the judged trials where guessing is possible; None if there are none."""
     guessable: int = field(default=0, compare=False)
@@ -187,8 +198,13 @@ class Rate:
 
     @property
     def value(self) -> float | None:
-        """The success rate in [0, 1]; None when nothing was judged."""
+        """The success rate in [0, 1], with undecided trials not met; None when nothing was judged."""
         return self.passed / self.judged if self.judged else None
+
+    @property
+    def upper(self) -> Rate:
+        """The rate if all undecided trials are met."""
+        return self if self.if_met is None else self.if_met
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -273,8 +289,8 @@ class Summary:
     """
     shortfalls: Mapping[str, int] = field(default_factory=dict)
     """Number of errors that a gate counts as not passed, by the reason: see `TrialRecord.shortfall`."""
-    unsure: int = 0
-    """Number of failed trials whose answers the rules of the grading can't read with certainty."""
+    undecided: int = 0
+    """Number of failed trials that the rules of the grading can't decide: see `TrialRecord.undecided`."""
     rerun: int = 0
     """Number of trials that were run again after their verdict, which does not change."""
     rerun_passed: int = 0
@@ -352,7 +368,7 @@ def _summary(name: str, records: Sequence[TrialRecord]) -> Summary:
         ),
         gradings=tuple(sorted({name for each in records if (name := str((each.verdict or {}).get("grading", "")))})),
         shortfalls=dict(Counter(record.shortfall for record in records if record.shortfall)),
-        unsure=sum(record.unsure for record in records),
+        undecided=sum(record.undecided for record in records),
         rerun=sum(bool(record.reruns) for record in records),
         rerun_passed=sum(record.passed_later for record in records),
         priced=len(costs := [total.cost for _, total in used if total.cost is not None]),
@@ -385,7 +401,8 @@ def _reason(record: TrialRecord) -> str:
 
 def _rate(records: Iterable[TrialRecord]) -> Rate:
     records = list(records)
-    found = with_chance(rate_of((cluster_of(record), record.outcome) for record in records), records)
+    outcomes = [(cluster_of(record), record.outcome) for record in records]
+    found = with_chance(rate_of(outcomes, [record.undecided for record in records]), records)
     found = replace(found, whole=whole_set_interval(_by_task(records).values()))
     return with_judge(found, ((record, record.outcome) for record in records))
 

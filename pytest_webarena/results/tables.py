@@ -153,6 +153,7 @@ def tables(rows: Sequence[Row], *, templates: TemplateKey = "text", each_templat
 
 
 def _rates(rows: Sequence[Row]) -> Table:
+    undecided = any(row.metrics.undecided for row in rows)
     cells: list[tuple[str, ...]] = [
         (
             row.name,
@@ -162,6 +163,7 @@ def _rates(rows: Sequence[Row]) -> Table:
             percent(row.metrics.unachievable.value),
             percent(row.metrics.given_up.value),
             str(row.metrics.rate.judged),
+            *([_undecided(row.metrics.rate)] if undecided else []),
             str(row.metrics.rate.errors),
         )
         for row in rows
@@ -181,19 +183,24 @@ def _rates(rows: Sequence[Row]) -> Table:
         for row in rows
         if row.metrics.unanswered
     ]
-    notes += [
-        f"{row.name}: {row.metrics.unsure} failed with answers beyond the rules of the grading; a judge could decide."
-        for row in rows
-        if row.metrics.unsure
-    ]
+    if undecided:
+        notes.append(
+            "undecided: trials that the rules can't decide, counted as not met, and SR if all are met; a judge decides "
+            "them (pytest --rescore RUN --judge MODEL)."
+        )
     notes += [_judging(row) for row in rows if row.metrics.rate.asked]
     notes += [_guessing(row) for row in rows if row.metrics.rate.chance is not None]
     notes += [f"{row.name} is no one rate, its trials are mixed: {'; '.join(row.mixed)}." for row in rows if row.mixed]
     notes += [f"{row.name}, unlike the paper's agents: {'; '.join(row.unlike)}." for row in rows if row.unlike]
     if (suite := _suite(rows)) and published(suite) and gradings != {"original"}:
         notes.append(f"Published rates on {suite} were graded by its original evaluators: see --grading=original.")
-    columns = ("agent", "SR", "95% interval", "SR_AC", "SR_UA", "gave up", "judged", "errors")
+    more = ("undecided",) if undecided else ()
+    columns = ("agent", "SR", "95% interval", "SR_AC", "SR_UA", "gave up", "judged", *more, "errors")
     return Table(title="Success rates", columns=columns, rows=tuple(cells), notes=tuple(notes))
+
+
+def _undecided(rate: Rate) -> str:
+    return f"{rate.undecided} (→ {percent(rate.upper.value)})" if rate.undecided else "0"
 
 
 def _judging(row: Row) -> str:
@@ -372,14 +379,29 @@ def as_csv(rows: Sequence[Row]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(
-        ["run", "agent", "grading", "group", "passed", "judged", "errors", "rate", "low", "high", "browser"]
+        [
+            "run",
+            "agent",
+            "grading",
+            "group",
+            "passed",
+            "judged",
+            "errors",
+            "rate",
+            "low",
+            "high",
+            "browser",
+            "undecided",
+        ]
     )
     for row in rows:
         for group, rate, interval in _all_rates(row.metrics):
             value = "" if rate.value is None else f"{rate.value:.6f}"
             low, high = (f"{bound:.6f}" for bound in interval)
             counts = (rate.passed, rate.judged, rate.errors)
-            writer.writerow([row.run, row.agent, row.grading, group, *counts, value, low, high, row.browser])
+            writer.writerow(
+                [row.run, row.agent, row.grading, group, *counts, value, low, high, row.browser, rate.undecided]
+            )
     return text.getvalue()
 
 

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from pytest_webarena.evidence import ScriptAct, StepRecord, Usage
 from pytest_webarena.results.records import JudgeRecord, MemoryUse, TrialRecord
 from pytest_webarena.text import shorten
 
+if TYPE_CHECKING:
+    from pytest_webarena.results.statistics import Rate
+
 __all__ = [
     "CAUSE_WORDS",
+    "DECIDE",
     "STOP_WORDS",
     "action_words",
     "cost_words",
     "dollars",
+    "if_met_words",
     "judge_words",
     "memory_words",
+    "passed_words",
     "rerun_words",
     "script_words",
     "seconds_words",
@@ -23,6 +30,9 @@ __all__ = [
     "size_words",
     "usage_words",
 ]
+
+DECIDE = "decide them: pytest --rescore RUN --judge MODEL"
+"""What to do about undecided trials."""
 
 STOP_WORDS = {
     "answered": "the agent stopped",
@@ -138,6 +148,19 @@ def dollars(amount: float | None) -> str:
     if amount is None:
         return "unknown cost"
     return f"${amount:.2f}" if amount >= 1 else f"${amount:.4f}" if amount else "$0"
+
+
+def if_met_words(rate: Rate) -> str:
+    """Return the rate if all undecided trials are met, to be added to a rate; empty without undecided trials."""
+    if not rate.undecided or (value := rate.upper.value) is None:
+        return ""
+    return f", {value:.1%} if {rate.undecided} undecided {'is' if rate.undecided == 1 else 'are'} met"
+
+
+def passed_words(rate: Rate) -> str:
+    """Return the numbers of passed and judged trials, such as ``7/10``, or ``7–9/10`` if two more are undecided."""
+    upper = f"–{rate.passed + rate.undecided}" if rate.undecided else ""
+    return f"{rate.passed}{upper}/{rate.judged}"
 
 
 def judge_words(judge: JudgeRecord) -> list[str]:

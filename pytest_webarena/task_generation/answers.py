@@ -11,16 +11,15 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
-from pytest_webarena.checks.refusals import of_power
 from pytest_webarena.errors import UsageError, closest
 from pytest_webarena.recorder.proposing import is_text
 from pytest_webarena.tasks import Task
 from pytest_webarena.tasks.addresses import parse_address
 from pytest_webarena.text import clip
 
-__all__ = ["Said", "Says", "address_of", "person_of", "read_said", "same", "told"]
+__all__ = ["AnswerKind", "PersonAnswer", "address_of", "answer_text", "are_equivalent", "person_name", "read_answers"]
 
-Says = Literal["answer", "impossible", "bad"]
+AnswerKind = Literal["answer", "impossible", "bad"]
 """Kind of answer. ``answer``: the correct answer. ``impossible``: it can't be done, for this reason. ``bad``:
 unsuitable as a task."""
 
@@ -34,73 +33,70 @@ _KEYS = ("task", "digest", "by", "says", "text")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class PersonAnswer:
     """One person's answer to one draft."""
 
     task: str
     by: str
-    says: Says
+    kind: AnswerKind
     text: str
     """The answer, the address, or the reason. Empty for an idea of kind ``content`` that is worth doing."""
 
 
-def read_said(file: Path, drafts: Sequence[Task]) -> dict[str, Said]:
+def read_answers(file: Path, drafts: Sequence[Task]) -> dict[str, PersonAnswer]:
     """Returns one person's answers by draft; the last one on each counts. Raises `UsageError` with the position of a
     fault."""
     known = {task.id: task for task in drafts}
-    found: dict[str, Said] = {}
+    answers: dict[str, PersonAnswer] = {}
     for number, line in enumerate(_lines(file), 1):
         if not line.strip():
             continue
         where = f"{file}, line {number}"
-        said, digest = _read(line, where)
-        task = known.get(said.task)
+        answer, digest = _read(line, where)
+        task = known.get(answer.task)
         if task is None:
-            raise UsageError(f"{where}: {closest(said.task, [*known])}")
+            raise UsageError(f"{where}: {closest(answer.task, [*known])}")
         if digest != task.digest:
             raise UsageError(
-                f"{where}: expected an answer to {said.task} as it is now, found one to another text of it; "
+                f"{where}: expected an answer to {answer.task} as it is now, found one to another text of it; "
                 "answer it again (webarena view rewrites the form)"
             )
-        if wrong := _unfit(said, task):
-            raise UsageError(f"{where}: {said.task}: {wrong}")
-        found[said.task] = said
-    if not found:
+        if wrong := _unfit(answer, task):
+            raise UsageError(f"{where}: {answer.task}: {wrong}")
+        answers[answer.task] = answer
+    if not answers:
         raise UsageError(f"{file}: expected answers as the form of webarena view saves them, found none")
-    names = sorted({each.by for each in found.values()})
+    names = sorted({each.by for each in answers.values()})
     if len({_name(name) for name in names}) > 1:
         raise UsageError(f"{file}: expected the answers of one person, found {', '.join(names)}; a file for each")
-    return found
+    return answers
 
 
-def person_of(said: Mapping[str, Said]) -> str:
+def person_name(answers: Mapping[str, PersonAnswer]) -> str:
     """Returns the name of the person."""
-    return next(iter(said.values())).by
+    return next(iter(answers.values())).by
 
 
-def same(one: Said, other: Said, task: Task) -> bool:
+def are_equivalent(one: PersonAnswer, other: PersonAnswer, task: Task) -> bool:
     """Whether two people's answers to a draft are certainly equivalent.
 
     Case, spaces, a final full stop and trailing zeros of a number (not of a version) are ignored, and so is the order
-    of lines. Reasons why something can't be done are compared by what a check derives from them: it is not permitted or
-    not possible, or there is no such thing.
+    of lines. Reasons why something can't be done are not compared.
     """
-    if one.says != other.says:
+    if one.kind != other.kind:
         return False
-    if one.says == "bad" or (one.says == "answer" and task.category == "content"):
+    if one.kind in ("bad", "impossible") or task.category == "content":
         return True
-    if one.says == "impossible":
-        return of_power(one.text) == of_power(other.text)
     if task.category == "navigation":
         return _address(one.text, task) == _address(other.text, task)
-    first, second = (sorted(_flat(line, task.intent) for line in said.text.splitlines()) for said in (one, other))
+    first, second = (sorted(_flat(line, task.intent) for line in answer.text.splitlines()) for answer in (one, other))
     return first == second
 
 
-def told(said: Said) -> str:
+def answer_text(answer: PersonAnswer) -> str:
     """Returns an answer in words."""
-    text = said.text.replace("\n", "; ")
-    match said.says:
+    text = answer.text.replace("\n", "; ")
+    match answer.kind:
         case "impossible":
             return f"it can't be done: {text}"
         case "bad":
@@ -119,7 +115,7 @@ def _lines(file: Path) -> list[str]:
         raise UsageError(f"{file}: expected a file with answers, found: {reason}") from None
 
 
-def _read(line: str, where: str) -> tuple[Said, str]:
+def _read(line: str, where: str) -> tuple[PersonAnswer, str]:
     try:
         data: Any = json.loads(line)
     except (ValueError, RecursionError):
@@ -127,8 +123,10 @@ def _read(line: str, where: str) -> tuple[Said, str]:
     texts: dict[str, Any] = {key: data.get(key) for key in _KEYS} if isinstance(data, dict) else {}
     if not texts or not all(isinstance(value, str) for value in texts.values()):
         raise UsageError(f"{where}: expected the texts {', '.join(_KEYS)}, found {clip(line, 60)!r}")
-    if texts["says"] not in get_args(Says):
-        raise UsageError(f"{where}: says: expected {', '.join(get_args(Says))}, found {clip(texts['says'], 40)!r}")
+    if texts["says"] not in get_args(AnswerKind):
+        raise UsageError(
+            f"{where}: says: expected {', '.join(get_args(AnswerKind))}, found {clip(texts['says'], 40)!r}"
+        )
     by, text = " ".join(texts["by"].split()), texts["text"].strip()
     if not by or not by.isprintable() or len(by) > 80:
         raise UsageError(f"{where}: by: expected a name of at most 80 characters, found {clip(texts['by'], 40)!r}")
@@ -137,18 +135,18 @@ def _read(line: str, where: str) -> tuple[Said, str]:
     lines = "\n".join(" ".join(each.split()) for each in text.splitlines() if each.strip())
     if not lines.replace("\n", "").isprintable():
         raise UsageError(f"{where}: text: expected one that can be printed, found {clip(text, 40)!r}")
-    return Said(task=texts["task"], by=by, says=cast(Says, texts["says"]), text=lines), texts["digest"]
+    return PersonAnswer(task=texts["task"], by=by, kind=cast(AnswerKind, texts["says"]), text=lines), texts["digest"]
 
 
-def _unfit(said: Said, task: Task) -> str:
+def _unfit(answer: PersonAnswer, task: Task) -> str:
     """Returns what is wrong with an answer to this draft; empty if nothing is."""
-    if said.says == "answer" and task.category == "content":
-        return "" if not said.text else "expected no answer to something that is to be done, found one"
-    if not said.text:
+    if answer.kind == "answer" and task.category == "content":
+        return "" if not answer.text else "expected no answer to something that is to be done, found one"
+    if not answer.text:
         return "expected the answer, or a reason, found none"
-    if said.says == "answer" and task.category == "navigation" and _address(said.text, task) is None:
+    if answer.kind == "answer" and task.category == "navigation" and _address(answer.text, task) is None:
         sites = ", ".join(task.sites)
-        return f"expected an address such as /path or site:/path on {sites}, found {clip(said.text, 60)!r}"
+        return f"expected an address such as /path or site:/path on {sites}, found {clip(answer.text, 60)!r}"
     return ""
 
 
@@ -160,15 +158,15 @@ def _address(text: str, task: Task) -> tuple[str, str] | None:
     return found.site or task.sites[0], found.path.rstrip("/") or "/"
 
 
-def address_of(said: Said, task: Task) -> str:
+def address_of(answer: PersonAnswer, task: Task) -> str:
     """Returns an address in an answer in the notation of task files."""
-    site, path = _address(said.text, task) or ("", said.text)
+    site, path = _address(answer.text, task) or ("", answer.text)
     return path if site in ("", task.sites[0]) else f"{site}:{path}"
 
 
-def _flat(text: str, asked: str) -> str:
+def _flat(text: str, intent: str) -> str:
     plain = " ".join(unicodedata.normalize("NFKC", text).split()).casefold().removesuffix(".")
-    return f"{Decimal(plain).normalize():f}" if _NUMBER.fullmatch(plain) and not is_text(plain, asked) else plain
+    return f"{Decimal(plain).normalize():f}" if _NUMBER.fullmatch(plain) and not is_text(plain, intent) else plain
 
 
 def _name(text: str) -> str:

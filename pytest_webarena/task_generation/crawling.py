@@ -41,37 +41,37 @@ class CrawledPage:
     """Its accessibility tree, without element ids, shortened."""
 
 
-def crawl(task: Task, resources: Resources, *, most: int, say: Callable[[str], None]) -> tuple[CrawledPage, ...]:
+def crawl(task: Task, resources: Resources, *, most: int, report: Callable[[str], None]) -> tuple[CrawledPage, ...]:
     """Visit at most ``most`` pages of the task's sites as its visitors see them, beginning at its start pages.
 
     Pages that can't be loaded are reported and left out. Raises the errors of leasing and logging in.
     """
     pages: dict[tuple[str, str], CrawledPage] = {}
-    with set_up_environment(task, resources, holder="looking for ideas", tailor=_whole_pages) as stage:
-        session: Session = stage.session  # type: ignore[assignment]  # the task has sites
-        stage.open_first_pages()
-        sites = dict(stage.live.sites)
+    with set_up_environment(task, resources, holder="looking for ideas", tailor=_whole_pages) as environment:
+        session: Session = environment.session  # type: ignore[assignment]  # the task has sites
+        environment.open_first_pages()
+        sites = dict(environment.live.sites)
         frontier = Frontier(sites.values())
-        frontier.add([*stage.start, *(f"{url}/" for url in sites.values())])
+        frontier.add([*environment.start, *(f"{url}/" for url in sites.values())])
         for tried, address in enumerate(frontier):
             if len(pages) >= most or tried >= _TRIES * most:
                 break
             outcome = session.execute(Goto(address))
             if outcome.error:
-                say(f"  ✗ {address}: {clip(outcome.error, 100)}")
+                report(f"  ✗ {address}: {clip(outcome.error, 100)}")
                 continue
             place = _place(outcome.url_after, sites)
             if place is None or place in pages:  # redirected elsewhere, or to a known page
                 continue
             frontier.add(links_of(session.html(), outcome.url_after))
-            seen = session.observe()
+            observation = session.observe()
             pages[place] = CrawledPage(
                 site=place[0],
                 path=place[1],
-                title=scrub(clip(seen.title, 120)),
-                text=scrub(_MARK.sub(r"\1", seen.text[seen.text.find("\n\n") + 1 :].lstrip())[:_LONGEST]),
+                title=scrub(clip(observation.title, 120)),
+                text=scrub(_MARK.sub(r"\1", observation.text[observation.text.find("\n\n") + 1 :].lstrip())[:_LONGEST]),
             )
-            say(f"  · {place[0]}:{clip(place[1], 100)}")
+            report(f"  · {place[0]}:{clip(place[1], 100)}")
     return tuple(pages.values())
 
 

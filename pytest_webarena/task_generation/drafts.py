@@ -30,12 +30,16 @@ def draft_text(ideas: Sequence[Idea], *, sites: Sequence[str], users: Mapping[st
     for idea in ideas:
         template = _fresh(idea.template, ids)
         for number, intent in enumerate(idea.intents, 1):
-            named = list(dict.fromkeys(page.site for page in idea.pages)) or list(sites)
+            idea_sites = list(dict.fromkeys(page.site for page in idea.pages)) or list(sites)
             task: dict[str, Any] = {
                 "id": template if len(idea.intents) == 1 else f"{template}.{number}",
                 "intent": intent,
-                "sites": named,
-                **({"user": there} if (there := {site: users[site] for site in named if site in users}) else {}),
+                "sites": idea_sites,
+                **(
+                    {"user": accounts}
+                    if (accounts := {site: users[site] for site in idea_sites if site in users})
+                    else {}
+                ),
                 **({"template": template} if len(idea.intents) > 1 else {}),
                 "category": idea.kind,
                 "tags": [TAG],

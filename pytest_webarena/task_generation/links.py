@@ -34,8 +34,8 @@ class _Links(HTMLParser):
         self.found: dict[str, None] = {}
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        told = dict(attrs)
-        href = (told.get("href") or "").strip()
+        attributes = dict(attrs)
+        href = (attributes.get("href") or "").strip()
         if not href or len(href) > _LONGEST or len(self.found) >= _MOST_LINKS:
             return
         try:
@@ -44,7 +44,7 @@ class _Links(HTMLParser):
             return
         if tag == "base":
             self.base = address
-        elif tag in ("a", "area") and "download" not in told and told.get("data-method") in (None, "get"):
+        elif tag in ("a", "area") and "download" not in attributes and attributes.get("data-method") in (None, "get"):
             self.found[address] = None
 
 

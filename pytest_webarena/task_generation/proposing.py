@@ -70,13 +70,13 @@ def propose(send: Callable[[tuple[Message, ...]], ModelReply], pages: Sequence[C
         ],
     }
     messages = Template(PROMPT, "webarena tasks generate").messages(values)
-    said = converse(send, messages, lambda text: read_reply(text, pages, most=count), most=_ASKS)
-    if isinstance(said.read, str):
+    conversation = converse(send, messages, lambda text: read_reply(text, pages, most=count), most=_ASKS)
+    if isinstance(conversation.read, str):
         raise ModelError(
-            f"expected ideas for tasks, found none in {said.asked} replies: {said.read} "
-            f"The last one was {clip(said.last, 120)!r}"
+            f"expected ideas for tasks, found none in {conversation.asked} replies: {conversation.read} "
+            f"The last one was {clip(conversation.last, 120)!r}"
         )
-    return said.read
+    return conversation.read
 
 
 def prompt_version() -> str:
@@ -104,8 +104,8 @@ def read_reply(text: str, pages: Sequence[CrawledPage], *, most: int) -> Propose
             ideas.append(found)
             known |= {_normalised(intent) for intent in found.intents}
     if not ideas:
-        told = "; ".join(left_out[:3]) or "the list is empty"
-        return f"Expected ideas, found none that can be used ({told}). Please write the whole object again."
+        reasons = "; ".join(left_out[:3]) or "the list is empty"
+        return f"Expected ideas, found none that can be used ({reasons}). Please write the whole object again."
     return Proposed(ideas=tuple(ideas), left_out=tuple(left_out))
 
 
@@ -132,12 +132,12 @@ def _idea(data: object, pages: Sequence[CrawledPage], known: set[str]) -> Idea |
     if not fresh:
         return f"{clip(intents[0], 80)!r} repeats an earlier idea"
     numbers = data.get("pages")
-    named = [number for number in numbers if _is_page(number, pages)] if isinstance(numbers, list) else []
+    page_numbers = [number for number in numbers if _is_page(number, pages)] if isinstance(numbers, list) else []
     return Idea(
         kind=cast(Kind, kind),
         template=scrub(template),
         intents=tuple(scrub(intent) for intent in fresh),
-        pages=tuple(pages[number - 1] for number in dict.fromkeys(named)),
+        pages=tuple(pages[number - 1] for number in dict.fromkeys(page_numbers)),
     )
 
 

@@ -78,7 +78,7 @@ def run_agent(
     view = TaskView(
         intent=resolve_placeholders(plan.task.intent, sites), images=stage.images,
         sites=sites, reach=stage.reach, start=stage.start, max_steps=limits.steps, seed=plan.seed,
-        answer_format=plan.answer_format, answer_form=plan.answer_form,
+        answer_format=plan.answer_format, answer_form=plan.answer_form, answer_schema=plan.answer_schema,
         memory=recalled.begun.text if recalled is not None else None,
     )  # fmt: skip
     key = plan.key.folder
@@ -86,7 +86,7 @@ def run_agent(
         view=view, task=plan.task, trial=plan.trial, attempt=writer.number, key=key, folder=writer.path,
         temp_dir=plan.temp_dir, limits=plan.agent_limits, worker=plan.worker or "main", models=plan.options.models,
         waiting=plan.waiting,
-        beside=lambda selector: stage.session.beside(selector), refusal=lambda url: stage.refusal(url),
+        find_neighbour=lambda selector: stage.session.find_neighbour(selector), refusal=lambda url: stage.refusal(url),
     )  # fmt: skip
     spending = _spending(plan, key)
     parse: Callable[[str], Any] = grammar(plan.agent.grammar).parse
@@ -107,7 +107,7 @@ def run_agent(
             answer=None, ending=Ending("time", "the agent was not ready in time"), steps=(), seconds=limits.seconds,
             usage_gap="the agent was not ready in time",
         )  # fmt: skip
-    with worker, plan.breaking_off.ended_by(worker.break_off):
+    with worker, plan.breaking_off.ended_by(worker.cancel):
         if stage.driven is not None and not isinstance(stage.session, Pageless):
             episode = run_self_driven(stage.session, stage.driven, worker, limits=limits, recorder=recorder)
             if spending is not None and episode.usage is not None:
@@ -118,7 +118,7 @@ def run_agent(
             episode = run_episode(
                 stage.session, worker, parse=parse, limits=limits, recorder=recorder,
                 spend=spending.spend if spending is not None else lambda usage: None, arrive=stage.arrive,
-                uncounted=plan.agent.uncounted,
+                uncounted=plan.agent.is_uncounted,
             )  # fmt: skip
         if worker.crash is not None:
             with suppress(RecordingError):

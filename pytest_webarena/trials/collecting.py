@@ -147,7 +147,7 @@ class Collector:
             probes=(*self.probes, *probes),
             signals=signals.since(),
             lost_signals=signals.lost,
-            unheard_documents=signals.unheard,
+            unheard_documents=signals.unlistened_documents,
             signals_after=tuple(self._signals_after),
             signals_before=signals.before,
             began=signals.began,
@@ -196,27 +196,29 @@ class Collector:
         session, quiet = self._stage.session, 0.0
         while True:
             if self._looks_at_sites and self._write_timeout:
-                moving = session.come_to_rest(limit.left(), quiet=self._quiet_time)
-                quiet = self._quiet_time if moving and session.acting_since else 0.0
-            reads = session.acting_since if self._looks_at_sites else 0.0
-            asked = bool(reads) and any(each.method in SAFE_METHODS for each in lease.writes_over(0, reads=reads))
+                moving = session.wait_for_idle(limit.left(), quiet=self._quiet_time)
+                quiet = self._quiet_time if moving and session.seconds_since_action else 0.0
+            reads = session.seconds_since_action if self._looks_at_sites else 0.0
+            asked = bool(reads) and any(each.method in SAFE_METHODS for each in lease.wait_for_writes(0, reads=reads))
             left = self._writes_left(lease, limit, quiet)
             self.unfinished = tuple(each for each in left if each.method not in SAFE_METHODS)
             self.unanswered = tuple(f"{each.method} {each.url}" for each in left if each.method in SAFE_METHODS)
             if left or not self._looks_at_sites:
                 return
-            waited, self.unanswered = session.reads_left(limit.left())
+            waited, self.unanswered = session.wait_for_reads(limit.left())
             if self.unanswered or not (waited or asked):  # the answer may be a page that requests more
                 return
 
     def _writes_left(self, lease: Lease, limit: Deadline, quiet: float) -> tuple[Unfinished, ...]:
         session = self._stage.session
-        reads = session.acting_since if self._looks_at_sites else 0.0
-        acted = session.acting_first if self._looks_at_sites else 0.0
-        while not (left := lease.writes_over(limit.left(), quiet=quiet, reads=reads, acted=acted)):
-            if not session.holds_writes(limit.left()):
+        reads = session.seconds_since_action if self._looks_at_sites else 0.0
+        acted = session.seconds_since_first_action if self._looks_at_sites else 0.0
+        while not (left := lease.wait_for_writes(limit.left(), quiet=quiet, reads=reads, acted=acted)):
+            if not session.wait_for_writes(limit.left()):
                 break
-            if not (left := lease.writes_over(0, acted=acted)):  # the browser has lost track of it: it no longer exists
+            if not (
+                left := lease.wait_for_writes(0, acted=acted)
+            ):  # the browser has lost track of it: it no longer exists
                 break
         return left
 

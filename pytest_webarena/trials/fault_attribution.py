@@ -129,7 +129,7 @@ def _stand(plan: TrialPlan, resources: Resources, seconds: float, visited: Seque
                     return False
     except Exception:  # after any error, blaming the agent would be a guess
         return False
-    return not (verdict.inconclusive and verdict.cause == "site")
+    return not (verdict.undecided and verdict.cause == "site")
 
 
 def _outlast(stage: TrialEnvironment, seconds: float) -> None:

@@ -10,9 +10,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
-from pytest_webarena.browser.login import address_of, login, plain_doubt, sign_in_doubt
+from pytest_webarena.browser.login import address_of, doubt_from_response, login, sign_in_doubt
 from pytest_webarena.browser.pageless import Pageless
-from pytest_webarena.browser.reading.missing_resources import CLIENTS_FAULT, doubts_left
+from pytest_webarena.browser.reading.missing_resources import CLIENTS_FAULT, unresolved_doubt
 from pytest_webarena.checks.kind import no_answer
 from pytest_webarena.errors import SiteError, TaskError, closest
 from pytest_webarena.sites.client.visitor import Answer, Visitor
@@ -227,7 +227,7 @@ class LiveTrial:
         asks = way == "api" or (recipe.kind != "header" and not check.locate)
         if asks:
             answer = self._visit(self._leased(site), "GET", address_of(check, account, access.url))
-            doubt, status = plain_doubt(answer, check, account, url=access.url), answer.status
+            doubt, status = doubt_from_response(answer, check, account, url=access.url), answer.status
             if not doubt and not self._discerns(site, check):
                 asks, doubt = False, "visitors who are not signed in get the same answer"
         opens = way == "page" and (bool(doubt) or not asks)
@@ -285,7 +285,7 @@ class LiveTrial:
         sent = "; ".join(f"{each['name']}={each['value']}" for each in cookies)
         address = address_of(check, account, access.url)
         answer = visitor.call("GET", address, headers={"Cookie": sent} if sent else {})
-        doubt = plain_doubt(answer, check, account, url=access.url)
+        doubt = doubt_from_response(answer, check, account, url=access.url)
         if known and not doubt and (left := visitor.left(known)) != known:
             self._session.keep_own_cookies(left)
         return doubt, answer.status
@@ -417,13 +417,13 @@ class LiveTrial:
         if self._lease is None:
             return replace(reading, waiting=str(reading.doubts[0]))
         ask = partial(self._lease.answers, harness=harness)
-        return replace(reading, waiting=doubts_left(reading.doubts, ask))
+        return replace(reading, waiting=unresolved_doubt(reading.doubts, ask))
 
     def _kept_from(self, page: PageReading) -> str:
         """The refusal of a request of an opened page, or its redirect to a sign-in page; empty when there was none."""
         sites = self._lease.sites.values() if self._lease is not None else ()
         doors = [site for site in sites if _visitor(site, self._users)]
-        for asked, status, landed in page.turned_away:
+        for asked, status, landed in page.refused_requests:
             ours = _origin(asked) in map(_origin, self.sites.values())
             if ours and status in CLIENTS_FAULT:
                 return f"got status {status} for {shorten(asked, 100)}, as for a visitor's cookies"

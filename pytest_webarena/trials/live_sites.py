@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from pytest_webarena.checks.answer import says_unachievable
 from pytest_webarena.errors import SiteBlocked, SiteError
-from pytest_webarena.gateway.archive_misses import Lack, lack_of
+from pytest_webarena.gateway.archive_misses import ResourceKind, resource_kind
 from pytest_webarena.live import bot_walls
 from pytest_webarena.sites.protocol.messages import LiveWishes
 from pytest_webarena.text import shorten
@@ -40,11 +40,11 @@ def wishes_of(task: Task) -> LiveWishes | None:
     return LiveWishes(starts=starts, terms=task.live) if starts or task.live is not None else None
 
 
-def _role(request: RequestRecord) -> Lack:
-    return lack_of(request.method, [f"{name}: {value}" for name, value in request.request_headers])
+def _role(request: RequestRecord) -> ResourceKind:
+    return resource_kind(request.method, [f"{name}: {value}" for name, value in request.request_headers])
 
 
-def _patience(request: RequestRecord, role: Lack) -> float:
+def _patience(request: RequestRecord, role: ResourceKind) -> float:
     """Seconds without a response after which the site is at fault."""
     if role == "page":
         return _GIVEN_UP
@@ -52,9 +52,9 @@ def _patience(request: RequestRecord, role: Lack) -> float:
     return _LOOKED if dest in ("script", "style") else math.inf
 
 
-def _found(requests: Sequence[RequestRecord]) -> list[tuple[RequestRecord, Lack, Cause, str]]:
+def _found(requests: Sequence[RequestRecord]) -> list[tuple[RequestRecord, ResourceKind, Cause, str]]:
     """Requests that live sites did not answer as they answer people: each with its role, the cause and the reason."""
-    found: list[tuple[RequestRecord, Lack, Cause, str]] = []
+    found: list[tuple[RequestRecord, ResourceKind, Cause, str]] = []
     for request in requests:
         role = _role(request)
         if request.obstacle:
@@ -67,7 +67,7 @@ def _found(requests: Sequence[RequestRecord]) -> list[tuple[RequestRecord, Lack,
     return found + _endless(requests)
 
 
-def _endless(requests: Sequence[RequestRecord]) -> list[tuple[RequestRecord, Lack, Cause, str]]:
+def _endless(requests: Sequence[RequestRecord]) -> list[tuple[RequestRecord, ResourceKind, Cause, str]]:
     """The first page that was redirected until browsers give up, as a list of at most one."""
     run: list[RequestRecord] = []
     for request in (each for each in requests if _role(each) == "page"):
@@ -93,7 +93,7 @@ def obstacles(evidence: Evidence) -> dict[str, str]:
     return _listed(_found(evidence.requests))
 
 
-def _listed(each_found: Sequence[tuple[RequestRecord, Lack, Cause, str]]) -> dict[str, str]:
+def _listed(each_found: Sequence[tuple[RequestRecord, ResourceKind, Cause, str]]) -> dict[str, str]:
     found = {f"{each.method} {each.url}": f"{cause}: {why}" for each, _, cause, why in each_found}
     return dict(list(found.items())[:_LISTED])
 

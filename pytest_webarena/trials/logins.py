@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from pytest_webarena.browser.login import glance, holds_for_visitors, login, login_headers, verify
+from pytest_webarena.browser.login import login, login_headers, passes_without_login, request_check_page, verify
 from pytest_webarena.errors import SiteError, TaskError, closest
 from pytest_webarena.trials.session_joining import AccountState, join, prove, shared_cookies
 from pytest_webarena.trials.sign_in_checks import holds_for_everybody
@@ -298,7 +298,7 @@ class Logins:
         assert site.login is not None
         if self._clock() - proved > _FRESH or _expired(state):
             return None
-        return glance(site.login, site.users[user], url=site.url, proxy=lease.harness_proxy, state=state)
+        return request_check_page(site.login, site.users[user], url=site.url, proxy=lease.harness_proxy, state=state)
 
     def _verified(
         self, state: Mapping[str, Any], site: SiteAccess, user: str, lease: Lease
@@ -322,7 +322,7 @@ class Logins:
         with self._waiting(f"the sign-in of {user} to {site.name}"):
             if (site.name, user) not in self._discerning:
                 self._send_headers(lease, site, {})
-                if holds_for_visitors(self._engine(), site.login, account, url=site.url, proxy=proxy):
+                if passes_without_login(self._engine(), site.login, account, url=site.url, proxy=proxy):
                     why = holds_for_everybody(site.login.check)
                     raise SiteError(f"signing in to {site.name} as {user}: {why}")
                 self._discerning.add((site.name, user))

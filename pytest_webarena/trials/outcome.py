@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_webarena.results.records import NO_VERDICT, Outcome
+from pytest_webarena.results.records import NO_VERDICT, UNDECIDED, Outcome
 
 if TYPE_CHECKING:
     from pytest_webarena.checks import Verdict
@@ -15,6 +15,11 @@ __all__ = ["Decided", "decide", "shortfall_of"]
 
 _EXPLAINED = ("invalid", "repeated", "context", "filtered")
 """Stop reasons whose detail says what to fix."""
+
+_REMEDY = (
+    "The rules can't decide it. Use a judge (--judge MODEL, for a finished run --rescore RUN --judge MODEL) or a typed "
+    "answer."
+)
 
 _OF_USE = ("cost", "tokens", "seconds")
 """Kinds of checks that depend on the usage that the agent reports."""
@@ -29,13 +34,17 @@ class Decided(NamedTuple):
 
 
 def decide(verdict: Verdict, *, stop_reason: StopReason | None, stop_detail: str) -> Decided:
-    """The outcome for a verdict. An agent that crashed has failed, whatever its checks say; an inconclusive verdict is
-    an error.
+    """The outcome for a verdict. An agent that crashed has failed, whatever its checks say. An undecided verdict is an
+    error if evidence is missing; one that a judge could decide has failed until then.
 
     If something else stopped the agent, the message begins with that, because the agent's author needs it first.
     """
     if stop_reason == "agent_crash":
         return Decided("failed", None, f"the agent crashed: {stop_detail}\n{verdict.render()}")
+    if verdict.judgeable:
+        return Decided(
+            "failed", None, f"{UNDECIDED}{' '.join(verdict.open_because.split())}\n{_REMEDY}\n{verdict.render()}"
+        )
     if verdict.passed is None:
         why = f"{NO_VERDICT}{' '.join(verdict.open_because.split())}"
         return Decided("error", verdict.cause, f"{why}\n{verdict.render()}")
@@ -46,7 +55,7 @@ def decide(verdict: Verdict, *, stop_reason: StopReason | None, stop_detail: str
 
 
 def shortfall_of(verdict: Verdict) -> Shortfall:
-    """Why a gate counts an inconclusive verdict as not passed: an agent that reports its own usage must not avoid a
+    """Why a gate counts an undecided verdict as not passed: an agent that reports its own usage must not avoid a
     threshold by not reporting it. Empty if it does not."""
     results = (result for each in verdict.results for _, result in each.walk())
     untold = any(result.score is None and result.kind in _OF_USE for result in results)

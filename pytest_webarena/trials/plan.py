@@ -9,9 +9,9 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
-from pytest_webarena.agents.definitions import observed_as
+from pytest_webarena.agents.definitions import with_observation
 from pytest_webarena.agents.protocol import AgentDefinition, AgentLimits
-from pytest_webarena.checks.answer_form import answer_form, chance_of
+from pytest_webarena.checks.answer_form import answer_form, answer_schema, chance_of
 from pytest_webarena.checks.grading import answer_format
 from pytest_webarena.errors import TaskError
 from pytest_webarena.results.attempts import TRACE, VIDEOS
@@ -47,7 +47,7 @@ class TrialPlan:
     options: TrialOptions = field(default_factory=TrialOptions)
     """Options of all trials of the run."""
     asker: JudgeSession | None = None
-    """The judge model; without one, checks that need it are inconclusive."""
+    """The judge model; without one, checks that need it are undecided."""
     waiting: Callable[[str], AbstractContextManager[object]] = nullcontext
     """Reports to the user what is waited for inside the block."""
     temp_dir: Path | None = None
@@ -88,6 +88,11 @@ class TrialPlan:
         return answer_form(self.task, self.options.grading)
 
     @property
+    def answer_schema(self) -> Mapping[str, Any] | None:
+        """JSON schema of the answer in tool calls; None: any text."""
+        return answer_schema(self.task, self.options.grading) if self.answer_format == "text" else None
+
+    @property
     def effective_limits(self) -> EpisodeLimits:
         """The run's limits, overridden by those in the agent's definition, and these by the task's own."""
         limits, task = self.limits, self.task.limits
@@ -95,7 +100,7 @@ class TrialPlan:
         given |= {name: value for name in ("steps", "seconds") if (value := getattr(task, name)) is not None}
         if given.get("steps") == "webcanvas":
             if (length := self.task.reference_length) is None:
-                raise TaskError(self.agent.lacks(self.task))
+                raise TaskError(self.agent.missing_requirement(self.task))
             given["steps"] = webcanvas_steps(length)
         return replace(limits, **given)
 
@@ -110,7 +115,7 @@ class TrialPlan:
         """The agent's settings and limits for a record's environment, without those that are not set."""
         limits = {name: value for name, value in asdict(self.effective_limits).items() if value is not None}
         agent = self.agent
-        settings = {"prompt": agent.prompt, "asking": dict(agent.asking), "participant": agent.participant}
+        settings = {"prompt": agent.prompt, "asking": dict(agent.request_settings), "participant": agent.participant}
         return {"limits": limits, **{name: value for name, value in settings.items() if value}}
 
     @property
@@ -151,7 +156,7 @@ class TrialPlan:
         if agent.search is not None:
             config = replace(config, search=agent.search)
         if agent.observation:
-            config = replace(config, observation=observed_as(agent.observation, config.observation))
+            config = replace(config, observation=with_observation(agent.observation, config.observation))
         return config
 
     def filmed(self, config: SessionConfig, attempt: AttemptWriter) -> SessionConfig:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.agents import resolve_agent
-from pytest_webarena.agents.definitions import observed_as
+from pytest_webarena.agents.definitions import with_observation
 from pytest_webarena.agents.protocol import InputImage
 from pytest_webarena.agents.recording import Recording, find_recording
 from pytest_webarena.checks import judge_all_bounded
@@ -89,7 +89,7 @@ class RecordReplay:
             )
         self._run.describe(self._info.facts)
         if (definition.id, definition.digest) not in self._ready:
-            definition.reach(config.options.models)
+            definition.check_connection(config.options.models)
             self._ready.add((definition.id, definition.digest))
         plan = TrialPlan(
             task=task,
@@ -134,7 +134,7 @@ class RecordReplay:
         summary: object = (record.environment if record is not None else {}).get("observation")
         if not isinstance(summary, Mapping):
             return  # a task without pages, or a record from before it was stored
-        mine = observed_as(agent.observation, self._config.session.observation).to_plain()
+        mine = with_observation(agent.observation, self._config.session.observation).to_plain()
         for name in sorted(mine, key=lambda each: (each in _AMOUNTS, each)):
             if name in summary and mine[name] != summary[name]:
                 raise UsageError(
@@ -249,7 +249,7 @@ class _Following:
         name, verdict = next(iter(verdicts.items()))
         decided = decide(verdict, stop_reason="answered", stop_detail="")
         return decided, {
-            "score": verdict.score,
+            "score": verdict.known_score,
             "verdict": verdict.to_json(),
             "grading": name,
             "verdicts": {each: its.to_json() for each, its in verdicts.items()},

@@ -99,7 +99,7 @@ class Rescorer:
             if record.environment.get("live"):
                 decided, lacking = with_obstacles(decided, evidence)
             cleared = {
-                "score": verdict.score,
+                "score": verdict.known_score,
                 "verdict": verdict.to_json(),
                 "grading": name,
                 "shortfall": lacking

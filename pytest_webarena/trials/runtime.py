@@ -206,7 +206,7 @@ class Runtime:
         memory: Memory | None = None
         begun: list[str] = []
         if definition.memory is not None:
-            of = definition.memory.of(task)
+            of = definition.memory.name_for(task)
             memory = open_memory(
                 memory_folder(self._run.path, agent=definition.id, digest=definition.digest, of=of, browser=browser)
             )
@@ -280,7 +280,7 @@ class Runtime:
         """Check once that the agent's model and browser are available, before anything is leased."""
         try:
             if (agent.id, agent.digest) not in self._ready:
-                agent.reach(config.options.models)
+                agent.check_connection(config.options.models)
                 self._ready.add((agent.id, agent.digest))
             if self._engine is None and (agent.self_driving or needs_browser(task)):
                 chosen_browser(config.engine)

@@ -15,7 +15,7 @@ from pytest_webarena.actions import AcceptDialog, Stop, as_record
 from pytest_webarena.agents.form_fields import named_elements
 from pytest_webarena.agents.protocol import Reply
 from pytest_webarena.agents.worker import AgentCrashed, AgentTimeout, AgentWorker
-from pytest_webarena.browser.driven.trajectory import Begun, Ended, Event, Navigated
+from pytest_webarena.browser.driven.trajectory import Ended, Event, Navigated, StartedStep
 from pytest_webarena.errors import BrowserError
 from pytest_webarena.evidence import LONGEST_TEXT, ScriptAct, StepRecord, TargetRecord, Usage, cut
 from pytest_webarena.trials.episode import Ending, Episode, EpisodeLimits, Recorder
@@ -54,7 +54,7 @@ def run_self_driven(
     finally:
         if not watch.returned:
             agent.abandon()
-        session.has_acted()  # an agent's own scripts may have deferred something
+        session.note_external_action()  # an agent's own scripts may have deferred something
         driven.shut("the trial is over")
     return watch.episode(ending)
 
@@ -82,7 +82,7 @@ class _Look:
 class _Open:
     """The current step."""
 
-    begun: Begun | None
+    begun: StartedStep | None
     action: dict[str, Any]
     raw: str
     url_before: str
@@ -154,7 +154,7 @@ class _Watch:
             match event:
                 case Navigated():
                     ending = self._navigated(event)
-                case Begun():
+                case StartedStep():
                     ending = self._begun(event)
                 case Ended():
                     return self._ended(event)
@@ -163,7 +163,7 @@ class _Watch:
             if ending is not None:
                 return ending
 
-    def _begun(self, event: Begun) -> Ending | None:
+    def _begun(self, event: StartedStep) -> Ending | None:
         began = self._now()
         # The agent may learn of a page before the harness does. Observing reveals all pages that existed before this
         # command, which still waits.
@@ -259,15 +259,16 @@ class _Watch:
             return Ending("max_steps", f"the limit of {self._limits.steps} steps")
         return None
 
-    def _look(self, begun: Begun | None) -> _Look:
+    def _look(self, begun: StartedStep | None) -> _Look:
         look = _Look(started=self._now())
         try:
             self._session.follow(begun.target if begun is not None else "")
             if begun is not None and begun.move.answers_dialog:
-                look.observation = self._session.glance()  # a page with a dialog is frozen until it is answered
+                # A page with a dialog is frozen until it is answered.
+                look.observation = self._session.observe_without_page()
             else:
                 look.observation = self._session.observe()
-                self._session.sweep()
+                self._session.sweep_fields()
             if begun is not None and begun.move.point is not None:
                 look.target = self._session.element_at(*begun.move.point)
             elif begun is not None and begun.move.focused:
@@ -292,7 +293,7 @@ class _Watch:
         if (left := entered.left_in(typed.target)) is not None:
             typed.left = left
 
-    def _begin(self, begun: Begun | None, action: dict[str, Any], raw: str, look: _Look | None = None) -> None:
+    def _begin(self, begun: StartedStep | None, action: dict[str, Any], raw: str, look: _Look | None = None) -> None:
         look = look or self._look(begun)
         url, text_file, shot_file, tab = "", "", "", 0
         if (observation := look.observation) is not None:
@@ -354,7 +355,7 @@ def _full_action(step: _Open) -> dict[str, Any]:
     return {**action, "clear": True} if action["kind"] == "type" else action
 
 
-def _empty_prompt_text(begun: Begun | None, look: _Look) -> str | None:
+def _empty_prompt_text(begun: StartedStep | None, look: _Look) -> str | None:
     """The empty text if a prompt is accepted without a text, because browsers do not use the prompt's default then;
     otherwise None."""
     if begun is None or look.observation is None or begun.move.action["kind"] != AcceptDialog.kind:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from pytest_webarena.browser.config import SessionConfig
 from pytest_webarena.browser.login import (
     address_of,
-    holds_for_visitors,
+    doubt_from_response,
     login,
     login_headers,
-    plain_doubt,
+    passes_without_login,
     sign_in_doubt,
 )
 from pytest_webarena.checks.kind import no_answer
@@ -58,7 +58,7 @@ def examine_sign_in(engine: BrowserEngine, lease: Lease, site: SiteAccess) -> It
         return
     url, proxy, account = site.url, lease.harness_proxy, site.users[user]
     lease.set_headers(site.name, {})
-    if holds_for_visitors(engine, recipe, account, url=url, proxy=proxy):
+    if passes_without_login(engine, recipe, account, url=url, proxy=proxy):
         yield found("failed", holds_for_everybody(recipe.check))
         return
 
@@ -121,7 +121,7 @@ def _plain_request_doubt(lease: Lease, site: SiteAccess, user: str, state: Mappi
 
     def ask(state: Mapping[str, Any]) -> str:
         answer = Visitor(site.url, proxy=lease.harness_proxy, state=state).call("GET", address)
-        return plain_doubt(answer, check, account, url=site.url)
+        return doubt_from_response(answer, check, account, url=site.url)
 
     if doubt := ask(state):
         return doubt

@@ -70,7 +70,7 @@ def run_trial(plan: TrialPlan, resources: Resources, folder: TrialFolder) -> Tri
     if plan.memory is None or (keys := plan.agent.memory) is None:
         return _run_attempts(plan, resources, folder, None)
     # Wait before leasing anything: another trial that is waited for may need what this one would hold.
-    with recollection(keys, plan.memory, of=keys.of(plan.task), trial=folder.key.folder) as recalled:
+    with recollection(keys, plan.memory, of=keys.name_for(plan.task), trial=folder.key.folder) as recalled:
         return _run_attempts(plan, resources, folder, recalled)
 
 
@@ -221,7 +221,7 @@ def _attempt(
                 shortfall, again = found or shortfall, again and cause != "blocked" and not found
             if not shortfall and outcome == "error" and plan.agent.kind != "model":  # else counted here
                 shortfall = shortfall_of(progress.verdict)
-            remark = plan.agent.judged(plan.task, plan.trial, writer.path, outcome, progress.verdict)
+            remark = plan.agent.on_verdict(plan.task, plan.trial, writer.path, outcome, progress.verdict)
             if remark and outcome != "passed":
                 message = f"{message}\n{remark}".lstrip()
         except (SiteMissing, SiteUnready):
@@ -325,7 +325,7 @@ def _gather(
 
 
 def _with_own_browser(config: SessionConfig, alone: bool) -> SessionConfig:
-    return replace(config, alone=True) if alone else config
+    return replace(config, own_browser=True) if alone else config
 
 
 def _note_visits(stage: TrialEnvironment, progress: Progress) -> None:
@@ -368,7 +368,7 @@ def _record(
     return TrialRecord(
         key=plan.key,
         outcome=outcome,
-        score=verdict.score if verdict is not None else None,
+        score=verdict.known_score if verdict is not None else None,
         stop_reason=episode.ending.reason if episode else None,
         stop_detail=episode.ending.detail if episode else "",
         cause=cause,

@@ -117,7 +117,7 @@ class TrialEnvironment:
         self.session.open_tabs(self.start)
         if self.lease is not None:
             self.lease.mark(asked=self.asks_changes)
-        self.session.signals.begun()
+        self.session.signals.mark_agent_start()
 
     @property
     def keeps_ledger(self) -> bool:
@@ -236,7 +236,7 @@ def set_up_environment(
             with timed("setup"):
                 run_setup(task.setup, lease, live, _visits(task, resources, lease))
                 patience = options.write_timeout
-                require_answers(lease.writes_over(patience), patience, "the last step of its set-up")
+                require_answers(lease.wait_for_writes(patience), patience, "the last step of its set-up")
         yield TrialEnvironment(
             session=session,
             live=live,

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_webarena.actions import Action, Element, Hover, Stop, answers_dialogs, as_record
-from pytest_webarena.agents.builtin import addressed, describe_step, refused_step
+from pytest_webarena.agents.builtin import describe_step, refused_step, with_full_address
 from pytest_webarena.browser.grammars import grammar
 from pytest_webarena.browser.pageless import Pageless
 from pytest_webarena.checks import REPAIRED, judge_bounded
@@ -92,7 +92,7 @@ class Tryout:
             self._say("the solution has no more steps" if self._task.solution else "the task has no solution")
             return False
         total = len(self._task.solution or ())
-        step = addressed(self._solution.pop(0), self._stage.live.sites)
+        step = with_full_address(self._solution.pop(0), self._stage.live.sites)
         return self.act(step, label=f"step {total - len(self._solution)} of {total}: ")
 
     def play(self) -> bool:
@@ -109,7 +109,7 @@ class Tryout:
     def parse(self, text: str) -> tuple[Action, ...] | None:
         """The actions of a step in a solution's syntax; None for other texts. `ValueError` for an invalid step."""
         steps = parse_step(text, next(iter(self.sites), ""))
-        return None if steps is None else tuple(addressed(step, self.sites) for step in steps)
+        return None if steps is None else tuple(with_full_address(step, self.sites) for step in steps)
 
     def act(self, action: Action, label: str = "") -> bool:
         """Carry out one action and print its effect after ``label``; return whether it had one."""
@@ -154,12 +154,12 @@ class Tryout:
         """The checks' verdict on the current state, without the intent, which the user has just read."""
         return replace(judge_bounded(self._task, self.evidence()), intent="")
 
-    def by_hand(self) -> RemoteInput:
+    def remote_input(self) -> RemoteInput:
         """Access for a user without a browser window to see pages and act in them."""
         session = self._stage.session
         if isinstance(session, Pageless):
             raise TaskError("expected a task with a site to be used, found one without; name a site")
-        return session.by_hand()
+        return session.remote_input()
 
     def answered(self, answer: str) -> None:
         """Use ``answer`` as the answer."""
@@ -183,9 +183,9 @@ class Tryout:
         """The first match in the current tab, waited for at most ``patience`` seconds. The element is not changed."""
         return self._stage.session.element_of(selector, patience)
 
-    def sightings(self, selectors: Sequence[str]) -> tuple[SelectorMatch, ...]:
+    def find_matches(self, selectors: Sequence[str]) -> tuple[SelectorMatch, ...]:
         """The elements that each selector currently matches in the current tab. They are not changed."""
-        return self._stage.session.sightings(selectors)
+        return self._stage.session.find_matches(selectors)
 
     def which(self, text: str) -> tuple[str, ...]:
         """Selectors that match one element only, the most stable first. ``text`` is the element's id in the agent's
@@ -201,9 +201,9 @@ class Tryout:
         if target is None:
             raise TaskError(f"expected an element that is there, found none that is {text}; 'o' shows what is there")
         ways = [way for way in _selector_candidates(target, text) if way]
-        seen = dict(zip(ways, session.sightings(ways), strict=False))
-        itself = next((seen[way].element for way in reversed(ways) if way in seen and seen[way].alone), -1)
-        return tuple(way for way, found in seen.items() if found.alone and found.element == itself)
+        seen = dict(zip(ways, session.find_matches(ways), strict=False))
+        itself = next((seen[way].element for way in reversed(ways) if way in seen and seen[way].is_unique), -1)
+        return tuple(way for way, found in seen.items() if found.is_unique and found.element == itself)
 
     def show_checks(self, width: int = 80, *, changes: bool = False) -> bool:
         """Print the verdict on the current state, or only its ``changes``; return whether it is a pass."""

@@ -258,8 +258,8 @@ async def play(report: Path, command: list[str]) -> int:
     code = await process.wait()
     for server in servers:
         server.close()
-    told = {"asked": world.asked, "inside": world.inside, "lookups": world.lookups, "tunnels": world.tunnels}
-    report.write_text(json.dumps(told))
+    recorded = {"asked": world.asked, "inside": world.inside, "lookups": world.lookups, "tunnels": world.tunnels}
+    report.write_text(json.dumps(recorded))
     return code
 
 

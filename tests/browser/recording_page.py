@@ -134,7 +134,7 @@ def record_at_page(
     the test.
     """
     stages = _Stages()
-    told: list[str] = []
+    messages: list[str] = []
     ended: list[int] = []
     monkeypatch.setattr(flow, "tryout", stages.tryout)
     opened: list[str] = []
@@ -144,9 +144,8 @@ def record_at_page(
         opened.append(address)
         there.set()
 
-    given = PageOptions(
-        **{"live": True, "ignored": {}, "name": lambda intent: "made", "say": told.append, "open": show, **options}
-    )
+    defaults = {"live": True, "ignored": {}, "name": lambda intent: "made", "report": messages.append, "open": show}
+    given = PageOptions(**{**defaults, **options})
 
     def record() -> None:
         try:
@@ -163,7 +162,7 @@ def record_at_page(
     finally:
         recording.join(PATIENCE)
     assert ended, "the recording did not come to an end"
-    return ended[0], told
+    return ended[0], messages
 
 
 def use_recorder_page(

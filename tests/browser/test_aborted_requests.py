@@ -24,7 +24,7 @@ SCRIPTED = "<title>T</title><p>poor</p><script src=/a.js></script>"
 def hang_up_as_network_change(monkeypatch: pytest.MonkeyPatch) -> None:
     """Treat Chromium's error for a connection closed by the server as a network change."""
     for module in ("aborted_requests", "navigation", "settle"):
-        monkeypatch.setattr(f"pytest_webarena.browser.tabs.{module}.CUT", "ERR_EMPTY_RESPONSE")
+        monkeypatch.setattr(f"pytest_webarena.browser.tabs.{module}.ABORTED", "ERR_EMPTY_RESPONSE")
 
 
 class Line:

@@ -171,7 +171,7 @@ class Monkey:
     def reply(self) -> tuple[str, str]:
         """A grammar and a more or less valid reply in it."""
         some = self._random.choice(self.ids or ["1"])
-        said = {
+        replies = {
             "webarena": [f"click [{some}]", f"type [{some}] [{self.text()}]", "scroll [down]", "go_back"],
             "set_of_marks": [
                 f"double_click [{some}]",
@@ -194,7 +194,7 @@ class Monkey:
             "webcanvas": [json.dumps({"action": "fill_form", "element_id": some, "action_input": self.text()})],
         }
         name = self._random.choice(grammars())
-        text = self._random.choice(said[name])
+        text = self._random.choice(replies[name])
         if self._random.random() < 0.3 and text:  # a slip
             at = self._random.randrange(len(text))
             text = text[:at] + self.text()[:2] + text[at + 1 :]
@@ -218,8 +218,8 @@ def test_random_actions_neither_raise_nor_hang(open_session: OpenSession, web: W
             if step % 3:
                 action = monkey.action()
             else:
-                name, said = monkey.reply()
-                action = grammar(name).parse(said)
+                name, reply = monkey.reply()
+                action = grammar(name).parse(reply)
             json.dumps(as_record(action))
             began = time.monotonic()
             outcome = session.execute(action)

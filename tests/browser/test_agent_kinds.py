@@ -280,9 +280,9 @@ def test_self_driving_agents_solve_a_task_and_can_be_replayed(replayed_run: Path
     repeated = steps(replayed_run, "again", "again")
     assert [step["action"]["kind"] for step in repeated] == ["goto", "type", "type", "click", "stop"]
     assert "no divergence" in repeated[-1]["thought"]
-    told = (attempt(replayed_run, "again", "again") / "replay.txt").read_text().splitlines()
-    assert told[3] == "step 3 of 5 (click button 'Save note'): as recorded"
-    assert told[-1] == "the replay's verdict is the recorded one: passed"
+    log = (attempt(replayed_run, "again", "again") / "replay.txt").read_text().splitlines()
+    assert log[3] == "step 3 of 5 (click button 'Save note'): as recorded"
+    assert log[-1] == "the replay's verdict is the recorded one: passed"
 
 
 def test_script_actions_of_agent_can_be_replayed(replayed_run: Path) -> None:
@@ -292,10 +292,10 @@ def test_script_actions_of_agent_can_be_replayed(replayed_run: Path) -> None:
     assert acts[:2] == [("set", "#title", "Rye"), ("set", "#body", "and butter")]
     assert acts[2][0] == "sent"
 
-    told = (attempt(replayed_run, "again-by-script", "again") / "replay.txt").read_text().splitlines()
+    log = (attempt(replayed_run, "again-by-script", "again") / "replay.txt").read_text().splitlines()
     by_itself = "as recorded, the page went there without an action"
-    assert [line.rpartition(": ")[2] for line in told[:-2]] == [*["as recorded"] * 4, by_itself]
-    assert told[-1] == "the replay's verdict is the recorded one: passed"
+    assert [line.rpartition(": ")[2] for line in log[:-2]] == [*["as recorded"] * 4, by_itself]
+    assert log[-1] == "the replay's verdict is the recorded one: passed"
 
 
 @pytest.mark.exhaustive

@@ -120,8 +120,8 @@ def write_docs(folder: Path) -> None:
             ),
         ):
             docs.add(
-                method="GET", url=url, asked="GET / HTTP/1.1\r\n", sent=b"",
-                answered=f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\n", got=got, time=1,
+                method="GET", url=url, request_head="GET / HTTP/1.1\r\n", request_body=b"",
+                response_head=f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\n", response_body=got, time=1,
             )  # fmt: skip
         for path, fields, got in (
             ("script", "", b"<script src='https://cdn.example/app.js'></script>"),
@@ -134,9 +134,9 @@ def write_docs(folder: Path) -> None:
             ("advert", "", b"<script src='https://cdn.ads.example/app.js'></script>"),
         ):
             docs.add(
-                method="GET", url=f"https://docs.example/{path}", asked="GET / HTTP/1.1\r\n", sent=b"",
-                answered=f"HTTP/1.1 {301 if b'moved' in got else 200} x\r\nContent-Type: text/html\r\n{fields}",
-                got=got, time=1,
+                method="GET", url=f"https://docs.example/{path}", request_head="GET / HTTP/1.1\r\n", request_body=b"",
+                response_head=f"HTTP/1.1 {301 if b'moved' in got else 200} x\r\nContent-Type: text/html\r\n{fields}",
+                response_body=got, time=1,
             )  # fmt: skip
 
 

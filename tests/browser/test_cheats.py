@@ -119,9 +119,9 @@ def run(directory: Path, name: str, *agents: str, solved: bool = False) -> dict[
 def reached(directory: Path, name: str, agent: str) -> list[str]:
     """Return what the agent reports to have accessed."""
     (attempt,) = (directory / name / "trials").glob(f"*.{agent}.*/attempt-1")
-    said = (attempt / "agent-stderr.txt").read_text() if (attempt / "agent-stderr.txt").exists() else ""
-    assert "Traceback" not in said, said
-    return re.findall("^reached: (.*)", said, re.MULTILINE)
+    stderr = (attempt / "agent-stderr.txt").read_text() if (attempt / "agent-stderr.txt").exists() else ""
+    assert "Traceback" not in stderr, stderr
+    return re.findall("^reached: (.*)", stderr, re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
@@ -176,13 +176,13 @@ def test_protocol_cheats_score_nothing_without_sandbox(
 
 @pytest.mark.exhaustive
 def test_protocol_cheats_end_with_specific_stop_reasons(unsandboxed_records: dict[str, dict[str, Any]]) -> None:
-    told = {
+    stop_reasons = {
         agent.removesuffix("-open"): (record["stop_reason"], record["message"])
         for agent, record in unsandboxed_records.items()
     }
-    assert told["noise"][0] == "agent_crash"
-    assert "expected a JSON message" in told["noise"][1]
-    assert {told[name][0] for name in ("numbers", "choice", "twice", "forged")} == {"answered"}
+    assert stop_reasons["noise"][0] == "agent_crash"
+    assert "expected a JSON message" in stop_reasons["noise"][1]
+    assert {stop_reasons[name][0] for name in ("numbers", "choice", "twice", "forged")} == {"answered"}
 
 
 @pytest.mark.exhaustive
@@ -207,9 +207,9 @@ def test_control_sequences_of_agent_are_shown_as_text(project: Path) -> None:
     )
     record = json.loads(next((project / "inert" / "trials").glob("*/trial.json")).read_text())
     assert (record["outcome"], record["stop_reason"]) == ("failed", "answered")
-    said = "\n".join([*result.outlines, *result.errlines])
-    assert "owned" in said
-    assert re.findall("[\x00-\x08\x0b-\x1f\x7f-\x9f]", said) == []
+    output = "\n".join([*result.outlines, *result.errlines])
+    assert "owned" in output
+    assert re.findall("[\x00-\x08\x0b-\x1f\x7f-\x9f]", output) == []
 
     reports = [json.loads(file.read_text()) for file in (project / "allure").glob("*-result.json")]
     assert [report["status"] for report in reports] == ["failed"]

@@ -71,8 +71,8 @@ def test_check_page_does_not_change_agent_context(session: Session, web: Web) ->
     page = "<p id=flash></p><script>localStorage.seen = 'yes'</script>"
 
     def shop(request: Request) -> object:
-        said = "saved" if "flash=saved" in request.headers.get("Cookie", "") else "nothing"
-        return web.reply(page.replace("></p>", f">{said}</p>"), Set_Cookie="flash=; Max-Age=0; Path=/")
+        flash = "saved" if "flash=saved" in request.headers.get("Cookie", "") else "nothing"
+        return web.reply(page.replace("></p>", f">{flash}</p>"), Set_Cookie="flash=; Max-Age=0; Path=/")
 
     web.put("/", shop)  # type: ignore[arg-type]
     session.open_tabs(["http://a.test/in"])

@@ -109,11 +109,11 @@ def test_trial_does_not_wait_for_pages_without_scripts(run: Run) -> None:
 def test_time_before_stop_counts_as_waiting(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     pauses = []
 
-    async def come_to_rest(*args: Any, pause: float, **more: Any) -> bool:
+    async def wait_for_idle(*args: Any, pause: float, **more: Any) -> bool:
         pauses.append(pause)
         return True
 
-    monkeypatch.setattr("pytest_webarena.browser.session_work.come_to_rest", come_to_rest)
+    monkeypatch.setattr("pytest_webarena.browser.session_work.wait_for_idle", wait_for_idle)
     for actions in ((Wait(0.2), Stop("done")), (Stop("done"),), (press("Note"), Wait(0.2), Stop("done"))):
         run(task(SAVED), *actions, quiet_time=0.2)
     assert max(pauses) <= 0

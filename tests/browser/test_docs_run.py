@@ -92,9 +92,9 @@ def follow(
         typed = (instead or {}).get(step.line, step.line)
         if "cd " in typed:  # for all that follows
             typed, _, place = typed.partition(" && cd ")
-        code, said = shell(typed, folder)
-        assert code == int(any("failed" in line for line in step.shown)), f"$ {typed}\n{said}"
-        assert [line for line in step.shown if line not in said] == [], f"$ {typed}\n{said}"
+        code, output = shell(typed, folder)
+        assert code == int(any("failed" in line for line in step.shown)), f"$ {typed}\n{output}"
+        assert [line for line in step.shown if line not in output] == [], f"$ {typed}\n{output}"
         folder = folder / place if "cd " in step.line else folder
         count += 1
     return count
@@ -139,8 +139,8 @@ def test_documented_workflow_is_the_one_that_init_writes(tmp_path: Path) -> None
         inputs = step.get("with", {})
         assert "cache" not in inputs or list(tmp_path.glob(inputs.get("cache-dependency-path", "requirements.txt")))
     (gate,) = commands_of(gated)
-    _, said = shell(gate, tmp_path, f"{NEEDLESS} --collect-only")  # a wrong option ends it before the collection
-    assert "2 tests collected" in said
+    _, output = shell(gate, tmp_path, f"{NEEDLESS} --collect-only")  # a wrong option ends it before the collection
+    assert "2 tests collected" in output
 
 
 def test_wrong_documented_output_is_detected(tmp_path: Path) -> None:

@@ -208,15 +208,15 @@ def test_event_targets_are_found_in_shadow_trees_and_frames(show: Show, web: Web
         "http://c.test/",
         "http://b.test/",
     ]
-    meant = "body > iframe[height='300'] >> internal:control=enter-frame >> iframe:first-child"
-    meant += " >> internal:control=enter-frame >> #third"
-    assert hits(parse_selector(meant), event)
-    assert hits(parse_selector(meant.replace("300", "301")), event) is False
+    expected = "body > iframe[height='300'] >> internal:control=enter-frame >> iframe:first-child"
+    expected += " >> internal:control=enter-frame >> #third"
+    assert hits(parse_selector(expected), event)
+    assert hits(parse_selector(expected.replace("300", "301")), event) is False
     seen = len(events(session))
     session.execute(Click(Selector("x-c")))
     wait_until(lambda: len(events(session)) > seen)
     assert places(events(session)[-1])[0] == ("x-c", "element")  # of a closed tree the host is all there is to see
-    assert (session.signals.lost, session.signals.unheard) == (0, 0)
+    assert (session.signals.lost, session.signals.unlistened_documents) == (0, 0)
 
 
 def test_window_reused_by_its_first_document_is_observed(show: Show, web: Web) -> None:
@@ -250,7 +250,7 @@ def test_window_reused_by_its_first_document_is_observed(show: Show, web: Web) -
     session.execute(Click(Selector("button")))
     popup = press("popup")
     assert (popup.target.name, popup.url) == ("popup", f"{SITE}/popup")
-    assert (session.signals.lost, session.signals.unheard) == (0, 0)
+    assert (session.signals.lost, session.signals.unlistened_documents) == (0, 0)
 
 
 def test_every_document_reports_that_it_is_observed(show: Show, web: Web) -> None:
@@ -269,7 +269,7 @@ def test_every_document_reports_that_it_is_observed(show: Show, web: Web) -> Non
         "}</script>"
     )
     assert "button 'Inner'" in session.observe().text
-    wait_until(lambda: session.signals.unheard == 0)
+    wait_until(lambda: session.signals.unlistened_documents == 0)
     assert session.signals.lost == 0
 
 
@@ -334,8 +334,8 @@ def test_click_events_say_whether_text_was_selected_by_dragging(show: Show) -> N
     session.execute(Drag(Selector("#held"), Selector("#end")))  # the earlier selection remains unchanged
     session.execute(Click(Selector("#c")))
     session.execute(Click(Selector("#c"), count=2))  # a word, with a pointer that did not move
-    told = [(each.target.selector, each.selects) for each in events(session)]
-    assert told == [("html > body > div", True), ("#held", False), *[("#c", False)] * 4]
+    recorded = [(each.target.selector, each.selects) for each in events(session)]
+    assert recorded == [("html > body > div", True), ("#held", False), *[("#c", False)] * 4]
 
 
 def test_middle_clicks_and_drops_are_recorded(show: Show) -> None:

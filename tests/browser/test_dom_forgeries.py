@@ -16,7 +16,7 @@ from pytest_webarena.actions import (
     Selector,
 )
 from pytest_webarena.browser.config import SessionConfig
-from pytest_webarena.browser.driven import Begun, Ended, open_driven
+from pytest_webarena.browser.driven import Ended, StartedStep, open_driven
 from tests.browser.conftest import CALM, Web
 from tests.browser.listening import SITE, Show, events, recorded_input, shared, show, web
 from tests.browser.watched import Watched
@@ -176,7 +176,7 @@ class _Following(Watched):
 
     def _attend(self) -> None:
         while not isinstance(event := self.driven.events.get(), Ended):
-            if isinstance(event, Begun):
+            if isinstance(event, StartedStep):
                 self.session.follow(event.target)
                 event.go()
 
@@ -191,7 +191,7 @@ class _Intruder:
         self._socket = socket
         self._id = 0
         self._session = ""
-        self.heard: list[dict[str, Any]] = []
+        self.received: list[dict[str, Any]] = []
 
     def __call__(self, method: str, **params: Any) -> dict[str, Any]:
         number = self._id = self._id + 1
@@ -201,7 +201,7 @@ class _Intruder:
             answer: dict[str, Any] = json.loads(self._socket.recv(20))
             if answer.get("id") == number:
                 return answer
-            self.heard.append(answer)
+            self.received.append(answer)
             if answer.get("method") == "Debugger.paused":  # among scripts of the agent's other client
                 self._id += 1
                 resume = {"id": self._id, "method": "Debugger.resume", "sessionId": self._session}
@@ -223,12 +223,12 @@ class _Intruder:
         assert not any(reached)
         self("Runtime.enable")
         self("Debugger.enable")
-        contexts = [each["params"]["context"] for each in self.heard if each.get("method") == _CREATED]
+        contexts = [each["params"]["context"] for each in self.received if each.get("method") == _CREATED]
         assert contexts
         assert not [each for each in contexts if each["name"].startswith("pytest-webarena")]
         for context in contexts:  # in those that it may use there is nothing to be found
             assert "result" in self("Runtime.evaluate", expression=forge, contextId=context["id"])
-        known = {each["params"]["scriptId"] for each in self.heard if each.get("method") == "Debugger.scriptParsed"}
+        known = {each["params"]["scriptId"] for each in self.received if each.get("method") == "Debugger.scriptParsed"}
         for script in map(str, range(1, 60)):
             answer = self("Debugger.getScriptSource", scriptId=script)
             if script not in known:
@@ -248,7 +248,7 @@ class _Intruder:
                 button="left",
                 clickCount=1,
             )
-        paused = [each["params"]["callFrames"] for each in self.heard if each.get("method") == "Debugger.paused"]
+        paused = [each["params"]["callFrames"] for each in self.received if each.get("method") == "Debugger.paused"]
         assert {call["location"]["scriptId"] for calls in paused for call in calls} <= known
         self("Debugger.disable")
 

@@ -37,7 +37,7 @@ def keys(session: Session) -> list[tuple[str, str]]:
 
 
 @each_case(
-    ("target", "pressed", "told"),
+    ("target", "pressed", "recorded"),
     [
         (
             None,
@@ -56,13 +56,13 @@ def keys(session: Session) -> list[tuple[str, str]]:
     ],
 )
 def test_non_typing_keys_are_recorded_as_key_signals(
-    keys_page: Session, target: str | None, pressed: list[str], told: list[str]
+    keys_page: Session, target: str | None, pressed: list[str], recorded: list[str]
 ) -> None:
     session = keys_page
     before = len(keys(session))
     for each in pressed:
         assert not session.execute(Press(each, Selector(f"css={target}") if target else None)).error
-    assert [key for key, _ in keys(session)[before:]] == told
+    assert [key for key, _ in keys(session)[before:]] == recorded
     assert {selector for _, selector in keys(session)[before:]} <= {target or "html > body"}
     assert "key" not in {event for event, _, _ in recorded_input(session)}
 

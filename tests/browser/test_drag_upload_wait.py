@@ -124,8 +124,8 @@ def test_open_file_dialog_is_reported_and_can_be_answered_later(
     session = open_session(uploads=files)
     session.open_tabs([web.put("/", FORM.format("multiple hidden"))])
     done(session, Click(Selector("text=Choose…")))
-    told = "The page opened a dialog to choose a file. Available files: cv.pdf, photo.png."
-    assert session.observe().notes == (told,)
+    message = "The page opened a dialog to choose a file. Available files: cv.pdf, photo.png."
+    assert session.observe().notes == (message,)
     done(session, Upload(None, ("cv.pdf", "photo.png")))
     assert js(session, CHOSEN) == "cv.pdf:14,photo.png:17"
     done(session, Upload(Selector("css=#one"), ("cv.pdf",)))  # invisible, but a solution may name it

@@ -50,18 +50,18 @@ def test_playwright_client_works_in_task_context_and_is_recorded(page: Page, wat
 
 
 def test_same_document_navigation_is_distinguished_from_page_load(page: Page, watched: Watched) -> None:
-    def heard(number: int) -> None:  # a client's next command did not cause the navigation
-        wait_until(lambda: len(watched.told) == number)
+    def wait_for_navigations(number: int) -> None:  # a client's next command did not cause the navigation
+        wait_until(lambda: len(watched.navigation_events) == number)
 
     page.evaluate("history.replaceState(0, '', '/?q=1')")
-    heard(1)
+    wait_for_navigations(1)
     page.evaluate("setTimeout(() => history.pushState(0, '', '/there'), 300); history.replaceState(0, '', '/#a')")
-    heard(3)
+    wait_for_navigations(3)
     page.goto("http://a.test/cart")
-    heard(4)
+    wait_for_navigations(4)
     page.evaluate("location = '/'")
-    heard(5)
-    assert [(each.url, each.within, each.elsewhere, each.scripted) for each in watched.told] == [
+    wait_for_navigations(5)
+    assert [(each.url, each.within, each.elsewhere, each.scripted) for each in watched.navigation_events] == [
         ("http://a.test/?q=1", True, False, True),
         ("http://a.test/#a", True, False, True),
         ("http://a.test/there", True, True, False),
@@ -117,16 +117,18 @@ def test_page_under_open_dialog_is_not_queried(page: Page, watched: Watched) -> 
     session = watched.session
     with page.expect_event("dialog") as opened:
         page.evaluate("setTimeout(() => document.title = prompt('who?', 'x'))")
-    wait_until(lambda: session.glance().dialog is not None)
-    seen, tab = session.glance(), session._tabs.current
+    wait_until(lambda: session.observe_without_page().dialog is not None)
+    seen, tab = session.observe_without_page(), session._tabs.current
     assert (seen.url, seen.dialog) == ("http://a.test/", "prompt 'who?' (proposed answer: 'x')")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tab.dom_events, "sweep", lambda seconds: pytest.fail("it would wait until its time is over"))
-        session.sweep()
+        patch.setattr(
+            tab.dom_events, "sweep_fields", lambda seconds: pytest.fail("it would wait until its time is over")
+        )
+        session.sweep_fields()
     opened.value.accept()
     assert page.title() == ""  # accepted without a text, the answer is empty, whatever the default
-    wait_until(lambda: session.glance().dialog is None)
-    assert session.glance().text == session.observe().text.splitlines()[0]
+    wait_until(lambda: session.observe_without_page().dialog is None)
+    assert session.observe_without_page().text == session.observe().text.splitlines()[0]
 
 
 def test_http_endpoint_lists_targets_for_clients(playwright: Playwright, client: Browser, watched: Watched) -> None:
@@ -255,9 +257,9 @@ def test_element_at_point_in_nested_frame_has_working_selector(show: Callable[[s
     again = session.element_of(f"css={found.selector}")
     assert again is not None
     assert (again.role, again.name) == ("button", "Two")
-    beside = session.element_at(2, 2)
-    assert beside is not None
-    assert ">>" not in beside.selector
+    outside = session.element_at(2, 2)
+    assert outside is not None
+    assert ">>" not in outside.selector
 
 
 _MIDDLE_OF_TWO = """js=(() => {
@@ -285,7 +287,7 @@ BODY, FIELD = Selector("css=div"), Selector("css=input")
 
 
 @each_case(
-    ("actions", "heard", "url"),
+    ("actions", "received", "url"),
     [
         ([PressFocused("Tab", Selector("css=button")), PressFocused("Tab", Selector("css=a"))],
          "keydown:Tab keydown:Tab", "/keys"),
@@ -307,7 +309,7 @@ BODY, FIELD = Selector("css=div"), Selector("css=input")
     ],
 )  # fmt: skip
 def test_replayed_keys_go_to_focused_element_without_click(
-    session: Session, web: Web, actions: list[Action], heard: str, url: str
+    session: Session, web: Web, actions: list[Action], received: str, url: str
 ) -> None:
     web.put("/keys", KEYS)
     web.put("/gone", "<title></title>")
@@ -315,7 +317,7 @@ def test_replayed_keys_go_to_focused_element_without_click(
         1 + len(actions)
     )
     page = session.observe()
-    assert (page.title.strip(), page.url) == (heard, f"http://a.test{url}")
+    assert (page.title.strip(), page.url) == (received, f"http://a.test{url}")
 
 
 @each_case("action", [PressFocused("Enter", Selector("css=#text")), TypeFocused(Selector("css=p"), "a")])

@@ -25,7 +25,7 @@ def events_since(watched: Watched) -> Told:
     before = len(watched.session.signals.since())
 
     def told() -> list[tuple[str, str, str | None, bool]]:
-        watched.session.sweep()
+        watched.session.sweep_fields()
         found = [each for each in watched.session.signals.since(before) if isinstance(each, DomEvent)]
         return [(each.event, each.target.selector, each.value, each.commanded) for each in found if each.by_script]
 
@@ -146,12 +146,12 @@ def test_agent_script_actions_are_recorded(page: Page, watched: Watched, web: We
     before, script, expected = CASES[case]
     web.put("/form", f"{FORM}<script>{before}</script>")
     page.goto("http://a.test/form")
-    watched.session.sweep()  # as before each step
-    told = events_since(watched)
+    watched.session.sweep_fields()  # as before each step
+    recorded = events_since(watched)
     page.evaluate(f"() => {{ {script} }}")
-    wait_until(lambda: len(told()) >= len(expected))
+    wait_until(lambda: len(recorded()) >= len(expected))
     # For values found by polling, it does not matter whether an agent's command was running.
-    assert [(*each[:3], each[0] in ("set", "put") or each[3]) for each in told()] == expected
+    assert [(*each[:3], each[0] in ("set", "put") or each[3]) for each in recorded()] == expected
 
 
 @each_case(
@@ -170,18 +170,18 @@ def test_script_submit_is_recorded_before_navigation(
     web.put("/form", FORM)
     web.put("/sent", "<title>sent</title>")
     page.goto("http://a.test/form")
-    told = events_since(watched)
+    recorded = events_since(watched)
     page.evaluate(f"() => {{ {script} }}")
     page.wait_for_url("**/sent?**")
-    wait_until(lambda: [each[:3] for each in told()] == expected)
+    wait_until(lambda: [each[:3] for each in recorded()] == expected)
 
 
 def test_reading_form_data_is_not_recorded_as_submit(page: Page, watched: Watched, web: Web) -> None:
     web.put("/form", FORM)
     page.goto("http://a.test/form")
-    told = events_since(watched)
+    recorded = events_since(watched)
     page.evaluate("() => { new FormData(document.forms[0]); plain.click(); }")
-    wait_until(lambda: [each[0] for each in told()] == ["click"])
+    wait_until(lambda: [each[0] for each in recorded()] == ["click"])
 
 
 @each_case(
@@ -202,21 +202,21 @@ def test_later_actions_of_page_are_not_attributed_to_agent(
             "text.onclick = () => { document.title = 'done' }</script>")  # fmt: skip
     web.put("/sent", "<title>done</title>")
     page.goto("http://a.test/form")
-    told = events_since(watched)
+    recorded = events_since(watched)
     eval(agent_does, {"page": page, "ANNOUNCED": "() => note.dispatchEvent(new Event('change', {bubbles: true}))"})
     wait_until(lambda: watched.session.observe().title == "done")
-    told()
-    assert [each[:2] for each in told() if each[0] in ("sent", "submit") or each[1] == "#text"] == []
+    recorded()
+    assert [each[:2] for each in recorded() if each[0] in ("sent", "submit") or each[1] == "#text"] == []
 
 
 def test_clicks_of_page_scripts_are_not_recorded(page: Page, watched: Watched, web: Web) -> None:
     """Values that it sets are recorded, since the agent may have caused them."""
     script = "setTimeout(() => { plain.click(); note.value = 'own'; document.title = 'done' }, 300)"
     web.put("/form", f"{FORM}<script>{script}</script>")
-    told = events_since(watched)
+    recorded = events_since(watched)
     page.goto("http://a.test/form")
     wait_until(lambda: watched.session.observe().title == "done")
-    wait_until(lambda: [each[:3] for each in told()] == [("set", "#note", "own")])
+    wait_until(lambda: [each[:3] for each in recorded()] == [("set", "#note", "own")])
 
 
 def test_value_after_input_mask_is_recorded(page: Page, watched: Watched, web: Web) -> None:
@@ -228,7 +228,7 @@ def test_value_after_input_mask_is_recorded(page: Page, watched: Watched, web: W
     page.locator("#note").fill("5551234")
 
     def told() -> list[tuple[str, str | None]]:
-        watched.session.sweep()
+        watched.session.sweep_fields()
         found = watched.session.signals.since(before)
         return [(each.event, each.value) for each in found if isinstance(each, DomEvent)]
 

@@ -127,8 +127,8 @@ def _look(client: Client, base: str, browser: PeoplesBrowser, act: Callable[[Pag
             faults.append(f"asks for {route.request.url}")
             await route.abort()
             return
-        with client.get(route.request.url.removeprefix(base[:-1]), follow_redirects=True) as said:
-            await route.fulfill(status=said.status_code, headers=dict(said.headers), body=said.get_data())
+        with client.get(route.request.url.removeprefix(base[:-1]), follow_redirects=True) as response:
+            await route.fulfill(status=response.status_code, headers=dict(response.headers), body=response.get_data())
 
     async def use(context: BrowserContext) -> None:
         page = await context.new_page()
@@ -145,7 +145,7 @@ def _look(client: Client, base: str, browser: PeoplesBrowser, act: Callable[[Pag
 @pytest.mark.matrix(1)
 def test_pages_pass_axe_and_fit_a_narrow_screen(site: tuple[str, Client], look: Look) -> None:
     axe = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
-    told: list[Any] = []
+    problems: list[Any] = []
 
     async def act(page: Page) -> None:
         for path in KINDS[site[0]]:
@@ -155,13 +155,13 @@ def test_pages_pass_axe_and_fit_a_narrow_screen(site: tuple[str, Client], look: 
             await page.evaluate(axe)
             found = await page.evaluate("axe.run(document, {resultTypes: ['violations']}).then((all) => all.violations"
                                         ".map((one) => [one.id, one.nodes[0].html.slice(0, 120)]))")  # fmt: skip
-            told.extend((path, *each) for each in found)
+            problems.extend((path, *each) for each in found)
             wide = await page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-            told.extend([(path, "wider than the screen", wide)] if wide > 0 else [])
-            told.extend((path, "can't be read", field) for field in await page.evaluate(FAINT))
+            problems.extend([(path, "wider than the screen", wide)] if wide > 0 else [])
+            problems.extend((path, "can't be read", field) for field in await page.evaluate(FAINT))
 
     look(act)
-    assert told == []
+    assert problems == []
 
 
 @pytest.mark.matrix(1)

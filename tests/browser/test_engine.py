@@ -214,12 +214,12 @@ def test_sessions_can_be_used_from_several_threads(open_session: OpenSession, we
 
 
 def test_engine_does_not_recreate_a_removed_run_folder(browser_executable: str, tmp_path: Path) -> None:
-    gone = tmp_path / "run" / "browser"
-    engine = BrowserEngine(EngineConfig(executable=browser_executable, temp_dir=gone))
+    removed = tmp_path / "run" / "browser"
+    engine = BrowserEngine(EngineConfig(executable=browser_executable, temp_dir=removed))
     with pytest.raises(BrowserError, match="has the run ended"), engine.session(SessionConfig()):
         pass
     engine.close()
-    assert not gone.parent.exists()
+    assert not removed.parent.exists()
 
 
 def test_only_localhost_subdomains_are_secure_contexts_over_http(web: Web, open_session: OpenSession) -> None:

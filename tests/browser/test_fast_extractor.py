@@ -105,10 +105,10 @@ def test_stale_id_error_says_why_and_clicks_nothing(session: Session, web: Web) 
     ])  # fmt: skip
     old, inner = element(session, "button 'Old'"), element(session, "button 'Inner'")
     done(session, Click(old))
-    gone = "is no longer on the page. Use an id of the latest observation."
-    assert session.execute(Click(old)).error == f"Element [{old.id}] (button 'Old') {gone}"
+    message = "is no longer on the page. Use an id of the latest observation."
+    assert session.execute(Click(old)).error == f"Element [{old.id}] (button 'Old') {message}"
     done(session, Click(element(session, "button 'Drop'")))
-    assert session.execute(Click(inner)).error == f"Element [{inner.id}] (button 'Inner') {gone}"
+    assert session.execute(Click(inner)).error == f"Element [{inner.id}] (button 'Inner') {message}"
     done(session, FocusTab(1))
     other = element(session, "button 'Other'")
     done(session, FocusTab(0))

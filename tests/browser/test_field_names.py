@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_webarena.actions import Click, Select, Selector, Type
-from pytest_webarena.recorder.selectors import ways_to
+from pytest_webarena.recorder.selectors import selectors_of
 from tests.browser.listening import Show, events, shared, show, web
 from tests.processes import wait_until
 
@@ -50,12 +50,12 @@ def test_field_name_excludes_the_value_of_a_field_in_its_label(show: Show, field
     else:
         outcome = session.execute(Select(at, ("Large",)) if "box" in role and field != "wrap" else Click(at))
     assert outcome.error == ""
-    told = f"#{field}"
-    wait_until(lambda: any(each.target.selector == told for each in events(session)))
-    event = next(each for each in events(session) if each.target.selector == told)
+    selector = f"#{field}"
+    wait_until(lambda: any(each.target.selector == selector for each in events(session)))
+    event = next(each for each in events(session) if each.target.selector == selector)
     assert outcome.target is not None
     assert (event.target.role, event.target.name) == (outcome.target.role, outcome.target.name) == (role, name)
-    proposed = ways_to(event)[0]
+    proposed = selectors_of(event)[0]
     assert proposed == f'role={role}[name="{name}"s]'
-    [by_name, by_id] = session.sightings([proposed, at.selector])
-    assert (by_name.alone, by_name.element) == (True, by_id.element)
+    [by_name, by_id] = session.find_matches([proposed, at.selector])
+    assert (by_name.is_unique, by_name.element) == (True, by_id.element)

@@ -279,8 +279,8 @@ def test_hung_page_is_closed(firefox: BrowserEngine, web: Web) -> None:
     config = SessionConfig(proxy=web.proxy, deadlines=Deadlines(hang=2.0, context=30.0, step=60.0))
     with firefox.session(config) as session:
         session.open_tabs([web.put("/", "<title>H</title><button onclick='while (true);'>Hang</button>")])
-        told = session.execute(Click(Selector("text=Hang"))).error
-        assert told == "The page http://a.test/ stopped responding and was closed; the tab is empty."
+        error = session.execute(Click(Selector("text=Hang"))).error
+        assert error == "The page http://a.test/ stopped responding and was closed; the tab is empty."
         assert session.observe().url == "about:blank"
 
 
@@ -392,8 +392,8 @@ def test_https_archive_is_a_named_error_in_firefox(pytester: pytest.Pytester) ->
     shop = {"url": "https://shop.example"}
     with WarcFile(pytester.path / "shop.warc", sites={"shop": shop}) as archive:
         archive.add(
-            method="GET", url="https://shop.example/", asked="GET / HTTP/1.1\r\n", sent=b"",
-            answered="HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n", got=b"<h1>Shop</h1>", time=1,
+            method="GET", url="https://shop.example/", request_head="GET / HTTP/1.1\r\n", request_body=b"",
+            response_head="HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n", response_body=b"<h1>Shop</h1>", time=1,
         )  # fmt: skip
     task = "{id: a, sites: [shop], intent: What?, checks: [{answer: Shop}], solution: [{stop: Shop}]}"
     (pytester.path / "x.tasks.yaml").write_text(f"tasks: [{task}]\n")

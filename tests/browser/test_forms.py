@@ -134,11 +134,11 @@ def test_combined_forms_have_the_same_ids(see: See, extractor: str) -> None:
         "HTML:",
         "Marks in the picture:",
     ]
-    for said, printed in (("button 'Send'", "<button> Send"), ("link 'our terms'", '<a href="/terms">')):
-        number = re.search(rf"\[(\d+)\] {re.escape(said)}", tree)
+    for element, printed in (("button 'Send'", "<button> Send"), ("link 'our terms'", '<a href="/terms">')):
+        number = re.search(rf"\[(\d+)\] {re.escape(element)}", tree)
         assert number
         assert f"[{number[1]}] {printed}" in html
-        assert f"[{number[1]}] {said}" in marks.split("\n")
+        assert f"[{number[1]}] {element}" in marks.split("\n")
     assert len(observation.images) == 2
     assert observation.picture == observation.marked
 
@@ -278,10 +278,10 @@ def test_the_documented_examples_are_true(see: See) -> None:
     assert {*others, "html"} < set(shown)
     for name in shown:
         settings = others.get(name, {"kinds": (name,)})
-        said = text.partition(f"```text {name}\n")[2].partition("\n```")[0]
+        documented = text.partition(f"```text {name}\n")[2].partition("\n```")[0]
         observation = see(page, **settings).observe()
         seen = observation.render() if name == "accessibility_tree" else observation.text
-        assert (anonymous(seen) if name == "compat" else seen) == said, name
+        assert (anonymous(seen) if name == "compat" else seen) == documented, name
 
 
 def test_every_setting_is_documented() -> None:

@@ -67,11 +67,11 @@ def flattened(tree: dict[str, Any]) -> str:
     lines: list[str] = []
 
     def add(node: dict[str, Any], depth: int) -> None:
-        told = [(each["name"], each["value"]["value"]) for each in node["properties"]]
+        properties = [(each["name"], each["value"]["value"]) for each in node["properties"]]
         if "value" in node:
-            told.insert(0, ("value", repr(node["value"]["value"])))
+            properties.insert(0, ("value", repr(node["value"]["value"])))
         parts = [f"[{node['browsergym_id']}] {node['role']['value']} {node['name']['value']!r}"]
-        lines.append("\t" * depth + " ".join([*parts, *(f"{name}: {value}" for name, value in told)]))
+        lines.append("\t" * depth + " ".join([*parts, *(f"{name}: {value}" for name, value in properties)]))
         for child in node["childIds"]:
             add(nodes.pop(child), depth + 1)
 
@@ -153,7 +153,9 @@ def test_observation_has_the_fields_of_browsergym(tmp_path: Path, browser: str |
         assert (first["last_action"], first["last_action_error"], first["elapsed_time"].tolist()) == ("", "", [0.0])
         assert first["goal_object"][0] == {"type": "text", "text": first["goal"]}
         assert first["goal_object"][1]["image_url"]["url"].startswith("data:image/png;base64,")
-        assert [(said["role"], said["message"]) for said in first["chat_messages"]] == [("user", first["goal"])]
+        assert [(message["role"], message["message"]) for message in first["chat_messages"]] == [
+            ("user", first["goal"])
+        ]
         again, _ = env.reset(seed=1)
         assert again["chat_messages"] == first["chat_messages"]
         assert again["elapsed_time"] == first["elapsed_time"]
@@ -176,7 +178,9 @@ def test_observation_has_the_fields_of_browsergym(tmp_path: Path, browser: str |
         last, reward, terminated, *_ = env.step("send_msg_to_user('yes')")
         assert (reward, terminated) == (1.0, True)
         assert env.observation_space.contains(last)
-        assert [(said["role"], said["message"]) for said in last["chat_messages"][1:]] == [("assistant", "yes")]
+        assert [(message["role"], message["message"]) for message in last["chat_messages"][1:]] == [
+            ("assistant", "yes")
+        ]
 
         env.reset()
         env.step(Goto("/manuals/"))
@@ -295,12 +299,12 @@ def test_invalid_action_is_a_step_with_an_error(blank: TasksEnv, action: Any) ->
 
 
 def test_episode_ends_after_an_error(blank: TasksEnv, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert blank._stage is not None
+    assert blank._environment is not None
 
     def broken(*_: object) -> None:
         raise BrowserError("the browser is gone")
 
-    monkeypatch.setattr(type(blank._stage.session), "observe", broken)
+    monkeypatch.setattr(type(blank._environment.session), "observe", broken)
     with pytest.raises(BrowserError, match="is gone"):
         blank.step("```noop```")
     with pytest.raises(gymnasium.error.ResetNeeded):
@@ -358,19 +362,19 @@ def test_environment_in_forked_process_is_a_usage_error(blank: TasksEnv) -> None
     if not child:
         for call in (lambda: blank.step("```noop```"), blank.reset, blank.render, blank.close):
             try:
-                told = repr(call())
+                outcome = repr(call())
             except UsageError as error:
-                told = str(error)
-            os.write(writing, told[:31].encode() + b"\n")
+                outcome = str(error)
+            os.write(writing, outcome[:31].encode() + b"\n")
         os._exit(0)
     os.close(writing)
-    heard = b""
+    received = b""
     while select.select([reading], [], [], 60)[0] and (piece := os.read(reading, 1000)):
-        heard += piece
+        received += piece
     os.close(reading)
     os.kill(child, signal.SIGKILL)  # if it hangs, its output helps
     os.waitpid(child, 0)
-    assert heard.decode().splitlines() == [*["expected the process that reset"] * 3, "None"]
+    assert received.decode().splitlines() == [*["expected the process that reset"] * 3, "None"]
     assert blank.step("```stop [yes]```")[1] == 1.0
 
 
@@ -391,10 +395,10 @@ def test_documented_browsergym_calls_run(monkeypatch: pytest.MonkeyPatch) -> Non
     root = Path(__file__).parents[2]
     monkeypatch.chdir(root)
     page = (root / "docs" / "gym.md").read_text("utf-8").split("## Agents of BrowserGym")[1]
-    said: dict[str, Any] = {"gymnasium": gymnasium}
+    namespace: dict[str, Any] = {"gymnasium": gymnasium}
     try:
-        exec(compile(page.split("```python\n")[1].split("\n```\n")[0], "docs/gym.md", "exec"), said)
-        observation = said["observation"]
+        exec(compile(page.split("```python\n")[1].split("\n```\n")[0], "docs/gym.md", "exec"), namespace)
+        observation = namespace["observation"]
         assert re.fullmatch(r"click\('\d+'\)", observation["last_action"])
         assert observation["last_action_error"] == ""
         for name in re.findall(r"`(\w+)`", page.split("| | |")[1].split("`axtree_object`")[0]):
@@ -412,8 +416,8 @@ def test_documented_browsergym_calls_run(monkeypatch: pytest.MonkeyPatch) -> Non
             assert name in known or name in observation
         assert not {"axtree_object", "dom_object", "extra_element_properties"} & observation.keys()
     finally:
-        if "env" in said:
-            said["env"].close()
+        if "env" in namespace:
+            namespace["env"].close()
 
 
 def test_a_question_without_sites_starts_no_browser(tmp_path: Path) -> None:

@@ -118,27 +118,27 @@ def heal(
         (catalogue.parent / "page.html").write_text(page)
         (tmp_path / "a.tasks.yaml").write_text(tasks)
         code = main(["tasks", "heal", name, f"--sites={catalogue}", *arguments])
-        said = capsys.readouterr()
-        return code, said.out, said.err
+        output = capsys.readouterr()
+        return code, output.out, output.err
 
     return run
 
 
 def test_heal_does_not_change_working_solutions(heal: object) -> None:
-    code, said, told = heal(OLD)  # type: ignore[operator]
-    assert (code, said.count("as recorded")) == (0, 5)
-    assert "---" not in said
-    assert told == "2 solutions replayed: 2 as recorded, 0 healed\n"
+    code, stdout, stderr = heal(OLD)  # type: ignore[operator]
+    assert (code, stdout.count("as recorded")) == (0, 5)
+    assert "---" not in stdout
+    assert stderr == "2 solutions replayed: 2 as recorded, 0 healed\n"
 
 
 def test_heal_rewrites_changed_labels_with_write_option(heal: object) -> None:
-    code, said, told = heal(REWORDED)  # type: ignore[operator]
+    code, stdout, stderr = heal(REWORDED)  # type: ignore[operator]
     assert code == 1
-    assert "the files are as they were" in told
+    assert "the files are as they were" in stderr
     assert Path("a.tasks.yaml").read_text() == TASKS
     code, again, _ = heal(REWORDED, "--write")  # type: ignore[operator]
-    assert (code, again) == (0, said)
-    assert "healed: button 'Keep', found by its id and its form" in said
+    assert (code, again) == (0, stdout)
+    assert "healed: button 'Keep', found by its id and its form" in stdout
     text = Path("a.tasks.yaml").read_text()
     assert text == (
         TASKS.replace("""{'role=textbox[name="Title"s]': rye}""", """{'role=textbox[name="Heading"s]': rye}""")
@@ -152,11 +152,11 @@ def test_heal_rewrites_changed_labels_with_write_option(heal: object) -> None:
 
 @pytest.mark.exhaustive
 def test_heal_rejects_elements_with_exchanged_ids(heal: object) -> None:
-    code, said, told = heal(EXCHANGED, "--write")  # type: ignore[operator]
+    code, stdout, stderr = heal(EXCHANGED, "--write")  # type: ignore[operator]
     assert code == 1
-    assert "not found: its id and its form do not find the same element" in said
+    assert "not found: its id and its form do not find the same element" in stdout
     assert Path("a.tasks.yaml").read_text() == TASKS
-    assert "0 healed, 2 not healed: save, drop" in told
+    assert "0 healed, 2 not healed: save, drop" in stderr
 
 
 @pytest.mark.exhaustive
@@ -165,24 +165,26 @@ def test_heal_does_not_replace_removed_element_by_a_neighbour(heal: object) -> N
     left = OLD.replace(
         "<label>Title <input id=title name=title></label>", "<label>Title (translated) <input></label>"
     ).replace("<button id=save>Save</button>", "<button formaction=/draft>Save as draft</button>")
-    code, said, _ = heal(left, "--write")  # type: ignore[operator]
+    code, stdout, _ = heal(left, "--write")  # type: ignore[operator]
     assert code == 1
-    assert "step 1 (type role=textbox[name=\"Title\"s] 'rye'): not found: nothing that is known of it finds one" in said
+    assert (
+        "step 1 (type role=textbox[name=\"Title\"s] 'rye'): not found: nothing that is known of it finds one" in stdout
+    )
     kept = left.replace("(translated) <input>", "<input id=title name=title>")
-    code, said, _ = heal(kept, "--write")  # type: ignore[operator]
+    code, stdout, _ = heal(kept, "--write")  # type: ignore[operator]
     assert code == 1
-    assert 'step 2 (click role=button[name="Save"s]): not found: nothing that is known of it finds one' in said
-    code, said, _ = heal(kept.replace(" as draft", ""), "--write")  # type: ignore[operator]
+    assert 'step 2 (click role=button[name="Save"s]): not found: nothing that is known of it finds one' in stdout
+    code, stdout, _ = heal(kept.replace(" as draft", ""), "--write")  # type: ignore[operator]
     assert code == 1
-    assert "as recorded, but the page differs: by its id and its form it is found no more" in said
+    assert "as recorded, but the page differs: by its id and its form it is found no more" in stdout
     assert Path("a.tasks.yaml").read_text() == TASKS
 
 
 @pytest.mark.exhaustive
 def test_heal_closes_dialog_that_covers_the_page(heal: object) -> None:
-    code, said, _ = heal(COVERED, "--write")  # type: ignore[operator]
+    code, stdout, _ = heal(COVERED, "--write")  # type: ignore[operator]
     assert code == 0
-    assert "a dialog that lay over the page was closed" in said
+    assert "a dialog that lay over the page was closed" in stdout
     text = Path("a.tasks.yaml").read_text()
     assert text.count('      - click: role=dialog >> role=button[name="Close"s]\n') == 2
     assert heal(COVERED, tasks=text)[0] == 0  # type: ignore[operator]
@@ -197,12 +199,12 @@ BY_PLACE = TASKS.replace(
 
 @pytest.mark.exhaustive
 def test_position_only_step_fails_without_trust_place(heal: object) -> None:
-    code, said, told = heal(OLD, tasks=BY_PLACE)  # type: ignore[operator]
+    code, stdout, stderr = heal(OLD, tasks=BY_PLACE)  # type: ignore[operator]
     assert code == 1
-    assert "as recorded, but its place alone says which one is meant" in said
-    assert "drop: nothing but a place says which element step 1 means: name it by what it says, or" in told
-    code, _, told = heal(OLD, "--trust-place", tasks=BY_PLACE)  # type: ignore[operator]
-    assert (code, told) == (0, "2 solutions replayed: 2 as recorded, 0 healed\n")
+    assert "as recorded, but its place alone says which one is meant" in stdout
+    assert "drop: nothing but a place says which element step 1 means: name it by what it says, or" in stderr
+    code, _, stderr = heal(OLD, "--trust-place", tasks=BY_PLACE)  # type: ignore[operator]
+    assert (code, stderr) == (0, "2 solutions replayed: 2 as recorded, 0 healed\n")
 
 
 @pytest.mark.exhaustive
@@ -213,10 +215,10 @@ def test_task_with_position_only_step_is_not_rewritten(heal: object) -> None:
         repair_selectors: ['text="Save"', css=#save, 'css=form[action="/save"] button']
       - click: css=form:nth""",
     )
-    code, said, told = heal(REWORDED, "--write", tasks=mixed)  # type: ignore[operator]
+    code, stdout, stderr = heal(REWORDED, "--write", tasks=mixed)  # type: ignore[operator]
     assert code == 1
-    assert 'step 1 (hover role=button[name="Save"s]): healed' in said
-    assert "step 2 means, so nothing of it is rewritten" in told
+    assert 'step 1 (hover role=button[name="Save"s]): healed' in stdout
+    assert "step 2 means, so nothing of it is rewritten" in stderr
     drop = Path("a.tasks.yaml").read_text().split("id: drop")[1]
     assert drop == mixed.split("id: drop")[1]
     code, _, _ = heal(REWORDED, "--write", "--trust-place", tasks=mixed)  # type: ignore[operator]
@@ -226,9 +228,9 @@ def test_task_with_position_only_step_is_not_rewritten(heal: object) -> None:
 
 def test_healed_solution_is_written_only_if_it_passes(heal: object) -> None:
     wrong = TASKS.replace("notes:/save?title=rye", "notes:/save?title=oat")
-    code, said, _ = heal(REWORDED, "--write", tasks=wrong)  # type: ignore[operator]
+    code, stdout, _ = heal(REWORDED, "--write", tasks=wrong)  # type: ignore[operator]
     assert code == 1
-    assert "nothing is rewritten: what was found is not proved to be what was meant" in said
+    assert "nothing is rewritten: what was found is not proved to be what was meant" in stdout
     assert Path("a.tasks.yaml").read_text() == wrong
 
 
@@ -236,18 +238,18 @@ def test_answer_only_checks_do_not_verify_a_healed_solution(heal: object) -> Non
     answered = TASKS.replace('[{url: "notes:/save?title=rye"}]', "[{answer: rye}]").replace(
         "\n  - id: drop", "\n      - stop: rye\n  - id: drop"
     )
-    code, said, _ = heal(REWORDED, tasks=answered)  # type: ignore[operator]
+    code, stdout, _ = heal(REWORDED, tasks=answered)  # type: ignore[operator]
     assert code == 1
-    assert said.count("look at what was healed: the checks see the answer alone") == 1
-    assert "+      - stop" not in said
+    assert stdout.count("look at what was healed: the checks see the answer alone") == 1
+    assert "+      - stop" not in stdout
 
 
 @pytest.mark.exhaustive
 def test_heal_of_one_instance_does_not_change_its_template(heal: object) -> None:
     both = TASKS.replace("id: save\n", "id: save\n    each: {a: {word: rye}, b: {word: oat}}\n").replace(
         "': rye}", "': \"{{ word }}\"}").replace("title=rye", "title={{ word }}")  # fmt: skip
-    code, said, told = heal(REWORDED, "--write", tasks=both)  # type: ignore[operator]
-    assert code == 0, said + told
+    code, stdout, stderr = heal(REWORDED, "--write", tasks=both)  # type: ignore[operator]
+    assert code == 0, stdout + stderr
     assert Path("a.tasks.yaml").read_text().count("Keep") == 1
     assert heal(REWORDED, "--write", tasks=both, name="a.tasks.yaml::save.a")[0] == 1  # type: ignore[operator]
     assert Path("a.tasks.yaml").read_text() == both

@@ -170,13 +170,13 @@ def test_session_survives_hostile_page(open_session: OpenSession, web: Web, name
     )
     session.open_tabs(["about:blank"])
     web.put("/", page)
-    heard: list[str] = []
+    errors: list[str] = []
 
     def step(action: Action) -> str:
         began = time.monotonic()
         outcome = session.execute(action)
         acted = time.monotonic()
-        heard.append(all_text(session.observe(), outcome.error))
+        errors.append(all_text(session.observe(), outcome.error))
         assert acted - began < LATEST, action
         assert time.monotonic() - acted < LATEST, action
         return outcome.error
@@ -186,12 +186,12 @@ def test_session_survives_hostile_page(open_session: OpenSession, web: Web, name
     step(Noop())
 
     def was_said() -> bool:
-        return any(words in text for words in fault.says.split(" or ") for text in heard)
+        return any(words in text for words in fault.says.split(" or ") for text in errors)
 
     until = time.monotonic() + LATEST
     while not was_said() and time.monotonic() < until:  # timers of a page may fire late on a busy machine
         step(Noop())
-    assert was_said(), "\n\n".join(heard)
+    assert was_said(), "\n\n".join(errors)
     if fault.ends_browser:
         with contextlib.suppress(BrowserError):
             step(Goto("http://a.test/next"))
@@ -201,7 +201,7 @@ def test_session_survives_hostile_page(open_session: OpenSession, web: Web, name
     for _ in range(4):  # repeated activity of a page may block leaving it once or twice
         if not step(Goto("http://a.test/next")) and session.observe().title == "Next":
             break
-    assert "Next" in heard[-1]
+    assert "Next" in errors[-1]
 
 
 # --- asking to stay

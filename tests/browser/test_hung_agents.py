@@ -97,8 +97,8 @@ def test_hung_agent_with_workers_fails_and_other_trials_run(project: Path) -> No
     assert result.ret == 10
     result.stderr.fnmatch_lines([HELD % "Holds"])
     result.stdout.fnmatch_lines(["*: 1/2 passed = 50.0% *", "trials         2 planned, 2 run (2 judged)"])
-    told = [file.read_text() for file in (project / "a").glob("*-result.json")]
-    assert any("the agent held the interpreter" in each for each in told)
+    results = [file.read_text() for file in (project / "a").glob("*-result.json")]
+    assert any("the agent held the interpreter" in each for each in results)
 
 
 def test_process_that_ends_during_a_trial_is_reported(project: Path) -> None:

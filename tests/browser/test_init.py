@@ -19,9 +19,9 @@ def test_init_writes_valid_tasks_and_catalogue(
     shown = capsys.readouterr().out
     assert max(map(len, shown.splitlines())) <= 80
     assert main(["tasks", "validate", ".", "--sites=./sites.yaml"]) == 0
-    said = capsys.readouterr()
-    assert "2 files, 2 tasks: no problems" in said.out
-    assert not said.err
+    output = capsys.readouterr()
+    assert "2 files, 2 tasks: no problems" in output.out
+    assert not output.err
     tasks = tmp_path / "tasks" / "todo.yaml"
     tasks.write_text(tasks.read_text().replace("- changes:", "- not: {changes: nothing} #"))
     assert main(["tasks", "validate", ".", "--sites=./sites.yaml"]) == 0  # it may be meant
@@ -36,11 +36,11 @@ def test_init_keeps_existing_files_and_prints_needed_settings(
     (target / "sites.yaml").write_text("apps: {}\n")
     (target / "pyproject.toml").write_text("[tool.pytest.ini_options]\n")
     assert main(["init", str(target)]) == 0
-    told = capsys.readouterr().out
+    output = capsys.readouterr().out
     assert (target / "sites.yaml").read_text() == "apps: {}\n"
     assert not (target / "pytest.ini").exists()
-    assert "sites.yaml                      exists and is unchanged" in told
-    assert 'webarena_sites = "./sites.yaml"' in told
+    assert "sites.yaml                      exists and is unchanged" in output
+    assert 'webarena_sites = "./sites.yaml"' in output
     written, kept, _ = start_project(target)
     assert not written
     assert len(kept) == 6

@@ -148,7 +148,7 @@ class Run:
     world: dict[str, Any]
     checked: dict[str, Any]
     """Report of ``webarena tasks monitor``."""
-    told: str
+    output: str
     """The terminal output."""
 
     def outcome(self, task: str) -> tuple[str, str | None, str]:
@@ -227,7 +227,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
         records=outcomes(folder),
         world=world,
         checked=json.loads((folder / "upkeep" / "report.json").read_text()),
-        told=done.stdout,
+        output=done.stdout,
     )
 
 
@@ -239,7 +239,7 @@ def further_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
         folder, "defaults: {sites: [teahouse]}\ntasks:" + tasks_starting_at(*MORE_TURNING_AWAY, *MORE_OUT_OF_ORDER)
     )
     done, world = run_in_simulated_internet(folder, [run_command(folder, "--agent=oracle", "--sites=sites.yaml")])
-    return Run(records=outcomes(folder), world=world, checked={}, told=done.stdout)
+    return Run(records=outcomes(folder), world=world, checked={}, output=done.stdout)
 
 
 def test_forbidden_addresses_receive_no_request(run: Run) -> None:
@@ -302,19 +302,19 @@ def test_message_says_why_the_start_page_failed(run: Run) -> None:
 
 
 def test_terminal_names_cause_blocked(run: Run) -> None:
-    assert "error (blocked)" in run.told
-    assert "error (harness)" not in run.told
+    assert "error (blocked)" in run.output
+    assert "error (harness)" not in run.output
 
 
 def test_live_settings_are_in_the_record(run: Run) -> None:
-    told = run.records["searches"]["environment"]["live"]
-    assert (told["domains"], told["reads"], told["robots"]) == (["teahouse.com"], ["POST /search"], "obey")
+    live = run.records["searches"]["environment"]["live"]
+    assert (live["domains"], live["reads"], live["robots"]) == (["teahouse.com"], ["POST /search"], "obey")
 
 
 def test_mind2web_live_tasks_run_with_the_imported_catalogue(run: Run) -> None:
     assert run.outcome("mind2web.1") == ("passed", None, ""), run.records["mind2web.1"]["message"]
-    told = run.records["mind2web.1"]["environment"]["live"]
-    assert (told["domains"], told["region"], told["proxy"]) == (["leafhouse.com"], "north", "http://127.0.0.1:3128")
+    live = run.records["mind2web.1"]["environment"]["live"]
+    assert (live["domains"], live["region"], live["proxy"]) == (["leafhouse.com"], "north", "http://127.0.0.1:3128")
 
 
 def test_proxy_opens_tunnels_only_to_checked_addresses(run: Run) -> None:

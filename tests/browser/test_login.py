@@ -15,7 +15,7 @@ import pytest
 from pytest_webarena.actions import Click, Selector, Type
 from pytest_webarena.browser.config import Deadlines
 from pytest_webarena.browser.engine import BrowserEngine
-from pytest_webarena.browser.login import glance, login, login_headers, verify
+from pytest_webarena.browser.login import login, login_headers, request_check_page, verify
 from pytest_webarena.browser.session import Session
 from pytest_webarena.errors import SiteError
 from pytest_webarena.evidence import StepRecord
@@ -296,7 +296,7 @@ def test_session_id_that_changes_with_each_response_is_followed(
         ("Hello a&d a", replace(CHECK, path="/sent-on", redirects=True), False),
     ],
 )
-def test_quick_check_is_inconclusive_for_pages_that_need_a_browser(
+def test_quick_check_is_undecided_for_pages_that_need_a_browser(
     web: Web, page: str, check: LoginCheck, doubts: bool
 ) -> None:
     web.put("/account", page)
@@ -304,7 +304,7 @@ def test_quick_check_is_inconclusive_for_pages_that_need_a_browser(
     recipe = replace(RECIPE, check=replace(check, includes=check.includes and "Hello a&d a"))
     cookie = {"name": "t", "value": "1", "domain": "a.test", "path": "/"}
     state = {"cookies": [cookie], "origins": [{"origin": "http://a.test"}]}
-    found = glance(recipe, ADA, url="http://a.test", proxy=web.proxy, state=state)
+    found = request_check_page(recipe, ADA, url="http://a.test", proxy=web.proxy, state=state)
     assert found is (None if doubts else state)
 
 
@@ -329,13 +329,13 @@ def test_session_from_replica_start_is_verified_once_and_renewed(engine: Browser
     web.put("/", "<title>Home</title>")
     cookie = {"name": "ticket", "value": "t0", "domain": "a.test", "path": "/"}
     stored = StoredSession(state={"cookies": [cookie], "origins": []}, number=1)
-    told: list[tuple[Any, ...]] = []
+    reports: list[tuple[Any, ...]] = []
     logins = Logins(lambda: engine, lambda sites, holder, ahead: pytest.fail("no lease"))
 
     def lease() -> Any:
         made: Any = LeaseOfA(web, replace(RECIPE, portable=False))
         made.sites = {"forum": replace(made.sites["forum"], sessions={"ada": stored})}
-        made.session_ended = lambda *words: told.append(words[:3])
+        made.session_ended = lambda *words: reports.append(words[:3])
         return made
 
     def ticket(held: Any) -> str:
@@ -350,12 +350,12 @@ def test_session_from_replica_start_is_verified_once_and_renewed(engine: Browser
     assert logins.renew(first, "forum", {})["cookies"][0]["value"] == ticket(first) == "t3"
     good.clear()
     assert ticket(lease()) == f"t{len(visits) - 2}"  # the next trial verifies the session, and signs in on its own
-    assert told == [("forum", "ada", 1)]
+    assert reports == [("forum", "ada", 1)]
 
 
 @pytest.mark.matrix(3)
 @pytest.mark.parametrize(
-    ("check", "users", "said"),
+    ("check", "users", "expected"),
     [
         ({"path": "/account", "includes": "Signed in as {username}"}, "ada bob", ["ok tells ada from bob"]),
         (
@@ -374,7 +374,7 @@ def test_session_from_replica_start_is_verified_once_and_renewed(engine: Browser
     ],
 )  # fmt: skip
 def test_doctor_reports_what_the_sign_in_check_proves(
-    engine: BrowserEngine, web: Web, check: dict[str, Any], users: str, said: list[str]
+    engine: BrowserEngine, web: Web, check: dict[str, Any], users: str, expected: list[str]
 ) -> None:
     def shown(text: str) -> Callable[[Request], Reply | str]:
         def page(request: Request) -> Reply | str:
@@ -395,10 +395,10 @@ def test_doctor_reports_what_the_sign_in_check_proves(
     forum = replace(lease.sites["forum"], users=known, default_user=next(iter(known)))
     found = list(examine_sign_in(engine, lease, forum))
     text = "\n".join(f"{each.state} {each.text}" for each in found)
-    for part in said:
+    for part in expected:
         state, _, words = part.partition(" ")
         assert any(each.state == state and words in each.text for each in found) or part in text, text
-    assert "tells" not in text or said[0].startswith("ok tells")
+    assert "tells" not in text or expected[0].startswith("ok tells")
     assert ("api" in text) is (check["path"] == "/written")
 
 

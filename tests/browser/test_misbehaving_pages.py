@@ -141,7 +141,7 @@ def crash_renderer(session: Session) -> None:
     async def crash() -> None:
         tab.in_background(tab.send("Page.crash", seconds=1.0))
         while True:
-            await tab.changed(2.0)
+            await tab.wait_for_activity(2.0)
 
     with pytest.raises(BrowserError):
         session._engine.run(crash(), timeout=20.0, what="crashing a page")
@@ -258,10 +258,10 @@ def test_click_reports_link_target_that_does_not_answer(show: Show, web: Web) ->
     began = time.monotonic()
     outcome = session.execute(Click(Selector("text=Go")))
     assert time.monotonic() - began < LATEST
-    told = "http://a.test/never did not answer within 2.5 s; loading was stopped."
-    assert [event.text for event in outcome.events] == [told]
+    message = "http://a.test/never did not answer within 2.5 s; loading was stopped."
+    assert [event.text for event in outcome.events] == [message]
     observation = session.observe()
-    assert (observation.title, observation.notes) == ("Main", (told,))
+    assert (observation.title, observation.notes) == ("Main", (message,))
     assert time.monotonic() - began < LATEST
 
 

@@ -166,11 +166,11 @@ def test_every_model_agent_solves_a_task_and_no_secret_is_stored(solved: Solved)
     assert summary["agents"]["tools"]["usage"]["input_tokens"] == 4000
     assert sum(line["usage"]["calls"] for line in summary["model_calls"]) == requests
     allure = [json.loads(file.read_text()) for file in (project / "allure").glob("*-result.json")]
-    told = next(
+    allure_result = next(
         one for one in allure if any(p["value"] == "'tools'" or p["value"] == "tools" for p in one["parameters"])
     )
-    assert {"cost", "model", "tokens in"} <= {parameter["name"] for parameter in told["parameters"]}
-    names = {attached["name"] for step in told["steps"] for attached in step.get("attachments", ())}
+    assert {"cost", "model", "tokens in"} <= {parameter["name"] for parameter in allure_result["parameters"]}
+    names = {attached["name"] for step in allure_result["steps"] for attached in step.get("attachments", ())}
     assert "Prompt and reply of the model" in names
 
     assert "[secret]" in (attempt / "network.jsonl").read_text()  # it was there to be taken out

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from pytest_webarena.actions import Check, Click, Select, Selector
-from pytest_webarena.agents.neighbour import otherwise
+from pytest_webarena.agents.neighbour import step_on_neighbour
 from pytest_webarena.browser.session import Session
 from tests.cases import each_case
 
@@ -62,7 +62,7 @@ def page(show: Callable[[str], Session]) -> Session:
     ],
 )
 def test_neighbour_is_the_next_element_of_the_same_kind(page: Session, selector: str, neighbour: str) -> None:
-    found = page.beside(selector)
+    found = page.find_neighbour(selector)
     other = found.neighbour_target if found is not None else None
     assert (f"{other.role} {other.name!r}" if other is not None else "") == neighbour
     if found is not None and other is not None:
@@ -72,14 +72,14 @@ def test_neighbour_is_the_next_element_of_the_same_kind(page: Session, selector:
 
 def test_wrong_action_targets_the_next_row_or_radio(page: Session) -> None:
     star = Click(Selector('css=li:has-text("Clock") >> role=button[name="Star"]'))
-    other, _ = otherwise(star, page.beside)
+    other, _ = step_on_neighbour(star, page.find_neighbour)
     assert other is not None
     outcome = page.execute(other)
     assert (outcome.error, outcome.target and outcome.target.selector) == (
         "",
         "html > body > main > ul > li:nth-of-type(2) > button",
     )
-    radio, _ = otherwise(Check(Selector('role=radio[name="Small"]')), page.beside)
+    radio, _ = step_on_neighbour(Check(Selector('role=radio[name="Small"]')), page.find_neighbour)
     assert radio is not None
     assert page.execute(radio).error == ""
     assert page.element_of("css=input[value=l]:checked") is not None
@@ -88,7 +88,7 @@ def test_wrong_action_targets_the_next_row_or_radio(page: Session) -> None:
 @each_case(("chosen", "other"), [("1", "2"), ("2", "1")])
 def test_wrong_selection_uses_another_enabled_option(page: Session, chosen: str, other: str) -> None:
     step = Select(Selector("css=#score"), (chosen,))
-    assert otherwise(step, page.beside) == (
+    assert step_on_neighbour(step, page.find_neighbour) == (
         Select(Selector("css=#score"), (other,)),
         f"option {other!r}, not {chosen!r}",
     )

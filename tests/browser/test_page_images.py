@@ -74,13 +74,13 @@ def test_page_images_are_stored_and_judged(show: Callable[[str], Session], web: 
         {"eval_image_url": "last", "eval_image_class": "##", "eval_fuzzy_image_match": requested},
         {"eval_image_url": "last", "eval_fuzzy_image_match": requested},
     )
-    one, gone = "http://a.test/media/one.png", "http://a.test/media/gone.png"
+    one, missing = "http://a.test/media/one.png", "http://a.test/media/gone.png"
     two, three = "http://b.test/two.png", "http://elsewhere.test/three.png"
     assert [look.get("images") for look in value["looks"]] == [
-        [one, gone], [two, three], [], None, ["http://a.test/media/logo.png", one, gone, two, three],
+        [one, missing], [two, three], [], None, ["http://a.test/media/logo.png", one, missing, two, three],
     ]  # fmt: skip
     assert {address: next(iter(got)) for address, got in value["sources"].items()} == {
-        "http://a.test/ref.png": "file", one: "file", gone: "broken", "http://a.test/media/logo.png": "file",
+        "http://a.test/ref.png": "file", one: "file", missing: "broken", "http://a.test/media/logo.png": "file",
         two: "file", three: "error",
     }  # fmt: skip
     assert len(value["files"]) == 2

@@ -110,15 +110,15 @@ def test_element_with_one_control_focuses_it_without_click(show: Show) -> None:
         "customElements.define('x-closed', class extends HTMLElement {"
         f"connectedCallback() {{ this.attachShadow({{mode: 'closed'}}).innerHTML = '{button}' }} }});</script>"
     )
-    heard: tuple[str, ...] = ()
+    received: tuple[str, ...] = ()
     acts = dict.fromkeys(("own", "closed", "cell", "row", "head", "path"), ("keydown", "click"))
     parts = dict.fromkeys(("rect", "part", "chosen", "roving"), ("keydown",))
     chosen = dict.fromkeys(("option", "active"), ("click", "keydown"))
     for id, wanted in {**acts, **parts, **chosen}.items():
         done(session, Press("Space", Selector(f"css=#{id}")))
-        new = logged(session)[len(heard) :]
+        new = logged(session)[len(received) :]
         assert new == wanted, id
-        heard += new
+        received += new
 
 
 def test_click_that_would_act_on_another_control_is_an_error(show: Show) -> None:

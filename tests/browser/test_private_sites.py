@@ -196,9 +196,9 @@ def test_api_that_ignores_cookies_gives_no_verdict(desk: Desk) -> None:
     verdict = desk.judged(condition, "nothing")
     assert (verdict.passed, verdict.cause) == (None, "task")
     assert "give the site an 'api' recipe" in " ".join(str(verdict).split())
-    api, gone = (LoginCheck(path="/api/total", includes=f'"total": {count}, "of": "emma"') for count in (1, 0))
+    api, missing = (LoginCheck(path="/api/total", includes=f'"total": {count}, "of": "emma"') for count in (1, 0))
     assert desk.judged(condition, "nothing", login=replace(RECIPE, api_check=api)).passed is False
-    assert desk.judged(condition, "work", login=replace(RECIPE, api_check=gone)).passed
+    assert desk.judged(condition, "work", login=replace(RECIPE, api_check=missing)).passed
     headers = ["state: {api: {path: /api/notes, headers: {Cookie: sid=s0}}, at: '$[0].title', equals: Seed}"]
     assert desk.judged(headers, "nothing").passed
 

@@ -162,9 +162,9 @@ def test_visited_and_changed_sites_are_recorded(reach_run: Trip) -> None:
     assert (reached["homepage"]["shared"], reached["homepage"]["changed"]) == (
         False, "POST http://homepage.test/scratchpad/new",
     )  # fmt: skip
-    told = reach_run.record("wide")["environment"]["reach"]
-    assert {site["site"] for site in told["visited"]} == reached.keys()
-    assert "shopping" in told["sites"]
+    recorded = reach_run.record("wide")["environment"]["reach"]
+    assert {site["site"] for site in recorded["visited"]} == reached.keys()
+    assert "shopping" in recorded["sites"]
     assert reach_run.record("wide")["replicas"].keys() == reach_run.record("narrow")["replicas"].keys() == {"map"}
 
 
@@ -182,7 +182,7 @@ def test_first_visit_waits_for_site_start_without_costing_a_step(tmp_path: Path)
     slow = reach_run.record("slow")
     assert (slow["answer"], slow["steps"], slow["outcome"]) == ("late.test/there", 2, "passed")
     assert slow["environment"]["reach"]["visited"][0]["waited"] > 5
-    gone = reach_run.record("gone")
-    assert (gone["outcome"], gone["cause"]) == ("error", "site")
-    assert "gone" in gone["message"]
-    assert "which is in reach" in gone["attempts"][0]["message"]
+    unavailable = reach_run.record("gone")
+    assert (unavailable["outcome"], unavailable["cause"]) == ("error", "site")
+    assert "gone" in unavailable["message"]
+    assert "which is in reach" in unavailable["attempts"][0]["message"]

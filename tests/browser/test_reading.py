@@ -330,14 +330,15 @@ def test_whole_page_text_is_what_is_rendered(show: Show, fresh: bool) -> None:
 
 @pytest.mark.matrix(1)
 @pytest.mark.parametrize(
-    ("pause", "going"),
+    ("pause", "navigating"),
     [(150, "location.reload()"), (200, "location.href = '/other?' + Math.random()")],
 )
-def test_navigating_page_is_read_as_one_complete_document(session: Session, web: Web, pause: int, going: str) -> None:
+def test_navigating_page_is_read_as_one_complete_document(
+    session: Session, web: Web, pause: int, navigating: str
+) -> None:
     """However short it is shown: an empty page would satisfy negative conditions."""
-    page = (
-        f"<title>T</title><script>setTimeout(() => {{ {going} }}, {pause})</script>{'<p>tea</p>' * 50}<h1>kettle</h1>"
-    )
+    script = f"<script>setTimeout(() => {{ {navigating} }}, {pause})</script>"
+    page = f"<title>T</title>{script}{'<p>tea</p>' * 50}<h1>kettle</h1>"
     web.put("/other", page)
     session.open_tabs([web.put("/", page)])
     (state,) = session.tabs()

@@ -46,11 +46,11 @@ def recording(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     process.communicate()
 
 
-def ask(address: str, path: str, said: Any = None) -> dict[str, Any]:
+def ask(address: str, path: str, body: Any = None) -> dict[str, Any]:
     where = urlsplit(address)
     connection = HTTPConnection(where.netloc, timeout=60)
-    method, heads = ("GET", {}) if said is None else ("POST", {"Content-Type": "application/json"})
-    connection.request(method, where.path + path, None if said is None else json.dumps(said), heads)
+    method, heads = ("GET", {}) if body is None else ("POST", {"Content-Type": "application/json"})
+    connection.request(method, where.path + path, None if body is None else json.dumps(body), heads)
     found: dict[str, Any] = json.loads(connection.getresponse().read())
     connection.close()
     return found
@@ -59,30 +59,33 @@ def ask(address: str, path: str, said: Any = None) -> dict[str, Any]:
 def address_of(recording: subprocess.Popen[str]) -> tuple[str, str]:
     """Return the first message and the page's address; the browser is ready then."""
     assert recording.stdout is not None
-    said, shown = recording.stdout.readline(), recording.stdout.readline()
+    greeting, shown = recording.stdout.readline(), recording.stdout.readline()
     found = re.match(r"(http://127\.0\.0\.1:\d+/[\w-]{32}/) is the recording page", shown)
     assert found, shown
     wait_until(lambda: ask(found[1], "state.json")["browser"] is not None, seconds=100)
-    return said, found[1]
+    return greeting, found[1]
 
 
 def rest_of(recording: subprocess.Popen[str]) -> str:
     """Return the remaining output. ``communicate`` would lose lines that were read together with earlier ones."""
     assert recording.stdout is not None
-    told = recording.stdout.read()
+    output = recording.stdout.read()
     recording.wait(timeout=60)
-    return told
+    return output
 
 
 @pytest.mark.exhaustive
 def test_record_without_display_serves_a_page_and_reports_it(recording: subprocess.Popen[str]) -> None:
-    said, address = address_of(recording)
-    assert said == "there is no display here (DISPLAY is not set), so the browser is shown on a page, as with --serve\n"
+    greeting, address = address_of(recording)
+    assert (
+        greeting
+        == "there is no display here (DISPLAY is not set), so the browser is shown on a page, as with --serve\n"
+    )
     assert ask(address, "state.json")["intent"] == ""  # the page asks for it
     assert "expected what the agent is to do" in ask(address, "ask", {"what": "finish"})["problem"]
     assert ask(address, "ask", {"what": "leave"}) == {}
-    told = rest_of(recording)
-    who, made = told.splitlines()
+    output = rest_of(recording)
+    who, made = output.splitlines()
     assert who.startswith("homepage: signed in as mara.linden; --user homepage=NAME for tobin.ashgrove, ")
     assert who.endswith(" more")
     assert len(who) < 200
@@ -111,9 +114,9 @@ def test_recording_of_killed_command_can_be_continued(
 def test_ctrl_c_ends_record_without_traceback(recording: subprocess.Popen[str]) -> None:
     address_of(recording)
     recording.send_signal(signal.SIGINT)
-    told = rest_of(recording)
+    output = rest_of(recording)
     assert recording.returncode != 0
-    assert "Traceback" not in told
+    assert "Traceback" not in output
 
 
 @pytest.mark.parametrize(

@@ -85,9 +85,9 @@ def test_task_recorded_in_the_view_passes_on_fresh_sites(record: Record, tmp_pat
         result = await person.attempt()
         assert result["passed"], result
 
-    code, told = record(SCRATCHPAD, act, output=made)
+    code, messages = record(SCRATCHPAD, act, output=made)
     assert code == 0
-    assert told[-1] == f"next: pytest --audit {made}  (wrong agents must fail it)"
+    assert messages[-1] == f"next: pytest --audit {made}  (wrong agents must fail it)"
     [task] = load_tasks(made)
     assert solution(task) == [
         {"click": 'role=link[name="New note"s]'},
@@ -180,8 +180,8 @@ def test_last_tab_cannot_be_closed(record: Record) -> None:
         await person.until("state.browser.tabs.length === 1")
         await person.click('role=link[name="New note"]')
         await person.until("state.steps.length && state.steps.at(-1).text.includes('New note')")
-        told = await person.page.evaluate("state.steps.map(step => step.text)")
-        assert told[-2:] == ["close_tab", 'click role=link[name="New note"s]'], told
+        step_texts = await person.page.evaluate("state.steps.map(step => step.text)")
+        assert step_texts[-2:] == ["close_tab", 'click role=link[name="New note"s]'], step_texts
         assert await closing.is_disabled()
 
     assert record(SCRATCHPAD, act)[0] == 1
@@ -207,9 +207,9 @@ def test_selected_text_becomes_the_answer_on_a_phone_screen(record: Record) -> N
         result = await person.attempt()
         assert result["passed"], result
 
-    code, told = record(SCRATCHPAD, act, size=(390, 844))
+    code, messages = record(SCRATCHPAD, act, size=(390, 844))
     assert code == 0
-    [task] = parse_tasks(told[-1])
+    [task] = parse_tasks(messages[-1])
     assert (task.intent, [check.kind for check in task.checks]) == (
         "What is the note about the kettle called?",
         ["answer"],
@@ -258,8 +258,8 @@ def test_restart_clears_steps_and_leaving_writes_nothing(record: Record, tmp_pat
         await person.until("Number(document.querySelector('#picture').dataset.number) > 0")
         await person.until("state.browser.tabs[0].url.endsWith('/scratchpad/')")
 
-    code, told = record(SCRATCHPAD, act, output=made, accounts=[WHO])
-    assert (told[1], code, told[-1]) == (WHO, 1, "no task was recorded")
+    code, messages = record(SCRATCHPAD, act, output=made, accounts=[WHO])
+    assert (messages[1], code, messages[-1]) == (WHO, 1, "no task was recorded")
     assert not made.exists()
 
 
@@ -274,5 +274,5 @@ def test_page_shows_only_the_panel_when_browser_has_a_window(record: Record) -> 
         assert await person.steps(2, last=typed) == ['click role=link[name="New note"s]', typed]
         assert await person.page.locator("#steps li").count() == 2
 
-    code, told = record(SCRATCHPAD, act, live=False)
-    assert (code, told[-1]) == (1, "no task was recorded")
+    code, messages = record(SCRATCHPAD, act, live=False)
+    assert (code, messages[-1]) == (1, "no task was recorded")

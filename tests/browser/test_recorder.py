@@ -68,8 +68,8 @@ def test_recorded_trial_becomes_a_task_that_passes(
     monkeypatch.setattr("pytest_webarena.commands.record.open_runtime", opened)
     made = tmp_path / "made.yaml"
     code = main(["tasks", "record", "--from", str(trial.path), "--id", "again", "--all-checks", "-o", str(made)])
-    said = capsys.readouterr()
-    assert code == 0, said.out + said.err
+    output = capsys.readouterr()
+    assert code == 0, output.out + output.err
     [task] = load_tasks(made)
     assert [as_step(step) for step in task.solution or ()] == [
         {"click": 'role=link[name="New note"s]'},
@@ -78,28 +78,28 @@ def test_recorded_trial_becomes_a_task_that_passes(
         {"click": 'role=button[name="Save note"s]'},
         "stop",
     ]
-    beside = [getattr(getattr(step, "target", None), "repair_selectors", ()) for step in task.solution or ()]
+    repair_selectors = [getattr(getattr(step, "target", None), "repair_selectors", ()) for step in task.solution or ()]
     place = "css=#main > form > div:nth-of-type(1) > input"
-    assert beside[1] == ('internal:label="Title"s', 'css=input[name="title"]', place, "css=#title")
-    assert 'text="Save note"' in beside[3]
+    assert repair_selectors[1] == ('internal:label="Title"s', 'css=input[name="title"]', place, "css=#title")
+    assert 'text="Save note"' in repair_selectors[3]
     assert (task.intent, task.mutates) == ('Add a note titled "Rye".', True)
     assert task.user == {"homepage": "tobin.ashgrove"}  # as in the trial's record
     assert [check.kind for check in task.checks] == ["state", "changes"]
-    assert "passed: 2 of 2 checks hold" in said.out
+    assert "passed: 2 of 2 checks hold" in output.out
 
 
 @pytest.mark.exhaustive
 def test_recorder_prints_steps_as_they_happen(runtime: Runtime, tmp_path: Path) -> None:
     """The harness acts here, and the recorder reads only the page's events."""
     [task] = parse_tasks(TASK)
-    said: list[str] = []
+    printed: list[str] = []
     doing: list[Action] = [Click(Selector('text="New note"')), Type(Selector("css=#title"), "Rye")]
     with tryout(task, runtime, lambda text: None, tmp_path, by_hand=True) as trying:
         for action in doing:
             assert trying.act(action)
         ended = threading.Event()
         ended.set()
-        follow(trying, ended, said.append)
+        follow(trying, ended, printed.append)
         steps = [as_step(step.action) for step in steps_of(trying.signals(), before=trying.signals_before)]
     assert steps == [{"click": 'role=link[name="New note"s]'}, {"fill": {'role=textbox[name="Title"s]': "Rye"}}]
-    assert said == ['  · click role=link[name="New note"s]', "  · type role=textbox[name=\"Title\"s] 'Rye'"]
+    assert printed == ['  · click role=link[name="New note"s]', "  · type role=textbox[name=\"Title\"s] 'Rye'"]

@@ -39,10 +39,10 @@ def use(shown: Session, web: Web, peoples_browser: PeoplesBrowser, tmp_path: Pat
 
     def use(html: str, act: Callable[[Person], Awaitable[None]]) -> list[Any]:
         shown.open_tabs([web.put("/", html)])
-        shown.signals.begun()
+        shown.signals.mark_agent_start()
         panel = Panel("", "", ["a"])
         with PageServer(panel, live=True) as server:
-            server.hand = InputRelay(shown.by_hand(), tmp_path / "files", lambda typed: typed)
+            server.input_relay = InputRelay(shown.remote_input(), tmp_path / "files", lambda typed: typed)
             panel.begin()
             use_recorder_page(peoples_browser, server.address, (1280, 800), shown.element_of, act)
         return [as_step(step.action) for step in steps_of(shown.signals.since(shown.signals.before))]

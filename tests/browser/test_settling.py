@@ -175,14 +175,14 @@ def test_inert_pages_are_recognised(open_session: Callable[..., Session], web: W
     session = open_session(deadlines=CALM)
     for name, html in {**INERT, **LIVELY}.items():
         session.open_tabs([web.put("/page", html)])
-        assert session.come_to_rest(0.2) == (name in LIVELY), name
+        assert session.wait_for_idle(0.2) == (name in LIVELY), name
     opener = f"<button onclick='window.open(`{web.put('/child', LIVELY['a handler'])}`)'>B</button>"
     session.open_tabs([web.put("/opener", opener)])
     session.execute(BUTTON)
     session.execute(CloseTab())  # the opener's tab or its own: the remaining one has code
     assert len(session.tabs()) == 1
-    assert session.come_to_rest(0.2)
+    assert session.wait_for_idle(0.2)
     session.open_tabs([web.put("/page", INERT["a form"])])
-    assert not session.come_to_rest(0.2)
-    session.has_acted()
-    assert session.come_to_rest(0.2)
+    assert not session.wait_for_idle(0.2)
+    session.note_external_action()
+    assert session.wait_for_idle(0.2)

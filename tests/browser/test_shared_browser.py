@@ -73,8 +73,8 @@ def test_sixteen_concurrent_sessions_are_isolated(sharing: BrowserEngine, web: W
         sessions = opened(exits, sharing, web, 16, traces=tmp_path)
         assert sorted(len(browser.contexts) for browser in {each.browser for each in sessions} if browser) == [8, 8]
         with ThreadPoolExecutor(16) as pool:
-            told = list(pool.map(play, range(16), sessions))
-        for number, (seen, saved, state) in enumerate(told):
+            results = list(pool.map(play, range(16), sessions))
+        for number, (seen, saved, state) in enumerate(results):
             assert f"A confirm dialog said 'for {number}'; it was {('accepted', 'dismissed')[number % 2]}." in seen
             assert seen.count("A confirm dialog said") == 1
             assert f"{('true', 'false')[number % 2]} {number}" in seen
@@ -100,7 +100,7 @@ def test_killed_browser_affects_only_its_own_sessions(sharing: BrowserEngine, we
             with pytest.raises(BrowserLost):
                 each.act()
         assert not last.execute(Goto("http://a.test/")).error
-        with engine.session(SessionConfig(proxy=web.proxy, deadlines=CALM, alone=True)) as apart:
+        with engine.session(SessionConfig(proxy=web.proxy, deadlines=CALM, own_browser=True)) as apart:
             assert apart.browser is not last.browser
             assert not apart.execute(Goto("http://a.test/")).error
         wait_until(lambda: apart.browser is not None and not apart.browser.is_connected())

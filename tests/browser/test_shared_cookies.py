@@ -82,13 +82,15 @@ def test_sign_ins_that_overwrite_each_other_are_a_site_error(
     shop, forum = make_site("http://h.test:7770", "session=s"), make_site("http://h.test:9999", "session=f")
     with pytest.raises(SiteError) as caught:
         signing_in(engine, Lease(web.proxy, shop, forum))()
-    said = str(caught.value)
+    message = str(caught.value)
     assert caught.value.cause == "site"
-    assert said.startswith(
+    assert message.startswith(
         "the sign-ins do not hold together in one browser: signing in to h-test-7770 as ada: expected"
     )
-    assert "Cookies belong to a host, whatever the port, so h-test-7770 (http://h.test:7770) and h-test-9999 " in said
-    assert "share session. Give each site a host name of its own, as in --site-url h-test-9999=http://" in said
+    assert (
+        "Cookies belong to a host, whatever the port, so h-test-7770 (http://h.test:7770) and h-test-9999 " in message
+    )
+    assert "share session. Give each site a host name of its own, as in --site-url h-test-9999=http://" in message
 
 
 def test_sign_in_overwritten_by_site_without_account_is_a_site_error(

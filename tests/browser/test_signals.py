@@ -39,16 +39,16 @@ def pages(web: Web) -> None:
 
 def without_times(signals: tuple[Signal, ...]) -> list[tuple[object, ...]]:
     """Return the signals' content, without times."""
-    said: list[tuple[object, ...]] = []
+    found: list[tuple[object, ...]] = []
     for signal in signals:
         match signal:
             case AddressChanged():
-                said.append((signal.tab, signal.url))
+                found.append((signal.tab, signal.url))
             case DialogOpened():
-                said.append((signal.tab, signal.url, signal.dialog, signal.message, signal.proposed))
+                found.append((signal.tab, signal.url, signal.dialog, signal.message, signal.proposed))
             case DialogClosed():
-                said.append((signal.tab, signal.url, signal.accepted, signal.text))
-    return said
+                found.append((signal.tab, signal.url, signal.accepted, signal.text))
+    return found
 
 
 def signals_from(session: Session, number: int) -> list[tuple[object, ...]]:

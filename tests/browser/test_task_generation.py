@@ -79,14 +79,14 @@ def test_form_answers_are_saved_and_can_be_continued(peoples_browser: PeoplesBro
         await page.goto(form.as_uri())
         assert await page.get_by_text("<img> How much?").is_visible(), "what a model says is text"
         await page.get_by_role("button", name="Save", exact=True).click()
-        assert "Say who you are" in await page.locator("#said").inner_text()
+        assert "Say who you are" in await page.locator("#status").inner_text()
         await page.get_by_label("Your name").fill("Ada L.")
         first, second = await page.locator("fieldset").all()
         await first.get_by_label("The answer:").check()
         await first.get_by_role("textbox").fill("12.50\n")
         await second.get_by_label("It is worth doing.").check()
         assert not await second.get_by_role("textbox").is_visible()
-        assert await page.locator("#said").inner_text() == "2 of 2 answered, not saved yet"
+        assert await page.locator("#status").inner_text() == "2 of 2 answered, not saved yet"
         file = await saved(page, form.parent)
         assert file.name == "answers-ada-l.jsonl"
         lines = [json.loads(line) for line in file.read_text().splitlines()]

@@ -121,7 +121,7 @@ def attempt(engine: BrowserEngine, web: Web, quick: Deadlines, tmp_path: Path) -
         def own_answer(self, url: str, *, harness: bool = False) -> str:
             return ""
 
-        def writes_over(self, seconds: float, **more: float) -> tuple[()]:
+        def wait_for_writes(self, seconds: float, **more: float) -> tuple[()]:
             return ()
 
     class Resources:

@@ -80,10 +80,10 @@ def test_step_to_address_rejected_by_gateway_fails(
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("s\ns\nq"))
     assert main(["tasks", "try", f"{tasks}::astray"]) == 0
-    said = capsys.readouterr().out
+    output = capsys.readouterr().out
     why = "the gateway refused it, for shop.test is not one of this task's sites: name its site in the task's 'sites'"
-    assert f"✗ step 1 of 3: goto 'http://shop.test/'\n  → {why}" in said
-    assert said.count(why) == 2  # https, too, where the gateway sees only the host
+    assert f"✗ step 1 of 3: goto 'http://shop.test/'\n  → {why}" in output
+    assert output.count(why) == 2  # https, too, where the gateway sees only the host
 
 
 @pytest.mark.exhaustive
@@ -93,14 +93,14 @@ def test_checks_are_judged_after_every_command(
     commands = ["c", "click [99999]", "fly away", "s", "p", "o", "stop [408]", "r", "c", "q"]
     monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(commands)))
     assert main(["tasks", "try", f"{tasks}::sum"]) == 0
-    said = capsys.readouterr().out
-    verdicts = [line for line in said.splitlines() if "checks hold" in line]
+    output = capsys.readouterr().out
+    verdicts = [line for line in output.splitlines() if "checks hold" in line]
     assert [line.split(":")[1].split()[0] for line in verdicts] == ["0", "1", "2", "0"]  # the last one after the reset
-    assert said.count("What is 12 times 34?") == 2  # at the start and after the reset, not with each verdict
-    assert "✗ checks[0] answer, as before" in said
-    assert "There is no element [99999]" in said
-    assert "no action: " in said
-    assert "RootWebArea" in said
+    assert output.count("What is 12 times 34?") == 2  # at the start and after the reset, not with each verdict
+    assert "✗ checks[0] answer, as before" in output
+    assert "There is no element [99999]" in output
+    assert "no action: " in output
+    assert "RootWebArea" in output
     assert [path.suffix for path in (tasks.parent / "tryout").iterdir()] == [".jpg"]
 
 
@@ -125,11 +125,11 @@ def test_failing_step_is_done_manually_and_solution_is_written(
     commands = ["- goto: x", "fill: {css=#title: Rye}", "s", "q"]
     monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(commands)))
     assert main(["tasks", "try", f"{tasks}", "--go-on", "--record", "made.yaml"]) == 0
-    said = capsys.readouterr().out
-    assert "step 2 does not work. Do it manually; 's' continues with the next step." in said
-    assert "no step: expected an address" in said
-    assert "· step 3 of 4: click role=button" in said
-    assert said.count("passed: 1 of 1 checks hold") == 2  # manually, and by the written solution
+    output = capsys.readouterr().out
+    assert "step 2 does not work. Do it manually; 's' continues with the next step." in output
+    assert "no step: expected an address" in output
+    assert "· step 3 of 4: click role=button" in output
+    assert output.count("passed: 1 of 1 checks hold") == 2  # manually, and by the written solution
     steps = yaml.safe_load(Path("made.yaml").read_text())["solution"]
     assert [next(iter(step.values())) for step in steps[:-1]] == [
         'role=link[name="New note"s]', {'role=textbox[name="Title"s]': "Rye"}, 'role=button[name="Save note"s]',
@@ -157,14 +157,14 @@ def test_where_command_prints_selectors_of_an_element(
     commands = ["w css=nav >> text=Calculator", "w css=#nothing-like-it", "o", "q"]
     monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(commands)))
     assert main(["tasks", "try", f"{tasks}::sum"]) == 0
-    said = capsys.readouterr().out
-    assert '\nrole=link[name="Calculator"s]\ncss=nav >> text=Calculator\ncss=nav' in said
-    assert 'text="Calculator"' not in said, "that is on the page twice"
-    assert "expected an element that is there, found none that is css=#nothing-like-it" in said
-    number = re.search(r"\[(\d+)\] searchbox", said)
+    output = capsys.readouterr().out
+    assert '\nrole=link[name="Calculator"s]\ncss=nav >> text=Calculator\ncss=nav' in output
+    assert 'text="Calculator"' not in output, "that is on the page twice"
+    assert "expected an element that is there, found none that is css=#nothing-like-it" in output
+    number = re.search(r"\[(\d+)\] searchbox", output)
     assert number is not None
     monkeypatch.setattr("sys.stdin", io.StringIO(f"o\nw [{number[1]}]\nw [99999]\nq\n"))
     assert main(["tasks", "try", f"{tasks}::sum"]) == 0
-    said = capsys.readouterr().out
-    assert 'role=searchbox[name="Search the manuals"s]\ncss=' in said
-    assert "There is no element [99999]" in said
+    output = capsys.readouterr().out
+    assert 'role=searchbox[name="Search the manuals"s]\ncss=' in output
+    assert "There is no element [99999]" in output

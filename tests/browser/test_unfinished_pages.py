@@ -101,13 +101,13 @@ def test_negative_condition_is_undecided_after_failed_script_request(
     live = visit(session, web, default_user="")
     for condition in ("page: {open: /, excludes: Seed}", "not: {page: {open: /, includes: Seed}}"):
         verdict = look(session, live, f"[{{{condition}}}]")
-        told = " ".join(str(verdict).split())
+        message = " ".join(str(verdict).split())
         if provoked:
             assert verdict.passed is False, f"{condition}: {verdict}"
-            assert f"got status {status} for http://a.test/items" in told
+            assert f"got status {status} for http://a.test/items" in message
         else:
             assert (verdict.passed, verdict.cause) == (None, "site"), f"{condition}: {verdict}"
-            assert f"got status {status} for GET http://a.test/items" in told
+            assert f"got status {status} for GET http://a.test/items" in message
     if not provoked:
         assert look(session, live, "[{page: {open: /, includes: Board, excludes: Seed}}]").passed
         assert look(session, live, "[{page: {open: /, excludes: Board}}]").passed is False
@@ -201,7 +201,7 @@ def test_page_that_navigates_while_read_is_read_again(
             left[0] -= 1
             await tab.evaluate("() => { location.href = '/' }", seconds=20, what="going elsewhere")
             while tab.document == document and not tab.is_navigating():
-                await tab.changed(20)
+                await tab.wait_for_activity(20)
         return reading
 
     monkeypatch.setattr(page_reading, "_read", read_late)
@@ -344,7 +344,7 @@ BECAME = {
 @pytest.mark.parametrize("how", BECAME)
 def test_outcome_of_requests_is_known_without_browser_events(open_session: OpenSession, web: Web, how: str) -> None:
     """Requests that the page aborted, that the browser blocked, or whose response was never read."""
-    body, said = BECAME[how]
+    body, expected = BECAME[how]
     if how == "status 502 for GET":  # which needs no asking
         body = body.replace("'X-A'", "Accept")
     held = threading.Event()
@@ -375,9 +375,9 @@ def test_outcome_of_requests_is_known_without_browser_events(open_session: OpenS
     when = "<script>const when = fetch('/asked').then(a => a.text())</script>" if "when." in body else ""
     web.put("/", f"<p>Board</p>{when}{body}")
     verdict = look(session, live, "[{page: {open: /, excludes: Seed}}]")
-    if said:
+    if expected:
         assert (verdict.passed, verdict.cause) == (None, "site"), str(verdict)
-        assert said in " ".join(str(verdict).split())
+        assert expected in " ".join(str(verdict).split())
     else:
         assert verdict.passed, str(verdict)
 

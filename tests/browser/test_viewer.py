@@ -318,8 +318,8 @@ def test_gradings_are_shown_side_by_side(visit: Visit, run: RunDir) -> None:
 
     async def act(page: Page) -> None:
         card = page.locator("#agents article").first
-        told = await card.inner_text()
-        assert "repaired 2/2 = 100.0 % (counts)\noriginal 1/2 = 50.0 %\nverified 0/0, 1 not computed" in told
+        card_text = await card.inner_text()
+        assert "repaired 2/2 = 100.0 % (counts)\noriginal 1/2 = 50.0 %\nverified 0/0, 1 not computed" in card_text
         await page.get_by_role("button", name="by trial", exact=True).click()
         await card.get_by_role("button", name="1 trial").click()
         await _shown(page, "#trials .link", ["webarena.1"])

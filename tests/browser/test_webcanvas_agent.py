@@ -36,8 +36,8 @@ def _text(body: dict[str, Any]) -> str:
 def reward(body: dict[str, Any]) -> Answer:
     """A reward model: finished once the result was stored."""
     done = "cache_data" in _text(body)
-    told = {"status": "finished", "score": 10} if done else {"status": "doing", "score": 7}
-    return say(json.dumps({**told, "reason": "It is so.", "description": "Kept." if done else "Not kept yet."}))
+    verdict = {"status": "finished", "score": 10} if done else {"status": "doing", "score": 7}
+    return say(json.dumps({**verdict, "reason": "It is so.", "description": "Kept." if done else "Not kept yet."}))
 
 
 def planner(body: dict[str, Any]) -> Answer:

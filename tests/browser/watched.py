@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, Playwright, sync_playwright
 from websockets.sync.client import ClientConnection, connect
 
 from pytest_webarena.browser.config import Geolocation, SessionConfig
-from pytest_webarena.browser.driven import Begun, Driven, Ended, Navigated, open_driven
+from pytest_webarena.browser.driven import Driven, Ended, Navigated, StartedStep, open_driven
 from pytest_webarena.browser.engine import BrowserEngine
 from pytest_webarena.browser.session import Session
 from tests.browser.conftest import QUICK, Web
@@ -34,20 +34,20 @@ class Watched:
     def __init__(self, session: Session, driven: Driven) -> None:
         self.session = session
         self.driven = driven
-        self.steps: list[Begun] = []
+        self.steps: list[StartedStep] = []
         self.navigations: list[str] = []
-        self.told: list[Navigated] = []
+        self.navigation_events: list[Navigated] = []
         self._thread = threading.Thread(target=self._attend, daemon=True)
         self._thread.start()
 
     def _attend(self) -> None:
         while not isinstance(event := self.driven.events.get(), Ended):
-            if isinstance(event, Begun):
+            if isinstance(event, StartedStep):
                 self.steps.append(event)
                 event.go()
             elif isinstance(event, Navigated):
                 self.navigations.append(event.url)
-                self.told.append(event)
+                self.navigation_events.append(event)
 
     @property
     def actions(self) -> list[str]:
@@ -93,7 +93,7 @@ def client(watched: Watched, playwright: Playwright) -> Iterator[Browser]:
     wait_until(lambda: "http://a.test/" in watched.navigations)  # reported by another thread, maybe later
     watched.steps.clear()
     watched.navigations.clear()
-    watched.told.clear()
+    watched.navigation_events.clear()
     browser = playwright.chromium.connect_over_cdp(watched.driven.cdp_url)
     yield browser
     browser.close()

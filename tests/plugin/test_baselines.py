@@ -61,11 +61,11 @@ def test_run_directory_serves_as_baseline(baseline: pytest.Pytester) -> None:
     assert baseline.runpytest("--baseline=first", "--browser=firefox", "--run-dir=second").ret == 14
 
 
-def test_equal_run_passes_baseline_unless_undecided_fails(baseline: pytest.Pytester) -> None:
+def test_equal_run_passes_baseline_unless_unsettled_fails(baseline: pytest.Pytester) -> None:
     assert baseline.runpytest("--baseline=b.json", "--run-dir=second").ret == 0
-    result = baseline.runpytest("--baseline=b.json", "--fail-undecided", "--run-dir=third")
+    result = baseline.runpytest("--baseline=b.json", "--fail-unsettled", "--run-dir=third")
     assert result.ret == 15
-    assert "Can't tell whether oracle in third is better" in joined_lines(result, "gate: ")
+    assert "Unsettled whether oracle in third is better" in joined_lines(result, "gate: ")
 
 
 def test_baseline_with_too_few_tasks_is_rejected_before_first_trial(
@@ -82,7 +82,7 @@ def test_baseline_with_too_few_tasks_is_rejected_before_first_trial(
     assert canned.runpytest("--baseline=first", "--allow-undetectable", "--run-dir=second").ret == 0
 
 
-def test_gate_is_undecided_when_too_few_baseline_tasks_are_selected(baseline: pytest.Pytester) -> None:
+def test_gate_is_unsettled_when_too_few_baseline_tasks_are_selected(baseline: pytest.Pytester) -> None:
     result = baseline.runpytest("--baseline=b.json", "--run-dir=second", "-k", "t0-not or t1-not or t2-not")
     assert result.ret == 15
     assert "3 tasks cannot show even a total collapse of oracle in second" in joined_lines(result, "gate: ")
@@ -127,7 +127,7 @@ def test_baseline_without_common_tasks_fails_the_gate(baseline: pytest.Pytester,
             "--baseline: expected a run, or a file of 'webarena compare baseline save'",
         ),
         (("--confidence=99",), "--confidence: expected --baseline"),
-        (("--fail-undecided",), "--fail-undecided: expected --baseline"),
+        (("--fail-unsettled",), "--fail-unsettled: expected --baseline"),
         (("--allow-undetectable",), "--allow-undetectable: expected --baseline"),
         (("--max-cost-increase=20%",), "--max-cost-increase: expected --baseline"),
         (("--baseline=b.json", "--confidence=101"), "expected a confidence from 50 to 99.9, as 95, found '101'"),
@@ -151,6 +151,6 @@ def test_agents_of_one_run_are_compared_by_default(
     make_tasks("a", "b-wrong", "c", "d")
     result = canned.runpytest("--agent=null", "--agent=echo", "--run-dir=run")
     assert joined_lines(result, "compared ").startswith(
-        "compared       Can't tell whether echo is better than null: 0.0 points"
+        "compared       Unsettled whether echo is better than null: 0.0 points"
     )
-    assert "### ⚪ Can't tell whether echo is better than null" in (canned.path / "step.md").read_text()
+    assert "### ⚪ Unsettled whether echo is better than null" in (canned.path / "step.md").read_text()

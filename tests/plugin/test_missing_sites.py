@@ -189,8 +189,8 @@ def test_archive_skips_tasks_of_users_it_was_not_recorded_for(pytester: pytest.P
     """The file's other tasks are still collected."""
     with WarcFile(pytester.path / "shop.warc", sites={"shop": {"url": "http://shop.test", "user": "emma"}}) as archive:
         archive.add(
-            method="GET", url="http://shop.test/", asked="GET / HTTP/1.1\r\n", sent=b"",
-            answered="HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n", got=b"x", time=1,
+            method="GET", url="http://shop.test/", request_head="GET / HTTP/1.1\r\n", request_body=b"",
+            response_head="HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n", response_body=b"x", time=1,
         )  # fmt: skip
     task = "  - {{id: {0}, intent: Which?, user: {0}, checks: [{{answer: x}}], solution: [{{stop: x}}]}}\n"
     pytester.path.joinpath("a.tasks.yaml").write_text(

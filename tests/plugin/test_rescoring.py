@@ -320,19 +320,22 @@ def test_trial_stays_undecided_without_the_judge_it_needs(pytester: pytest.Pytes
     assert record_of(run, "why").history == ()
 
 
-def test_unsure_answer_fails_until_a_judge_decides(pytester: pytest.Pytester, store: Store) -> None:
+def test_undecided_answer_fails_until_a_judge_decides(pytester: pytest.Pytester, store: Store) -> None:
     """Without a judge such answers count as not met, which is reported."""
     run = store(COUNTED, count="5 reviews are pending, says Ann, but Bob is away")
     result = pytester.runpytest_inprocess("--rescore=run")
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["  unsure       1 answer beyond the rules, not met,", "*give to a judge (--judge*"])
-    assert "unsure: it says more than the rules can vouch for: 'ann', 'bob', 'but'" in str(record_of(run, "count"))
+    result.stdout.fnmatch_lines(["undecided: it says more than the rules can vouch for: 'ann', 'bob', 'but'*"])
+    result.stdout.fnmatch_lines(["*0/1 passed = 0.0%, 100.0% if 1 undecided is met*", "  undecided    1 trial (95%*"])
+    result.stdout.fnmatch_lines(["FAILED *undecided: it says more *"])
+    found = record_of(run, "count")
+    assert (found.outcome, found.undecided, found.score) == ("failed", True, 0.0)
     with model_server([say("GRADE: correct")]) as server:
         judge = ("--judge=some-model", f"--judge-url={server.url}", "--judge-key-env=none")
         result = pytester.runpytest_inprocess("--rescore=run", *judge)
         assert server.requests == 1
     result.assert_outcomes(passed=1)
-    result.stdout.no_fnmatch_line("*beyond the rules*")
+    result.stdout.no_fnmatch_line("  undecided *")
     pytester.runpytest_inprocess("--rescore=run", "--judge=none", "--without-repair=unsure").assert_outcomes(passed=1)
 
 

@@ -48,7 +48,7 @@ def test_run_stops_once_the_better_agent_is_known(project: pytest.Pytester, work
     assert 10 < len(records) < 80  # workers are given some ahead
     left = [trial for trial in plan.values() if trial.decided]
     assert len(left) == 80 - len(records)
-    assert all(trial.decided.startswith("decided after ") for trial in left)
+    assert all(trial.decided.startswith("settled after ") for trial in left)
     assert f"{len(left)} not needed (--stop-when-settled)" in said
 
 
@@ -64,11 +64,11 @@ def test_agents_alternate_and_resume_runs_the_remaining_trials(project: pytest.P
     assert not any(trial["decided"] for trial in plan["trials"])
 
 
-def test_equal_agents_stay_undecided_after_all_trials(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+def test_equal_agents_stay_unsettled_after_all_trials(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("a", "b-wrong", "c", "d-odd")
     result = canned.runpytest(*BOTH, "--stop-when-settled")
     assert "not needed" not in "\n".join(result.outlines)
-    assert "settled        no: undecided at 5 points after all trials" in result.outlines
+    assert "settled        no: unsettled at 5 points after all trials" in result.outlines
     assert len(RunDir(canned.path / "run").records()) == 8
 
 

@@ -30,7 +30,7 @@ PUBLIC: dict[str, str] = {
     ),
     "answers": (
         "ANSWER_FORMATS AnswerFormat AskedFormat RESPONSE_SCHEMA Response STATUSES TASK_TYPES UNACHIEVABLE "
-        "as_response as_text instructions read_response"
+        "as_response as_text instructions plain_text read_response"
     ),
     "checks": (
         "CHECK_SECONDS Captioner CheckResult EvidenceSource GRADINGS Grading Judgement Kind Live Needs ORIGINAL Page "

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pytest_webarena.actions import Action, Goto, Invalid, Note, Search, Stop
 from pytest_webarena.agents.memory import Remembered
 from pytest_webarena.agents.model.examples import examples
-from pytest_webarena.agents.model.history import HistoryKeys, Turn, described, memory_request, summary_request
+from pytest_webarena.agents.model.history import HistoryKeys, Turn, describe_action, memory_request, summary_request
 from pytest_webarena.agents.model.hosts import HostMap
 from pytest_webarena.agents.model.model_call_files import ModelCallFiles
 from pytest_webarena.agents.model.prompt import Prompt
@@ -18,10 +18,10 @@ from pytest_webarena.agents.model.replies import (
     ACTION_SCHEMA,
     Decision,
     ReplyForm,
-    again,
-    answered,
     decide,
     limit_words,
+    reply_with_result,
+    retry_messages,
 )
 from pytest_webarena.agents.model.reward import REWARD_SCHEMA, LimitReached, Rewarder, RewardKeys
 from pytest_webarena.agents.protocol import Assignment, Reply
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ModelAgent", "Reward", "Style"]
 
-_GONE = "(this page is no longer shown)"
+_PAGE_OMITTED = "(this page is no longer shown)"
 _LISTED = 8
 _CUT = {
     "context": "ended its reply because its context was full",
@@ -108,30 +108,30 @@ class ModelAgent:
         self._limits = assignment.limits
         self._style = style
         self._client = client
-        shown = ObservationConfig(kinds=style.kinds)
-        sees = shown.pictured()
-        self._inputs = tuple(self._image(each.data, each.media_type) for each in self._view.images if sees)
+        observed = ObservationConfig(kinds=style.kinds)
+        has_pictures = observed.pictured()
+        self._inputs = tuple(self._image(each.data, each.media_type) for each in self._view.images if has_pictures)
         self._reward = reward
-        watches = reward is not None and reward.keys.sees == "screenshot"
-        self._screenshot_is_for_reward = watches and not shown.pictured("plain")
+        rewards_by_screenshot = reward is not None and reward.keys.sees == "screenshot"
+        self._screenshot_is_for_reward = rewards_by_screenshot and not observed.pictured("plain")
         """Whether the page's screenshot is for the reward model only."""
-        self._noted: list[str] = []
-        self._begun = False
+        self._notes: list[str] = []
+        self._has_acted = False
         """Whether there was a valid action."""
         self._hosts = HostMap({**assignment.view.sites, **assignment.view.reach}, style.host_names or {})
-        self._rewarder = self._watched(reward) if reward is not None else None
+        self._rewarder = self._make_rewarder(reward) if reward is not None else None
         self._call_files = ModelCallFiles(assignment.folder)
         self._deadline = client.now + seconds if (seconds := assignment.limits.seconds) is not None else None
         self._turns: list[Turn] = []
         self._reply_limit = limit_words(style.sampling, style.extra or {})
         self._screen = (0, 0)
         """Width and height of the viewport, in CSS pixels."""
-        self._later: tuple[Action, ...] = ()
+        self._queued_actions: tuple[Action, ...] = ()
         """Further actions of the last reply."""
-        self._summed_up = 0
+        self._summarised_count = 0
         self._summary = ""
-        self._total = Usage()
-        self._this_step = Usage()
+        self._total_usage = Usage()
+        self._step_usage = Usage()
 
     def act(self, observation: Observation) -> Reply:
         """Ask the model for the next action. `ModelError` when the endpoint keeps failing; a reached limit is returned
@@ -139,14 +139,14 @@ class ModelAgent:
         if self._turns and self._style.error_feedback:
             self._turns[-1].error = observation.error
         if self._turns:
-            self._turns[-1].seen = self._hosts.shown(f"{shorten(observation.title)} at {observation.url}")
-        self._this_step = Usage()
+            self._turns[-1].page_after = self._hosts.to_shown(f"{shorten(observation.title)} at {observation.url}")
+        self._step_usage = Usage()
         self._screen = observation.viewport
         step = len(self._turns)
         try:
             reply = self._act(observation)
         except BudgetSpent as spent:
-            if not self._total.calls:
+            if not self._total_usage.calls:
                 raise budget_error(spent) from None
             reply = self._stopped("cost", f"the run's budget for model calls: {spent}")
         except OutOfTime:
@@ -156,32 +156,32 @@ class ModelAgent:
         except RequestRejected as rejected:
             reply = self._stopped(rejected.rejection, f"{rejected}{_REMEDIES[rejected.rejection]}")
         except ModelError as error:
-            error.usage = self._this_step
+            error.usage = self._step_usage
             raise
         finally:
             model_calls = self._call_files.write(f"{step:03d}")
-        return replace(reply, usage=self._this_step, model_calls=model_calls)
+        return replace(reply, usage=self._step_usage, model_calls=model_calls)
 
     def remember(self, reason: StopReason) -> Remembered | None:
         """Notes for later trials, which replace those that this one had; None after a token or cost limit, or without a
         step. `ModelError` when the model fails."""
         if not self._turns or reason in ("tokens", "cost"):
             return None
-        self._this_step, self._deadline = Usage(), None
-        intent = self._hosts.shown(self._view.intent)
+        self._step_usage, self._deadline = Usage(), None
+        intent = self._hosts.to_shown(self._view.intent)
         try:
             reply = self._ask("memory", memory_request(intent, self._view.memory or "", self._turns, reason))
-            said = reply.said.strip()
-            if not said:
+            notes = reply.said.strip()
+            if not notes:
                 raise ModelError(f"model {self._style.model}: expected notes for later trials, got an empty reply")
         except BudgetSpent as spent:
             raise budget_error(spent) from None
         except ModelError as error:
-            error.usage = self._this_step
+            error.usage = self._step_usage
             raise
         finally:
             self._call_files.write("memory")
-        return Remembered(text=said, usage=self._this_step)
+        return Remembered(text=notes, usage=self._step_usage)
 
     def cut_off(self) -> None:
         """Send no more requests, because the trial continued without an answer."""
@@ -193,86 +193,90 @@ class ModelAgent:
         return Reply("", ended=(reason, detail))
 
     def _act(self, observation: Observation) -> Reply:
-        if (later := self._go_on(observation)) is not None:
+        if (later := self._next_queued_action(observation)) is not None:
             return later
-        if self._turns and self._rewarder is not None and (over := self._rewarded(self._rewarder, observation)):
-            return over
+        if (
+            self._turns
+            and self._rewarder is not None
+            and (final_reply := self._assess_last_step(self._rewarder, observation))
+        ):
+            return final_reply
         if self._style.history.policy == "summary":
-            self._sum_up()
+            self._summarise()
         messages = self._messages(observation)
-        asked, retries = messages[-1], 0
+        request, retries = messages[-1], 0
         while True:
             reply = self._ask("action", messages)
             style = self._style
             decision = decide(reply, style.form, style.parse, style.parse_call, style.remarks, limit=self._reply_limit)
-            if not self._begun and observation.text != NO_PAGE:
-                decision = self._beginning(decision)
+            if not self._has_acted and observation.text != NO_PAGE:
+                decision = self._checked_first_decision(decision)
             if not isinstance(decision.action, Invalid) or retries >= self._style.invalid_retries:
                 break
             if (ended := self._limit()) is not None:
                 return ended
             retries += 1
-            messages = (*messages, *again(reply, decision.action.reason))
-        self._remember(observation, asked, reply, decision)
-        self._later = decision.next
-        action = self._hosts.action(decision.action)
-        self._begun = self._begun or not isinstance(action, Invalid)
+            messages = (*messages, *retry_messages(reply, decision.action.reason))
+        self._add_turn(observation, request, reply, decision)
+        self._queued_actions = decision.next
+        action = self._hosts.to_real(decision.action)
+        self._has_acted = self._has_acted or not isinstance(action, Invalid)
         if isinstance(action, Note):
-            self._noted.append(action.text)
+            self._notes.append(action.text)
         return Reply(action, raw=decision.raw, thought=decision.thought, retries=retries)
 
-    def _go_on(self, observation: Observation) -> Reply | None:
+    def _next_queued_action(self, observation: Observation) -> Reply | None:
         """The next action of a reply with several; None if there is none. After an action without effect the rest is
         dropped, because it depends on that effect."""
         if observation.error or observation.dialog:
-            self._later = ()
-        if not self._later:
+            self._queued_actions = ()
+        if not self._queued_actions:
             return None
-        action, *rest = self._later
-        self._later = tuple(rest)
+        action, *rest = self._queued_actions
+        self._queued_actions = tuple(rest)
         last = self._turns[-1]
         self._turns.append(
             replace(
                 last,
                 number=last.number + 1,
-                action=self._hosts.shown(described(action, "", observation.text)),
-                url=self._hosts.shown(observation.url),
+                action=self._hosts.to_shown(describe_action(action, "", observation.text)),
+                url=self._hosts.to_shown(observation.url),
                 error="",
-                seen="",
+                page_after="",
                 thought="",
             )
         )
-        return Reply(self._hosts.action(action), raw="(a further action of the last reply)")
+        return Reply(self._hosts.to_real(action), raw="(a further action of the last reply)")
 
-    def _beginning(self, decision: Decision) -> Decision:
+    def _checked_first_decision(self, decision: Decision) -> Decision:
         """The first decision, or an invalid one if the first action must be a search or a goto and is not."""
         if self._style.first_step == "any" or isinstance(decision.action, Goto | Search | Invalid):
             return decision
         return replace(decision, action=Invalid(decision.raw, _BEGIN))
 
-    def _watched(self, reward: Reward) -> Rewarder:
+    def _make_rewarder(self, reward: Reward) -> Rewarder:
         who = f"model {reward.model} at {reward.where}"
-        return Rewarder(reward.keys, reward.prompt, self._ask_reward, who=who, guide=self._hosts.shown(reward.guide))
+        return Rewarder(reward.keys, reward.prompt, self._ask_reward, who=who, guide=self._hosts.to_shown(reward.guide))
 
-    def _rewarded(self, rewarder: Rewarder, observation: Observation) -> Reply | None:
+    def _assess_last_step(self, rewarder: Rewarder, observation: Observation) -> Reply | None:
         """Let the reward model judge the last step; return a reply that ends the trial, or None."""
         assert self._reward is not None
-        keys, shot, given = self._reward.keys, observation.screenshot, self._view.images
+        keys, shot, task_images = self._reward.keys, observation.screenshot, self._view.images
         pictures: tuple[Image, ...] = ()
         if keys.sees == "screenshot":
-            pictures = tuple(Image(data=each.data, media_type=each.media_type) for each in given)
+            pictures = tuple(Image(data=each.data, media_type=each.media_type) for each in task_images)
             pictures += (Image(data=shot, media_type=media_type(shot)),) if shot else ()
         values = {
             **self._values(observation, observation.text),
-            "intent": self._intent(len(given) if pictures else 0),
+            "intent": self._intent(len(task_images) if pictures else 0),
             "history": self._turns,
             "pictured": keys.sees == "screenshot" and bool(shot),
         }
-        verdict, over = rewarder.judge(values, tuple(replace(each, detail=keys.image_detail) for each in pictures))
+        verdict, is_over = rewarder.judge(values, tuple(replace(each, detail=keys.image_detail) for each in pictures))
         self._turns[-1].reflection = verdict.reflection
-        if over:
-            said = f"The reward model said: {verdict.reflection} ({verdict.reason})"
-            return Reply(Stop("\n".join(self._noted)), raw=said, thought=verdict.reason)
+        if is_over:
+            verdict_text = f"The reward model said: {verdict.reflection} ({verdict.reason})"
+            return Reply(Stop("\n".join(self._notes)), raw=verdict_text, thought=verdict.reason)
         return self._limit()
 
     def _ask_reward(self, messages: tuple[Message, ...]) -> ModelReply:
@@ -311,17 +315,17 @@ class ModelAgent:
             raise
         finally:
             used = client.take_usage()
-            self._this_step += used
-            self._total += used
+            self._step_usage += used
+            self._total_usage += used
         self._call_files.add(purpose, request, reply)
         if reply.cut_by == "context" or reply.cut_by == "filtered":
-            why = f"model {request.model} {_CUT[reply.cut_by]} (finish reason {reply.finish!r})"
-            raise RequestRejected(why, reply.cut_by)
+            reason = f"model {request.model} {_CUT[reply.cut_by]} (finish reason {reply.finish!r})"
+            raise RequestRejected(reason, reply.cut_by)
         return reply
 
     def _limit(self) -> Reply | None:
         """A reply that ends the trial if a limit was reached between two requests of one step; otherwise None."""
-        limits, used = self._limits, self._total
+        limits, used = self._limits, self._total_usage
         if limits.input_tokens is not None and used.input_tokens >= limits.input_tokens:
             return self._stopped("tokens", f"{used.input_tokens} input tokens, the limit is {limits.input_tokens}")
         if limits.output_tokens is not None and used.output_tokens >= limits.output_tokens:
@@ -330,13 +334,13 @@ class ModelAgent:
             return self._stopped("cost", f"${worth:.4f}, the limit is ${limits.cost:g}")
         return None
 
-    def _sum_up(self) -> None:
-        pending = self._turns[self._summed_up :]
+    def _summarise(self) -> None:
+        pending = self._turns[self._summarised_count :]
         if len(pending) < (self._style.history.length or _LISTED):
             return
-        reply = self._ask("summary", summary_request(self._hosts.shown(self._view.intent), self._summary, pending))
-        if said := reply.said.strip():
-            self._summary, self._summed_up = said, len(self._turns)
+        reply = self._ask("summary", summary_request(self._hosts.to_shown(self._view.intent), self._summary, pending))
+        if summary := reply.said.strip():
+            self._summary, self._summarised_count = summary, len(self._turns)
 
     def _messages(self, observation: Observation) -> tuple[Message, ...]:
         messages = self._style.prompt.messages(self._values(observation, observation.text))
@@ -352,7 +356,7 @@ class ModelAgent:
     def _intent(self, pictures: int) -> str:
         """The task's intent with the host names shown to the model, and which images of the message belong to it."""
         label = ("", "The first picture belongs", f"The first {pictures} pictures belong")[min(pictures, 2)]
-        return self._hosts.shown(self._view.intent) + (f"\n({label} to this task.)" if label else "")
+        return self._hosts.to_shown(self._view.intent) + (f"\n({label} to this task.)" if label else "")
 
     def _dialogue(self) -> list[Message]:
         history = self._style.history
@@ -361,27 +365,27 @@ class ModelAgent:
         return [
             message
             for index, turn in enumerate(turns)
-            for message in (turn.asked if index >= full else turn.asked_briefly, *turn.said)
+            for message in (turn.request if index >= full else turn.request_without_page, *turn.reply_messages)
         ]
 
     def _values(self, observation: Observation, page: str) -> dict[str, Any]:
         """All variables that a prompt file may use."""
-        style, shown = self._style, self._hosts.shown
+        style, show = self._style, self._hosts.to_shown
         feedback = style.error_feedback
         return {
             "intent": self._intent(len(self._inputs)),
             "sites": self._hosts.sites,
-            "observation": shown(page),
-            "url": shown(observation.url),
+            "observation": show(page),
+            "url": show(observation.url),
             "title": observation.title,
             "tabs": observation.tabs,
             "previous_action": self._turns[-1].action if self._turns else "None",
-            "history": self._listed(),
+            "history": self._history_turns(),
             "summary": self._summary,
             "memory": self._view.memory or "",
             "policy": style.history.policy,
-            "error": shown(observation.error) if feedback else "",
-            "notes": [shown(note) for note in observation.notes] if feedback else [],
+            "error": show(observation.error) if feedback else "",
+            "notes": [show(note) for note in observation.notes] if feedback else [],
             "dialog": observation.dialog,
             "focused": observation.focused,
             "scroll": observation.scroll.describe(),
@@ -402,28 +406,32 @@ class ModelAgent:
             "pageless": observation.text == NO_PAGE,
         }
 
-    def _listed(self) -> Sequence[Turn]:
+    def _history_turns(self) -> Sequence[Turn]:
         history = self._style.history
         for turn in self._turns:
-            turn.set_details(thoughts=self._style.react or history.policy == "reflections", seen=self._style.react)
+            turn.set_details(thoughts=self._style.react or history.policy == "reflections", pages=self._style.react)
         if history.policy in ("actions", "reflections"):
             return self._turns[-history.length :] if history.length else self._turns
-        return self._turns[self._summed_up :] if history.policy == "summary" else ()
+        return self._turns[self._summarised_count :] if history.policy == "summary" else ()
 
-    def _remember(self, observation: Observation, asked: Message, reply: ModelReply, decision: Decision) -> None:
-        brief = asked
+    def _add_turn(self, observation: Observation, request: Message, reply: ModelReply, decision: Decision) -> None:
+        without_page = request
         if self._style.history.policy == "dialogue":
-            brief = self._style.prompt.messages(self._values(observation, _GONE))[-1]
+            without_page = self._style.prompt.messages(self._values(observation, _PAGE_OMITTED))[-1]
         wrong = isinstance(decision.action, Invalid)
         result = decision.action.reason if isinstance(decision.action, Invalid) else "Done; the page follows."
         self._turns.append(
             Turn(
                 number=len(self._turns) + 1,
-                action=self._hosts.shown(described(decision.action, decision.said or decision.raw, observation.text)),
-                url=self._hosts.shown(observation.url),
-                asked=replace(asked, images=()),
-                asked_briefly=replace(brief, images=()),
-                said=again(reply, result) if wrong and self._style.error_feedback else answered(reply, result),
+                action=self._hosts.to_shown(
+                    describe_action(decision.action, decision.action_text or decision.raw, observation.text)
+                ),
+                url=self._hosts.to_shown(observation.url),
+                request=replace(request, images=()),
+                request_without_page=replace(without_page, images=()),
+                reply_messages=retry_messages(reply, result)
+                if wrong and self._style.error_feedback
+                else reply_with_result(reply, result),
                 thought=decision.thought,
                 description=decision.description,
             )

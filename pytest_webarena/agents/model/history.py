@@ -12,7 +12,7 @@ from pytest_webarena.actions import Action, Invalid
 from pytest_webarena.llm.messages import Message
 from pytest_webarena.text import shorten
 
-__all__ = ["HistoryKeys", "Policy", "Turn", "described", "memory_request", "summary_request"]
+__all__ = ["HistoryKeys", "Policy", "Turn", "describe_action", "memory_request", "summary_request"]
 
 Policy = Literal["previous_action", "actions", "reflections", "dialogue", "summary"]
 
@@ -42,22 +42,22 @@ class Turn:
     action: str
     """Description of the action."""
     url: str
-    asked: Message
+    request: Message
     """The step's last message, without images."""
-    asked_briefly: Message
+    request_without_page: Message
     """The step's last message, without images and page."""
-    said: tuple[Message, ...]
+    reply_messages: tuple[Message, ...]
     """The model's reply, and the results of its tool calls."""
     thought: str = ""
     description: str = ""
     """The intended effect of the action, as the planner stated it."""
     error: str = field(default="")
     """Why the action had no effect; known at the next step."""
-    seen: str = ""
+    page_after: str = ""
     """Title and address of the page after the step; known at the next step."""
     reflection: str = ""
     """The reward model's reflection on the step; known at the next step."""
-    beside: tuple[str, ...] = ()
+    details: tuple[str, ...] = ()
     """Lines below the action where steps are listed."""
 
     @property
@@ -65,15 +65,15 @@ class Turn:
         """The thought, shortened for lists."""
         return shorten(self.thought, _THOUGHT)
 
-    def set_details(self, *, thoughts: bool, seen: bool) -> None:
+    def set_details(self, *, thoughts: bool, pages: bool) -> None:
         """Set the lines below the action: thought, description, page seen afterwards, and reflection."""
         parts = (
             ("thought", self.thought if thoughts else ""),
             ("to bring about", self.description),
-            ("seen after it", self.seen if seen else ""),
+            ("seen after it", self.page_after if pages else ""),
             ("reflection", self.reflection if thoughts else ""),
         )
-        self.beside = tuple(f"{name}: {shorten(text, _THOUGHT)}" for name, text in parts if text)
+        self.details = tuple(f"{name}: {shorten(text, _THOUGHT)}" for name, text in parts if text)
 
 
 _FENCED = re.compile(r"```(.*?)```", re.DOTALL)
@@ -82,7 +82,7 @@ _SHOWN = 200
 _THOUGHT = 600
 
 
-def described(action: Action, raw: str, page: str) -> str:
+def describe_action(action: Action, raw: str, page: str) -> str:
     """The action as the model wrote it and the element it refers to, e.g. ``click [4] where [4] is link 'Cart'``."""
     if isinstance(action, Invalid):
         return f"none: the reply {shorten(raw, _SHOWN)!r} was no action. {action.reason}"

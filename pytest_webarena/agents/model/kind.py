@@ -11,10 +11,10 @@ from pytest_webarena.actions import Action
 from pytest_webarena.agents.kinds import AgentKind, Common
 from pytest_webarena.agents.model.history import HistoryKeys, Policy
 from pytest_webarena.agents.model.hosts import PAPER_NAMES
-from pytest_webarena.agents.model.prompt import Prompt, read_prompt, told
+from pytest_webarena.agents.model.prompt import Prompt, prompt_identity, read_prompt
 from pytest_webarena.agents.model.replies import ReplyForm
 from pytest_webarena.agents.model.reward import By, RewardKeys
-from pytest_webarena.agents.protocol import Agent, AgentDefinition, Assignment
+from pytest_webarena.agents.protocol import Agent, AgentDefinition, Assignment, TaskView
 from pytest_webarena.browser.config import DialogPolicy, ObservationConfig
 from pytest_webarena.errors import ModelError, RecordingError, UsageError
 from pytest_webarena.llm.config import ModelSettings
@@ -83,7 +83,7 @@ class ModelKeys:
         return reward if reward.by != "none" else None
 
     @property
-    def asked(self) -> tuple[tuple[str, Endpoint], ...]:
+    def endpoints(self) -> tuple[tuple[str, Endpoint], ...]:
         """The models that the agent uses, each with its endpoint: the planner, and the reward model if there is one."""
         planner, reward = (self.model, self.endpoint), self.rewarding
         if reward is None:
@@ -108,24 +108,24 @@ def _build(common: Common, keys: ModelKeys) -> AgentDefinition:
     reward = keys.rewarding
     template = reward.template(common.base, common.where) if reward is not None else None
     offered = not keys.tools or bool({"accept_dialog", "dismiss_dialog"} & set(keys.tools))
-    held: DialogPolicy | None = "hold" if keys.reply == "tools" and offered else None
+    dialog_policy: DialogPolicy | None = "hold" if keys.reply == "tools" and offered else None
     return common.definition(
         lambda assignment: _make(common, keys, prompt, template, assignment),
         files=(*prompt.files, *(template.files if template is not None else ())),
         model=keys.model,
-        prompt=told(keys.prompt, prompt),
-        asking=_asking(common, keys),
-        reward_model=keys.asked[-1][0] if reward is not None else "",
+        prompt=prompt_identity(keys.prompt, prompt),
+        request_settings=_request_settings(common, keys),
+        reward_model=keys.endpoints[-1][0] if reward is not None else "",
         observation=_observation(common, reward),
-        dialogs=(lambda task, trial: held) if keys.reply == "tools" else None,
+        dialogs=(lambda task, trial: dialog_policy) if keys.reply == "tools" else None,
         check=lambda settings: _check(common, keys, settings),
-        reach=lambda settings: _reach(keys, settings),
-        lacks=_lacks_guide if reward is not None and reward.by == "reference" else lambda task: "",
+        check_connection=lambda settings: _check_connection(keys, settings),
+        missing_requirement=_missing_guide if reward is not None and reward.by == "reference" else lambda task: "",
         raises=(ModelError, UsageError, RecordingError),  # the endpoint fails; its key is missing; the disk is full
     )
 
 
-def _asking(common: Common, keys: ModelKeys) -> dict[str, Any]:
+def _request_settings(common: Common, keys: ModelKeys) -> dict[str, Any]:
     """How the model is asked, for records, without the prompt. Values in ``extra`` override those of ``sampling``, as
     in requests."""
     sampling = {name: value for name, value in asdict(keys.sampling).items() if value not in (None, ())}
@@ -150,7 +150,7 @@ def _check_computer(common: Common, keys: ModelKeys) -> None:
         return
     shown = ObservationConfig.from_plain(common.observation, where=common.where)
     history = keys.history if isinstance(keys.history, str) else keys.history.policy
-    for wanted, found, fine in (
+    for expected, found, is_right in (
         ("endpoint: {api: responses}", f"api: {keys.endpoint.api}", keys.endpoint.api == "responses"),
         ("a screenshot among 'observation'", ", ".join(shown.kinds), shown.pictured("plain")),
         ("no screenshot_size, for places are pixels", f"{shown.screenshot_size}", shown.screenshot_size is None),
@@ -158,8 +158,8 @@ def _check_computer(common: Common, keys: ModelKeys) -> None:
         ("a history without calls", "history: dialogue", history != "dialogue"),
         ("reward: none", "a reward model", keys.rewarding is None),
     ):
-        if not fine:
-            raise UsageError(f"{common.where}: reply: computer: expected {wanted} with it, found {found}")
+        if not is_right:
+            raise UsageError(f"{common.where}: reply: computer: expected {expected} with it, found {found}")
 
 
 def _check_planning(common: Common, keys: ModelKeys, prompt: Prompt) -> None:
@@ -179,25 +179,27 @@ def _check_planning(common: Common, keys: ModelKeys, prompt: Prompt) -> None:
             f"{common.where}: reward: expected 'history: reflections', which tells the model what is said, or another "
             f"'ends'; found history {history!r} and ends 'never': nobody would hear of it"
         )
-    for name, asked, word in (
+    for name, is_enabled, variable in (
         ("planning", keys.planning, "planning"),
-        ("react", keys.react, "beside"),
-        ("history: reflections", history == "reflections", "beside"),
+        ("react", keys.react, "details"),
+        ("history: reflections", history == "reflections", "details"),
     ):
-        if asked and not any(word in file.read_text("utf-8") for file in prompt.files):
-            raise UsageError(f"{common.where}: {name}: expected a prompt that makes use of '{word}', found none in it")
+        if is_enabled and not any(variable in file.read_text("utf-8") for file in prompt.files):
+            raise UsageError(
+                f"{common.where}: {name}: expected a prompt that makes use of '{variable}', found none in it"
+            )
 
 
 def _observation(common: Common, reward: RewardKeys | None) -> dict[str, Any]:
     """Observation settings: what the planner is shown, and the screenshot that the reward model needs."""
-    asked = common.observation
+    settings = common.observation
     if reward is None or reward.sees == "text":
-        return asked
-    shown = ObservationConfig.from_plain(asked, where=common.where)
-    return asked if shown.pictured("plain") else {**asked, "kinds": [*shown.kinds, "screenshot"]}
+        return settings
+    shown = ObservationConfig.from_plain(settings, where=common.where)
+    return settings if shown.pictured("plain") else {**settings, "kinds": [*shown.kinds, "screenshot"]}
 
 
-def _lacks_guide(task: Task) -> str:
+def _missing_guide(task: Task) -> str:
     from pytest_webarena.agents.model.guides import guide_of
 
     try:
@@ -223,8 +225,8 @@ def _make(common: Common, keys: ModelKeys, prompt: Prompt, template: Template | 
         form=keys.reply,
         parse=spoken.parse,
         parse_call=_call,
-        grammar=_explained(spoken.describe(), keys.unachievable_hint, searching=common.keys.search is not None),
-        tools=tuple(Tool(**tool) for tool in _tools(keys, common)) if keys.reply == "tools" else (),
+        grammar=_grammar_text(spoken.describe(), keys.unachievable_hint, searching=common.keys.search is not None),
+        tools=tuple(Tool(**tool) for tool in _tools(keys, common, assignment.view)) if keys.reply == "tools" else (),
         sampling=keys.sampling,
         history=keys.history if isinstance(keys.history, HistoryKeys) else HistoryKeys(policy=keys.history),
         kinds=shown.kinds,
@@ -246,22 +248,24 @@ def _make(common: Common, keys: ModelKeys, prompt: Prompt, template: Template | 
     worker, waiting = assignment.worker, assignment.waiting
     client = ModelClient(keys.endpoint, settings, trial=assignment.key, worker=worker, waiting=waiting)
     reward = None
-    if (asked := keys.rewarding) is not None and template is not None:
+    if (rewarding := keys.rewarding) is not None and template is not None:
         from pytest_webarena.agents.model.guides import guide_of
 
-        there = asked.endpoint or keys.endpoint
+        endpoint = rewarding.endpoint or keys.endpoint
         reward = Reward(
-            keys=asked,
-            model=asked.model or keys.model,
+            keys=rewarding,
+            model=rewarding.model or keys.model,
             prompt=template,
-            client=ModelClient(there, settings, trial=assignment.key, purpose="reward", worker=worker, waiting=waiting),
-            where=there.url,
-            guide=guide_of(assignment.task).text if asked.by == "reference" else "",
+            client=ModelClient(
+                endpoint, settings, trial=assignment.key, purpose="reward", worker=worker, waiting=waiting
+            ),
+            where=endpoint.url,
+            guide=guide_of(assignment.task).text if rewarding.by == "reference" else "",
         )
     return ModelAgent(assignment, style, client, reward)
 
 
-def _explained(grammar: str, hint: bool, *, searching: bool) -> str:
+def _grammar_text(grammar: str, hint: bool, *, searching: bool) -> str:
     """The grammar, without lines about tasks that cannot be done unless ``hint``, and without the search unless
     ``searching``."""
     lines = [line for line in grammar.strip().splitlines() if hint or "can't be done" not in line]
@@ -275,7 +279,7 @@ def _call(name: str, arguments: str) -> Action:
     return action
 
 
-def _tools(keys: ModelKeys, common: Common) -> list[dict[str, Any]]:
+def _tools(keys: ModelKeys, common: Common, view: TaskView | None = None) -> list[dict[str, Any]]:
     from pytest_webarena.browser.grammars.tools import tools
 
     shown = ObservationConfig.from_plain(common.observation, where=common.where)
@@ -283,7 +287,7 @@ def _tools(keys: ModelKeys, common: Common) -> list[dict[str, Any]]:
     targets: Literal["elements", "points", "both"] = "elements" if by_id else "points"
     if by_id and shown.pictured("plain"):
         targets = "both"
-    offered = tools(targets=targets, only=keys.tools)
+    offered = tools(targets=targets, only=keys.tools, answer=view.answer_schema if view is not None else None)
     return [tool for tool in offered if keys.unachievable_hint or tool["name"] != "report_infeasible"]
 
 
@@ -295,7 +299,7 @@ def _check(common: Common, keys: ModelKeys, settings: ModelSettings) -> None:
         raise UsageError(f"{common.where}: expected the package 'openai', it is not installed; pip install openai")
     bounded = "--max-cost" if settings.max_cost is not None else "a limit of cost" if common.keys.limits.cost else ""
     prices = read_prices(settings.prices)  # reports mistakes in the table before the run
-    for model, endpoint in dict.fromkeys(keys.asked):
+    for model, endpoint in dict.fromkeys(keys.endpoints):
         _ = endpoint.url
         endpoint.key()
         if bounded and prices.price(model, url=endpoint.url) is None:
@@ -305,13 +309,13 @@ def _check(common: Common, keys: ModelKeys, settings: ModelSettings) -> None:
             )
 
 
-def _reach(keys: ModelKeys, settings: ModelSettings) -> None:
+def _check_connection(keys: ModelKeys, settings: ModelSettings) -> None:
     """Raise `ModelError` when an endpoint accepts no connections. Skipped with a response cache, which may make
     endpoints unnecessary."""
     from pytest_webarena.llm.client import connect
 
     if settings.cache is None:
-        for model, endpoint in dict.fromkeys(keys.asked):
+        for model, endpoint in dict.fromkeys(keys.endpoints):
             connect(endpoint, model)
 
 

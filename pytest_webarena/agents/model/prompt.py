@@ -14,7 +14,7 @@ from pytest_webarena.errors import UsageError, closest
 from pytest_webarena.llm.messages import Message
 from pytest_webarena.llm.templates import Template
 
-__all__ = ["BUILTIN_PROMPTS", "Prompt", "read_prompt", "told"]
+__all__ = ["BUILTIN_PROMPTS", "Prompt", "prompt_identity", "read_prompt"]
 
 _DIRECTORY = Path(__file__).parent / "prompts"
 BUILTIN_PROMPTS = ("webarena", "standard", "webcanvas")
@@ -57,7 +57,7 @@ def read_prompt(name: str, base: Path, where: str, *, reasoning: bool = True, un
     raise UsageError(f"{where}: prompt: expected a .j2 or .json file or a built-in; {closest(name, BUILTIN_PROMPTS)}")
 
 
-def told(name: str, prompt: Prompt) -> str:
+def prompt_identity(name: str, prompt: Prompt) -> str:
     """Identifies the prompt in records: the file with a hash of its contents, and ``ours`` if it is shipped with this
     package. WebArena's own prompt has a hash of its words instead, ``upstream NAME@…``, independent of the file's form,
     which shows changes.
@@ -121,8 +121,8 @@ class UpstreamPrompt:
     @property
     def words(self) -> str:
         """Hash of the prompt's words, 12 hexadecimal digits; the same whether they were read as JSON or as Python."""
-        said = json.dumps([self._intro, self._examples, self._template])
-        return hashlib.sha256(said.encode()).hexdigest()[:12]
+        texts = json.dumps([self._intro, self._examples, self._template])
+        return hashlib.sha256(texts.encode()).hexdigest()[:12]
 
     def messages(self, values: Mapping[str, Any]) -> tuple[Message, ...]:
         """The messages as upstream sends them in chat mode: examples are system messages of named speakers."""

@@ -11,7 +11,7 @@ from pytest_webarena.actions import Action, Invalid
 from pytest_webarena.agents.model.computer import COMPUTER, read_computer
 from pytest_webarena.llm.messages import Message, ModelReply, Sampling, Schema
 
-__all__ = ["ACTION_SCHEMA", "Decision", "ReplyForm", "again", "answered", "decide", "limit_words"]
+__all__ = ["ACTION_SCHEMA", "Decision", "ReplyForm", "decide", "limit_words", "reply_with_result", "retry_messages"]
 
 ReplyForm = Literal["text", "tools", "json", "computer"]
 
@@ -41,7 +41,7 @@ class Decision:
     """Intended effect of the action, if the grammar has a field for it."""
     next: tuple[Action, ...] = ()
     """Further actions to carry out without another request, unless the action has no effect."""
-    said: str = ""
+    action_text: str = ""
     """The action as the model wrote it, if it is separate from the rest."""
 
 
@@ -104,9 +104,11 @@ def _decide(
     if form == "json":
         return _from_json(reply, parse)
     if remarks is not None:
-        thought, description, said = remarks(reply.said)
-        return Decision(action=parse(reply.said), raw=reply.text, thought=thought, description=description, said=said)
-    return Decision(action=parse(reply.said), raw=reply.text, thought=_before_fence(reply.said), said=reply.said)
+        thought, description, action_text = remarks(reply.said)
+        return Decision(
+            action=parse(reply.said), raw=reply.text, thought=thought, description=description, action_text=action_text
+        )
+    return Decision(action=parse(reply.said), raw=reply.text, thought=_before_fence(reply.said), action_text=reply.said)
 
 
 def _from_tools(reply: ModelReply, parse_call: Callable[[str, str], Action]) -> Decision:
@@ -128,8 +130,8 @@ def _from_computer(reply: ModelReply) -> Decision:
     (action, *later), checks = read_computer(reply)
     raw = "\n".join([*([reply.text] if reply.text else []), *(call.arguments for call in reply.tool_calls)])
     # No person can confirm it, and the sites are test systems; the record shows that the endpoint asked.
-    looked = f"(the endpoint wants looked at: {checks})" if checks else ""
-    thought = "\n".join(part for part in (reply.text if reply.tool_calls else "", looked) if part)
+    safety_note = f"(the endpoint wants looked at: {checks})" if checks else ""
+    thought = "\n".join(part for part in (reply.text if reply.tool_calls else "", safety_note) if part)
     return Decision(action=action, raw=raw, thought=thought, next=tuple(later))
 
 
@@ -152,7 +154,7 @@ def _before_fence(text: str) -> str:
     return text.partition("```")[0].strip() if "```" in text else ""
 
 
-def answered(reply: ModelReply, result: str) -> tuple[Message, ...]:
+def reply_with_result(reply: ModelReply, result: str) -> tuple[Message, ...]:
     """The reply as messages of a dialogue; each of its tool calls gets a result, as the API requires.
 
     Computer calls are given as text, because their results would have to be screenshots.
@@ -163,12 +165,12 @@ def answered(reply: ModelReply, result: str) -> tuple[Message, ...]:
     if not reply.tool_calls:
         return (reply.message,)
     answers = tuple(Message(role="tool", answers=call.id, text=result) for call in reply.tool_calls)
-    said = Message(role="assistant", text=reply.text, tool_calls=reply.tool_calls, items=reply.items)
-    return (said, *answers)
+    message = Message(role="assistant", text=reply.text, tool_calls=reply.tool_calls, items=reply.items)
+    return (message, *answers)
 
 
-def again(reply: ModelReply, reason: str) -> tuple[Message, ...]:
+def retry_messages(reply: ModelReply, reason: str) -> tuple[Message, ...]:
     """Messages that ask again after a reply without an action."""
-    messages = answered(reply, reason)
+    messages = reply_with_result(reply, reason)
     text = f"That was no action, and nothing was done. {reason}"
     return messages if reply.tool_calls else (*messages, Message(role="user", text=text))

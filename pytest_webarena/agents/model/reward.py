@@ -142,13 +142,13 @@ def _verdict(data: Mapping[str, Any]) -> Assessment | str:
         score = int(score)
     if isinstance(score, bool) or not isinstance(score, int | float) or score not in SCORES:
         return f"Expected 'score' to be one of {', '.join(map(str, SCORES))}, found {_shown(score)}."
-    said = {}
+    texts = {}
     for name in ("reason", "description"):
         value = data.get(name)
         if not isinstance(value, str) or not value.strip():
             return f"Expected {name!r} to be a sentence, found {_shown(value)}."
-        said[name] = clip(value, _LONGEST)
-    return Assessment(status=status, score=int(score), **said)
+        texts[name] = clip(value, _LONGEST)
+    return Assessment(status=status, score=int(score), **texts)
 
 
 def _shown(value: Any) -> str:
@@ -193,13 +193,13 @@ class Rewarder:
         """
         messages = self._prompt.messages({**values, "guide": self._guide, "sees": self._keys.sees, "quoted": _quoted})
         messages = (*messages[:-1], replace(messages[-1], images=pictures))
-        said = converse(self._send, messages, read_verdict, most=self._keys.asks)
-        if isinstance(said.read, str):
+        conversation = converse(self._send, messages, read_verdict, most=self._keys.asks)
+        if isinstance(conversation.read, str):
             raise ModelError(
                 f"the reward {self._who}: expected a status, a score, a reason and a description, found them in "
-                f"none of {said.asked} replies; the last one was {clip(said.last, 120)!r}"
+                f"none of {conversation.asked} replies; the last one was {clip(conversation.last, 120)!r}"
             )
-        last, self._last = self._last, said.read
-        done = said.read.status == "finished"
-        twice = done and last is not None and last.status == "finished"
-        return said.read, {"first": done, "twice": twice, "never": False}[self._keys.ends]
+        last, self._last = self._last, conversation.read
+        is_finished = conversation.read.status == "finished"
+        is_finished_twice = is_finished and last is not None and last.status == "finished"
+        return conversation.read, {"first": is_finished, "twice": is_finished_twice, "never": False}[self._keys.ends]

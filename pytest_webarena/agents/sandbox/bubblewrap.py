@@ -21,10 +21,10 @@ from pathlib import Path
 
 import pytest_webarena
 from pytest_webarena.agents.sandbox import relay
-from pytest_webarena.agents.sandbox.hosts import LOOPBACK, Destination, way_to
+from pytest_webarena.agents.sandbox.hosts import LOOPBACK, Destination, proxy_for
 from pytest_webarena.errors import UsageError
 
-__all__ = ["ARGUMENTS", "BUBBLEWRAP", "SandboxedCommand", "boxed", "check", "examine"]
+__all__ = ["ARGUMENTS", "BUBBLEWRAP", "SandboxedCommand", "check", "examine", "sandboxed"]
 
 BUBBLEWRAP = "bubblewrap"
 """Value of ``sandbox`` in definitions."""
@@ -75,7 +75,7 @@ class SandboxedCommand:
     """Folder of files that are mounted inside; removed by whoever ends the command."""
 
 
-def boxed(
+def sandboxed(
     command: Sequence[str],
     directory: Path,
     *,
@@ -101,14 +101,14 @@ def boxed(
     environment = {"HOME": _INSIDE, "TMPDIR": "/tmp", "PWD": _INSIDE}
     relay_settings = ""
     if places:
-        known = {str(place): way_to(place) for place in places}
+        known = {str(place): proxy_for(place) for place in places}
         local = [place.port for place in places if place.is_loopback]
         known |= {f"{name}:{port}": "" for name in LOOPBACK for port in local}
         relay_settings = json.dumps({"module": relay.__file__, "path": str(folder / "socket"), "hosts": known})
         ports = dict.fromkeys([relay.PROXY_PORT, *local])
         arguments += ["--ro-bind", str(folder), _RELAY, "--ro-bind", relay.__file__, f"{_RELAY}.py"]
-        ours = [os.path.realpath(sys.executable), "-I", "-S", f"{_RELAY}.py", f"{_RELAY}/socket"]
-        within = [*ours, ",".join(map(str, ports)), *within]
+        relay_command = [os.path.realpath(sys.executable), "-I", "-S", f"{_RELAY}.py", f"{_RELAY}/socket"]
+        within = [*relay_command, ",".join(map(str, ports)), *within]
         proxy, direct = f"http://127.0.0.1:{relay.PROXY_PORT}", "127.0.0.1,localhost"
         for name, value in (("HTTPS_PROXY", proxy), ("HTTP_PROXY", proxy), ("NO_PROXY", direct)):
             environment |= {name: value, name.lower(): value}
@@ -157,15 +157,15 @@ def _bwrap() -> tuple[str, ...]:
     if program is None:
         raise UsageError("expected bubblewrap's program bwrap, found none: apt-get install bubblewrap")
     tried = []
-    for way, options in _WAYS.items():
-        if "as root" in way and os.geteuid() != 0:
+    for name, options in _WAYS.items():
+        if "as root" in name and os.geteuid() != 0:
             continue
         command = [program, *options, *_mounts([], (), ()), "--", "true"]
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL)
-        if done.returncode == 0:
+        result = subprocess.run(command, capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL)
+        if result.returncode == 0:
             return (program, *options)
-        said = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
-        tried.append(f"  {way}: {said}")
+        message = (result.stderr.strip().splitlines() or [f"exit code {result.returncode}"])[-1]
+        tried.append(f"  {name}: {message}")
     raise UsageError(
         "\n".join(["expected bubblewrap to work here, but the kernel does not let it. Tried:", *tried, _HELP])
     )
@@ -187,10 +187,10 @@ def _mounts(programs: Iterable[Path], readable: Iterable[str], hidden: Iterable[
             options += ["--ro-bind", name, name]
     for name in _ETC:
         options += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
-    wanted = [*programs, *map(Path, readable)]
-    shown = list(dict.fromkeys([*wanted, *(path.resolve() for path in wanted)]))
-    shown = [path for path in shown if not any(path.is_relative_to(each) for each in ("/usr", *_SYSTEM))]
-    covered = {path.resolve() for path in hidden} | set(_with_answers([Path("/usr"), *shown]))
+    mounted = [*programs, *map(Path, readable)]
+    visible = list(dict.fromkeys([*mounted, *(path.resolve() for path in mounted)]))
+    visible = [path for path in visible if not any(path.is_relative_to(each) for each in ("/usr", *_SYSTEM))]
+    covered = {path.resolve() for path in hidden} | set(_with_answers([Path("/usr"), *visible]))
     for path in map(Path, readable):
         if path.resolve() in covered:
             raise UsageError(
@@ -198,22 +198,22 @@ def _mounts(programs: Iterable[Path], readable: Iterable[str], hidden: Iterable[
             )
     # From outer to inner paths, so that a hidden folder covers what is mounted around it, and a visible one inside it
     # is mounted again.
-    for path in sorted({*shown, *covered}, key=lambda path: len(path.parts)):
+    for path in sorted({*visible, *covered}, key=lambda path: len(path.parts)):
         if path not in covered:
             options += ["--ro-bind", str(path), str(path)]
-        elif path.is_dir() and any(path.is_relative_to(each) for each in [Path("/usr"), *shown]):
+        elif path.is_dir() and any(path.is_relative_to(each) for each in [Path("/usr"), *visible]):
             options += ["--tmpfs", str(path)]
     return options
 
 
-def _with_answers(shown: Iterable[Path]) -> Iterator[Path]:
+def _with_answers(visible: Iterable[Path]) -> Iterator[Path]:
     """Locations of packages with tasks that would be visible."""
     for name in _ANSWERS:
         spec = find_spec(name)
         for place in spec.submodule_search_locations or () if spec is not None else ():
             yield Path(place).resolve()
     yield Path(pytest_webarena.__file__).resolve().parent
-    for root in shown:
+    for root in visible:
         for pattern in ("lib/python3*/*-packages", "local/lib/python3*/*-packages", "lib/python3"):
             for packages in root.glob(pattern):
                 yield from (packages / name for name in _ANSWERS if (packages / name).is_dir())
@@ -222,9 +222,9 @@ def _with_answers(shown: Iterable[Path]) -> Iterator[Path]:
 def _programs(command: Sequence[str], search: str) -> list[Path]:
     """Installations that the command's program and this Python need: a virtual environment and its base Python."""
     found: list[Path] = []
-    ours = Path(os.path.realpath(sys.executable))
+    own_python = Path(os.path.realpath(sys.executable))
     program = shutil.which(command[0], path=search) if not command[0].startswith("./") else None
-    for start in (ours, *([Path(os.path.abspath(program))] if program else [])):
+    for start in (own_python, *([Path(os.path.abspath(program))] if program else [])):
         at = start
         for _ in range(40):  # as many links as the kernel follows
             found.append(_installation(at))

@@ -6,7 +6,7 @@ import urllib.request
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-__all__ = ["LOOPBACK", "Destination", "read_host", "way_to"]
+__all__ = ["LOOPBACK", "Destination", "proxy_for", "read_host"]
 
 LOOPBACK = ("127.0.0.1", "localhost")
 _FIRST_FREE = 1024
@@ -52,7 +52,7 @@ def read_host(text: str) -> Destination:
     return place
 
 
-def way_to(place: Destination) -> str:
+def proxy_for(place: Destination) -> str:
     """The proxy that this machine uses for ``place``, by its environment variables (``HTTPS_PROXY``, ``NO_PROXY``);
     empty for none."""
     if place.is_loopback or urllib.request.proxy_bypass(place.host):

@@ -1,6 +1,6 @@
 """The only connection from the sandbox's network: to the hosts that a definition names, and to no others.
 
-Outside, `Outside` is an HTTP proxy on a Unix socket, the only part of the outer network that is reachable from inside.
+Outside, `OutsideProxy` is an HTTP proxy on a Unix socket, the only part of that network within reach from inside.
 Inside, this file is run as a script with the standard library only: ``relay.py SOCKET PORTS COMMAND…``. It forwards
 ports of the sandbox's loopback to the socket and becomes the command. Port ``3128`` is the proxy itself, for
 ``HTTPS_PROXY`` and ``HTTP_PROXY``; each other one leads to the same port outside. Other hosts are refused outside,
@@ -18,7 +18,7 @@ import threading
 from collections.abc import Callable, Mapping
 from urllib.parse import unquote, urlsplit
 
-__all__ = ["PROXY_PORT", "Outside", "main"]
+__all__ = ["PROXY_PORT", "OutsideProxy", "main"]
 
 PROXY_PORT = 3128
 _LONGEST_HEAD = 64 * 1024
@@ -30,7 +30,7 @@ _MOST_PRINTED = 100
 """Maximum number of refused hosts that are printed."""
 
 
-class Outside:
+class OutsideProxy:
     """An HTTP proxy on a Unix socket, until the process ends. ``hosts`` maps ``host:port`` to the proxy that leads
     there, or to an empty text."""
 
@@ -43,9 +43,9 @@ class Outside:
 
     def start(self) -> None:
         """Serve connections in threads."""
-        _serve(self._listener, self._attend)
+        _serve(self._listener, self._handle_client)
 
-    def _attend(self, client: socket.socket) -> None:
+    def _handle_client(self, client: socket.socket) -> None:
         client.settimeout(_CONNECTING)
         head, rest = _read_head(client)
         client.settimeout(None)
@@ -69,8 +69,8 @@ class Outside:
             _join(client, server)
 
     def _refuse(self, client: socket.socket, place: str) -> None:
-        named = ", ".join(self._hosts) or "none"
-        text = f"the sandbox lets nobody out to {place}; hosts that the agent's definition names: {named}"
+        allowed = ", ".join(self._hosts) or "none"
+        text = f"the sandbox lets nobody out to {place}; hosts that the agent's definition names: {allowed}"
         if place not in self._refused and len(self._refused) < _MOST_PRINTED:
             self._refused.append(place)
             with contextlib.suppress(OSError):
@@ -102,11 +102,13 @@ def _connect(place: str, proxy: str, tunnel: bool) -> socket.socket:
     parts = urlsplit(proxy)
     server = socket.create_connection((parts.hostname or "", parts.port or 80), _CONNECTING)
     if tunnel:
-        asking = f"CONNECT {place} HTTP/1.1\r\nHost: {place}\r\n"
+        connect_request = f"CONNECT {place} HTTP/1.1\r\nHost: {place}\r\n"
         if parts.username:
-            word = base64.b64encode(f"{unquote(parts.username)}:{unquote(parts.password or '')}".encode()).decode()
-            asking += f"Proxy-Authorization: Basic {word}\r\n"
-        server.sendall(f"{asking}\r\n".encode())
+            credentials = base64.b64encode(
+                f"{unquote(parts.username)}:{unquote(parts.password or '')}".encode()
+            ).decode()
+            connect_request += f"Proxy-Authorization: Basic {credentials}\r\n"
+        server.sendall(f"{connect_request}\r\n".encode())
         head, _ = _read_head(server)
         if b" 200 " not in head.split(b"\r\n", 1)[0] + b" ":
             server.close()
@@ -135,8 +137,8 @@ def _read_head(connection: socket.socket) -> tuple[bytes, bytes]:
         if not more or len(data) > _LONGEST_HEAD:
             raise OSError("no request")
         data += more
-    head, gap, rest = data.partition(b"\r\n\r\n")
-    return head + gap, rest
+    head, separator, rest = data.partition(b"\r\n\r\n")
+    return head + separator, rest
 
 
 def _serve(listener: socket.socket, attend: Callable[[socket.socket], None]) -> None:
@@ -172,10 +174,10 @@ def _join(one: socket.socket, other: socket.socket) -> None:
         with contextlib.suppress(OSError):
             target.shutdown(socket.SHUT_WR)
 
-    back = threading.Thread(target=carry, args=(other, one), daemon=True)
-    back.start()
+    backward = threading.Thread(target=carry, args=(other, one), daemon=True)
+    backward.start()
     carry(one, other)
-    back.join()
+    backward.join()
 
 
 def _inside(path: str, port: int) -> Callable[[socket.socket], None]:

@@ -62,20 +62,20 @@ const roleOf = el => {
 };
 // What a label says of `el`, as `dom_elements.js` reads it.
 const styleOf = node => (node.ownerDocument.defaultView || window).getComputedStyle(node);
-const saidFor = (el, label, shown) => [...label.childNodes].map(child => {
+const labelText = (el, label, shown) => [...label.childNodes].map(child => {
   if (child.nodeType === 3) return child.data;
   if (child.nodeType !== 1) return '';
   if (child === el || ['input', 'textarea'].includes(child.localName)) return ' ';
   const {display, visibility} = styleOf(child), tag = child.localName;
   if (display === 'none' || (shown && visibility !== 'visible')) return '';
   if (child.getAttribute('aria-hidden') === 'true') return '';
-  const said = tag === 'select' ? [...child.selectedOptions].map(option => option.label).join(' ')
-    : child.getAttribute('aria-label') || (tag === 'img' && child.getAttribute('alt')) || saidFor(el, child, shown);
-  return display !== 'inline' || tag === 'br' ? ` ${said} ` : said;
+  const text = tag === 'select' ? [...child.selectedOptions].map(option => option.label).join(' ')
+    : child.getAttribute('aria-label') || (tag === 'img' && child.getAttribute('alt')) || labelText(el, child, shown);
+  return display !== 'inline' || tag === 'br' ? ` ${text} ` : text;
 }).join('');
 const nameOf = el => {
   const root = el.getRootNode();
-  const whole = label => saidFor(el, label, styleOf(label).visibility === 'visible');
+  const whole = label => labelText(el, label, styleOf(label).visibility === 'visible');
   const labelled = all => all.map(label => squeeze(whole(label), 200)).join(' ');
   const by = labelled((el.getAttribute('aria-labelledby') || '').split(/\s+/).filter(Boolean)
     .map(id => root.getElementById ? root.getElementById(id) : null).filter(Boolean));
@@ -101,7 +101,7 @@ const readsOf = el => {
     const tag = tagIs.call(n), parent = above.call(n);
     const kin = parent ? [...inside.call(parent)].filter(c => tagIs.call(c) === tag) : [n];
     if (n !== el && kin.length < 2) continue;
-    const text = short(read(n)), unlike = said => said.replace(/\d+/g, '#');
+    const text = short(read(n)), unlike = value => value.replace(/\d+/g, '#');
     const numbered = /\d/.test(text) && kin.slice(0, 100).some(c => c !== n && unlike(read(c)) === unlike(text));
     found.push([tag, text, ...(numbered ? ['numbers'] : [])]);
   }
@@ -164,7 +164,7 @@ PREPARE = (
     + PLACE
     + TAKE_FOCUS
     + r"""
-  if (!node.isConnected) return {state: 'gone'};
+  if (!node.isConnected) return {state: 'detached'};
   const el = elementOf(node), doc = el.ownerDocument, view = doc.defaultView;
   const record = {...recordOf(el), reads: readsOf(el)};
   const special = ['date', 'time', 'datetime-local', 'month', 'week', 'color', 'range', 'file'];

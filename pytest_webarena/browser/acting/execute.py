@@ -41,11 +41,11 @@ from pytest_webarena.actions import (
 )
 from pytest_webarena.browser.acting import element_probes, scripts
 from pytest_webarena.browser.acting.filling import fill
-from pytest_webarena.browser.acting.keyboard import Keyboard, typable
+from pytest_webarena.browser.acting.keyboard import Keyboard, sendable_text
 from pytest_webarena.browser.acting.keys import UnknownKey, playwright_keys
 from pytest_webarena.browser.acting.mouse import Mouse
 from pytest_webarena.browser.acting.performed import Performed
-from pytest_webarena.browser.acting.script_actions import BY_SCRIPT, why_not
+from pytest_webarena.browser.acting.script_actions import BY_SCRIPT, failure_text
 from pytest_webarena.browser.acting.scrolling import scroll
 from pytest_webarena.browser.acting.targets import TargetOnPage, find_target
 from pytest_webarena.browser.acting.uploads import allowed_files, file_dialog, grant_lease
@@ -87,7 +87,7 @@ async def perform(
 ) -> Performed:
     """Perform ``action`` on the current tab. The caller waits for its effects.
 
-    Failures for the agent are in ``error``. Raises `Unresponsive`, `DialogBlocks`, `TabGone`, `BrowserError`, and the
+    Failures for the agent are in ``error``. Raises `Unresponsive`, `DialogBlocks`, `TabClosed`, `BrowserError`, and the
     `SiteError` of a search.
     """
     performer = _Performer(tabs, limits, deadline, search)
@@ -202,7 +202,7 @@ class _Performer:
         if isinstance(action, AcceptDialog | DismissDialog) or keys in ("Enter", "Escape"):
             accept = isinstance(action, AcceptDialog) or keys == "Enter"
             text = action.text if isinstance(action, AcceptDialog) else None
-            await self._tab.dialogs.answer(accept=accept, text=None if text is None else typable(text))
+            await self._tab.dialogs.answer(accept=accept, text=None if text is None else sendable_text(text))
             return Performed(value=keys or text)
         open_dialog = self._tab.dialogs.describe()
         raise ActionFailed(f"A dialog is open: {open_dialog}. Press Enter to accept it or Escape to dismiss it first.")
@@ -253,7 +253,7 @@ class _Performer:
             raise ActionFailed("Files can't be chosen by typing; upload one.")
         if kind not in _FORMATS:
             return False
-        if not await target.call(scripts.SET_VALUE, text, self._tab.dom_events.sign()):
+        if not await target.call(scripts.SET_VALUE, text, self._tab.dom_events.new_token()):
             raise ActionFailed(f"This is a {kind} field: it takes a value such as {_FORMATS[kind]}, not {text!r}.")
         return True
 
@@ -275,14 +275,16 @@ class _Performer:
                 return Performed(target=record, value=(await self._choose(target, (action.text,))).value)
             done = await self._set(target, kind, action.text)
             if not done and action.clear:
-                held = [typable(text) if at_once is None else "" for text, at_once in (action.pieces or (("", None),))]
+                held = [
+                    sendable_text(text) if at_once is None else "" for text, at_once in (action.pieces or (("", None),))
+                ]
                 there = any(held) and bool(await target.call(scripts.SELECT_BETWEEN, held[0], held[-1]))
                 if not there and await target.call(scripts.SELECT_CONTENT) and not action.text:
                     await self._keyboard.press("Delete")
         for text, at_once in () if done else action.pieces or ((action.text, False),):
             if at_once is None and there:
                 continue
-            await (self._keyboard.type(text) if at_once is False else self._keyboard.insert(typable(text)))
+            await (self._keyboard.type(text) if at_once is False else self._keyboard.insert(sendable_text(text)))
         if action.enter:
             await self._keyboard.press("Enter")
         return Performed(target=record, value=action.text)
@@ -308,8 +310,8 @@ class _Performer:
         return await scroll(self._tab, self._mouse, action, target, self._limits, self._deadline)
 
     async def _drag(self, action: Drag) -> Performed:
-        place, there = await self._mouse.drag(self._find(action.target), self._find(action.to))
-        return Performed(target=place.record, value=f"to {there.record.role} {there.record.name!r}")
+        place, destination = await self._mouse.drag(self._find(action.target), self._find(action.to))
+        return Performed(target=place.record, value=f"to {destination.record.role} {destination.record.name!r}")
 
     async def _upload(self, action: Upload) -> Performed:
         paths = allowed_files(self._tabs.uploads, action.files)
@@ -338,7 +340,7 @@ class _Performer:
 
     async def _choose(self, target: TargetOnPage, options: tuple[str, ...] | None) -> Performed:
         wanted = list(options) if options is not None else None
-        found = await target.call(scripts.CHOOSE, wanted, self._tab.dom_events.sign())
+        found = await target.call(scripts.CHOOSE, wanted, self._tab.dom_events.new_token())
         match found["state"]:
             case "no-select":
                 raise ActionFailed("This is no list to choose from; click it instead.")
@@ -356,10 +358,10 @@ class _Performer:
         """Perform a script's action, whether or not the element is visible."""
         target = self._find(action.target)
         record = TargetRecord(**await target.call(element_probes.DESCRIBE))
-        how = action.unless_held, action.alone, [list(row) for row in action.rows], list(action.names)
-        found = await target.call(BY_SCRIPT, action.event, action.value, *how)
+        options = action.unless_held, action.alone, [list(row) for row in action.rows], list(action.names)
+        found = await target.call(BY_SCRIPT, action.event, action.value, *options)
         if isinstance(found, dict):
-            raise ActionFailed(why_not(action, found))
+            raise ActionFailed(failure_text(action, found))
         return Performed(target=record, value=action.value)
 
     async def _check(self, action: Check) -> Performed:

@@ -10,8 +10,8 @@ from playwright.async_api import ElementHandle, Frame
 from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.browser.acting.element_probes import PLACE
-from pytest_webarena.browser.acting.filled_text import agrees, bare, keeps_old
-from pytest_webarena.browser.acting.keyboard import Keyboard, typable
+from pytest_webarena.browser.acting.filled_text import is_shown, keeps_old, without_spaces
+from pytest_webarena.browser.acting.keyboard import Keyboard, sendable_text
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.reports import PageEvent
 from pytest_webarena.browser.tabs.settle import wait_for_change
@@ -147,46 +147,46 @@ async def fill(
         if not field.kind:
             return _NO_FIELD, ()
     around = field.around
-    shown = before is not None and bool(bare(before[-1]))
+    had_content = before is not None and bool(without_spaces(before[-1]))
     if field.kind:
-        await field.empty(keyboard, shows=shown)
+        await field.empty(keyboard, shows=had_content)
     await keyboard.type(text)
-    wanted = typable(text)
+    typed_text = sendable_text(text)
 
-    def is_right(held: tuple[str, ...] | None) -> bool:
-        if held is None or field.kind == "value":
-            return held == (wanted,)
-        if not wanted and shown and before is not None and not bare(before[0]):
-            held = held[-1:]  # all of the old content was in parts that the page marks as no content
-        return any(agrees(wanted, text, numbered=field.kind == "widget") for text in held)
+    def is_right(content: tuple[str, ...] | None) -> bool:
+        if content is None or field.kind == "value":
+            return content == (typed_text,)
+        if not typed_text and had_content and before is not None and not without_spaces(before[0]):
+            content = content[-1:]  # all of the old content was in parts that the page marks as no content
+        return any(is_shown(typed_text, text, numbered=field.kind == "widget") for text in content)
 
     if not is_right(after := await field.read()):
         await wait_for_change(tab, _LATE, hang=hang())
         after = await field.read()
     if field.lost or is_right(after):  # after a navigation, the next observation shows the result
         return "", ()
-    if field.around and _shows(field.around, wanted) and not _shows(around, wanted):
+    if field.around and _shows(field.around, typed_text) and not _shows(around, typed_text):
         field.kind, before, after = "widget", around or None, field.around  # the field only receives the keys
         if is_right(after):
             return "", ()
-    if after is None or (field.kind == "widget" and wanted and not any(map(bare, after))):
+    if after is None or (field.kind == "widget" and typed_text and not any(map(without_spaces, after))):
         return "", (_event("The text was typed, but what the field holds now can't be read."),)
-    held = next((text for text in after if bare(text)), "")
+    held = next((text for text in after if without_spaces(text)), "")
     holds = "a secret" if field.secret else repr(shorten(" ".join(held.split()), 200))
-    meant = "the one that was typed" if field.secret else repr(shorten(wanted, 80))
-    if field.kind != "value" and before is not None and _keeps_old(before, wanted, after, field.kind == "widget"):
-        if not wanted:
+    expected = "the one that was typed" if field.secret else repr(shorten(typed_text, 80))
+    if field.kind != "value" and before is not None and _keeps_old(before, typed_text, after, field.kind == "widget"):
+        if not typed_text:
             return f"The field was not emptied: it shows {holds} now.", ()
-        return f"The text was added to what the field held: it shows {holds} now, not {meant} alone.", ()
-    return "", (_event(f"The field holds {holds} now, not {meant}."),)
+        return f"The text was added to what the field held: it shows {holds} now, not {expected} alone.", ()
+    return "", (_event(f"The field holds {holds} now, not {expected}."),)
 
 
-def _keeps_old(before: tuple[str, ...], wanted: str, after: tuple[str, ...], numbered: bool) -> bool:
-    return any(keeps_old(old, wanted, now, numbered=numbered) for old, now in zip(before, after, strict=True))
+def _keeps_old(before: tuple[str, ...], typed_text: str, after: tuple[str, ...], numbered: bool) -> bool:
+    return any(keeps_old(old, typed_text, now, numbered=numbered) for old, now in zip(before, after, strict=True))
 
 
-def _shows(texts: tuple[str, ...], wanted: str) -> bool:
-    return bool(bare(wanted)) and any(bare(wanted) in bare(text) for text in texts)
+def _shows(texts: tuple[str, ...], expected: str) -> bool:
+    return bool(without_spaces(expected)) and any(without_spaces(expected) in without_spaces(text) for text in texts)
 
 
 def _event(text: str) -> PageEvent:
@@ -214,13 +214,13 @@ class _Field:
         while frame is not None:
             found = await self._run(frame.evaluate_handle(_FOCUSED))
             self._element, frame = found.as_element() if found is not None else None, None
-            looked = await self._look()
-            if looked is not None and looked["frame"] and self._element is not None:
+            content = await self._look()
+            if content is not None and content["frame"] and self._element is not None:
                 frame = await self._run(self._element.content_frame())
-        if looked is None:
+        if content is None:
             return None
-        self.kind, self.secret = looked["kind"], looked["secret"]
-        return _texts(looked)
+        self.kind, self.secret = content["kind"], content["secret"]
+        return _texts(content)
 
     async def wait(self) -> tuple[str, ...] | None:
         """Call `find` whenever something gets the focus, until that is editable; return its content."""
@@ -231,7 +231,7 @@ class _Field:
             if self.kind or limit.over:
                 return found
             if self.lost:
-                await self._tab.changed(limit.left(0.05))
+                await self._tab.wait_for_activity(limit.left(0.05))
 
     async def read(self) -> tuple[str, ...] | None:
         """Return its content; None if it can't be read."""
@@ -240,9 +240,9 @@ class _Field:
     async def _look(self) -> dict[str, Any] | None:
         if self._element is None:
             return None
-        looked = await self._run(self._element.evaluate(_LOOK, self.kind))
-        self.around = tuple((looked or {}).get("around") or ())
-        return looked
+        content = await self._run(self._element.evaluate(_LOOK, self.kind))
+        self.around = tuple((content or {}).get("around") or ())
+        return content
 
     async def empty(self, keyboard: Keyboard, *, shows: bool) -> None:
         """Delete its content by keys."""
@@ -259,5 +259,5 @@ class _Field:
         return None
 
 
-def _texts(looked: dict[str, Any] | None) -> tuple[str, ...] | None:
-    return tuple(looked["texts"]) if looked is not None and looked["texts"] is not None else None
+def _texts(content: dict[str, Any] | None) -> tuple[str, ...] | None:
+    return tuple(content["texts"]) if content is not None and content["texts"] is not None else None

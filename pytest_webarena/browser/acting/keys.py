@@ -83,6 +83,10 @@ def _name(part: str) -> str:
     name = _BY_LOWER.get(lower) or _ALIASES.get(lower) or _BY_LOWER.get(lower.replace(" ", "").replace("_", ""))
     if name:
         return name
-    near = difflib.get_close_matches(part.title().replace(" ", ""), _NAMED, n=1, cutoff=0.6)
-    hint = f"did you mean {near[0]}?" if near else "known are single characters and names such as Enter, Tab, ArrowDown"
+    similar = difflib.get_close_matches(part.title().replace(" ", ""), _NAMED, n=1, cutoff=0.6)
+    hint = (
+        f"did you mean {similar[0]}?"
+        if similar
+        else "known are single characters and names such as Enter, Tab, ArrowDown"
+    )
     raise UnknownKey(f"there is no key {part!r}; {hint}" if part else f"expected a key, found none; {hint}")

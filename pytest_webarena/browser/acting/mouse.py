@@ -32,17 +32,17 @@ class Mouse:
     ) -> None:
         """Click ``point`` one to three times, with modifier keys held (Playwright's names)."""
         keyboard = self._tab.page.keyboard
-        held: list[str] = []
+        pressed: list[str] = []
         try:
             for key in modifiers or ():
                 await self._tab.run(keyboard.down(key), self._time_limit(), "holding a key")
-                held.append(key)
+                pressed.append(key)
             click = self._mouse.click(point.x, point.y, button=button, click_count=max(1, min(count, 3)))  # type: ignore[arg-type]
             await self._tab.run(click, self._time_limit(), "clicking")
             if count > 1 and not self._tab.is_observable:  # Firefox counts them as separate clicks
                 await self._tab.evaluate(scripts.DOUBLE, point.x, point.y, seconds=self._time_limit(), what="clicking")
         finally:
-            for key in reversed(held):
+            for key in reversed(pressed):
                 self._tab.in_background(keyboard.up(key))
 
     async def turn_wheel(self, point: HitPoint, across: float, down: float) -> None:

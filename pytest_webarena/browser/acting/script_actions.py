@@ -8,7 +8,7 @@ from pytest_webarena.actions import ByScript
 from pytest_webarena.browser.acting.element_probes import RECORD
 from pytest_webarena.text import shorten
 
-__all__ = ["BY_SCRIPT", "why_not"]
+__all__ = ["BY_SCRIPT", "failure_text"]
 
 BY_SCRIPT = (
     "(node, event, value, unlessHeld, alone, rows, names) => {"
@@ -30,8 +30,8 @@ BY_SCRIPT = (
   const plain = text => (text || '').replace(/\s+/g, ' ').trim();
   const inAnyOrder = text => plain(text).split(' ').sort().join(' ');
   const held = field => {
-    const said = `${field.type} ${field.getAttribute('autocomplete') || ''}`;
-    if (/\b(password|button|submit|reset|image|hidden)\b/i.test(said)) return '';
+    const hints = `${field.type} ${field.getAttribute('autocomplete') || ''}`;
+    if (/\b(password|button|submit|reset|image|hidden)\b/i.test(hints)) return '';
     if (field.localName === 'select') return [...field.selectedOptions].map(option => plain(option.label)).join('\n');
     if (field.type === 'file') return [...field.files].map(file => file.name).join('\n');
     return field.value;
@@ -80,8 +80,8 @@ BY_SCRIPT = (
   const saying = text => squeeze(text, 200).replace(/\s+/g, '').toLowerCase();
   const isCalled = () => {
     if (!alone && el === found) return true;  // it was found by that
-    const said = [nameOf(el), el.textContent, ...(el.innerText ? [] : [el.getAttribute('title')])].map(saying);
-    if (!names.length || el.isContentEditable || names.some(name => said.includes(saying(name)))) return true;
+    const texts = [nameOf(el), el.textContent, ...(el.innerText ? [] : [el.getAttribute('title')])].map(saying);
+    if (!names.length || el.isContentEditable || names.some(name => texts.includes(saying(name)))) return true;
     if (!['input', 'textarea', 'select'].includes(el.localName)) return false;
     // How many letters may be written yet, say.
     const so = each => names.some(name => unnumbered(nameOf(each)) === unnumbered(name));
@@ -149,7 +149,7 @@ BY_SCRIPT = (
 to be done; else an object with the reason why not."""
 
 
-def why_not(action: ByScript, found: dict[str, Any]) -> str:
+def failure_text(action: ByScript, found: dict[str, Any]) -> str:
     """Return a sentence that says why `BY_SCRIPT` failed."""
     if "missing" in found:
         listed = ", ".join(repr(option) for option in found["options"])
@@ -157,14 +157,14 @@ def why_not(action: ByScript, found: dict[str, Any]) -> str:
     if "several" in found:
         return f"{action.alone} found one element, and now {found['several']}."
     if "elsewhere" in found:
-        was = " ".join(action.rows[-1][1:3]).strip()
+        previous_text = " ".join(action.rows[-1][1:3]).strip()
         return (
-            f"It stood in what read {shorten(was, 80)!r}; that is not here, or more than once: there is now "
+            f"It stood in what read {shorten(previous_text, 80)!r}; that is not here, or more than once: there is now "
             f"{shorten(str(found['elsewhere']), 80)!r}."
         )
     if "called" in found:
-        was, now = shorten(action.names[0], 80), shorten(str(found["called"]), 80)
-        return f"It was called {was!r}; what is there now is {now!r}."
+        previous_text, now = shorten(action.names[0], 80), shorten(str(found["called"]), 80)
+        return f"It was called {previous_text!r}; what is there now is {now!r}."
     if "files" in found:
         return f"A script had put files there ({found['files']!r}), and what is in them was not recorded."
     if "refused" in found:

@@ -30,7 +30,7 @@ DOUBLE = (
 )
 """Sends a double click to the element at a point; called without a node."""
 
-# Changes by script are not trusted events. `sign` is from `DomEvents.sign` and makes the listener accept this one.
+# Changes by script are not trusted events. `sign` is from `DomEvents.new_token` and makes the listener accept this one.
 _ANNOUNCE = """
 const announce = (el, sign) => {
   const detail = sign && {detail: sign[1], bubbles: true, composed: true};

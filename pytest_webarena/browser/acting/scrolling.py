@@ -47,8 +47,8 @@ async def scroll(
     if target is not None and isinstance(action.target, Point):
         place = await target.place("hover")
         size = tab.page.viewport_size or {"width": 1280, "height": 720}
-        far = pixels if pixels is not None else 0.9 * (size["height"] if down else size["width"])
-        await mouse.turn_wheel(place, across * far, down * far)
+        distance = pixels if pixels is not None else 0.9 * (size["height"] if down else size["width"])
+        await mouse.turn_wheel(place, across * distance, down * distance)
         await _come_to_a_stop(tab, deadline.left(limits.hang))
         return Performed(target=place.record, value=action.direction)
 

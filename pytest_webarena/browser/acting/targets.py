@@ -13,7 +13,7 @@ from pytest_webarena.browser.acting import element_probes, scripts
 from pytest_webarena.browser.acting.script_actions import BY_SCRIPT
 from pytest_webarena.browser.faults import ActionFailed, ScriptFailed
 from pytest_webarena.browser.loop import Deadline
-from pytest_webarena.browser.messages import first_line, went_elsewhere
+from pytest_webarena.browser.messages import first_line, is_navigation_error
 from pytest_webarena.browser.observation.extraction import ElementInfo, RemoteFrame
 from pytest_webarena.browser.observation.fast.inpage import Located, role_and_name
 from pytest_webarena.browser.tabs.tab import Tab, script_value
@@ -99,21 +99,21 @@ class _ById:
     async def place(self, purpose: Purpose) -> HitPoint:
         found = await self.call(element_probes.PREPARE, purpose)
         state = found["state"]
-        who = f"[{self._id}] {self._info.role} {shorten(self._info.name, 60)!r}"
-        if state == "gone":
+        label = f"[{self._id}] {self._info.role} {shorten(self._info.name, 60)!r}"
+        if state == "detached":
             raise self._stale()
         if state == "foreign":
-            x, y = await self._quad_centre(who)
+            x, y = await self._quad_centre(label)
             found = {**found, "state": "ready", "x": x, "y": y}
         elif state not in _FOUND:
-            raise ActionFailed(_why_not(who, found))
+            raise ActionFailed(_failure_text(label, found))
         return _hit_point(found, role=self._info.role, name=self._info.name)
 
     async def call(self, script: str, *args: Any) -> Any:
         try:
             if not self._object:
-                where = {"backendNodeId": self._info.backend, "objectGroup": OBJECT_GROUP}
-                answer = await self._send("DOM.resolveNode", where)
+                node = {"backendNodeId": self._info.backend, "objectGroup": OBJECT_GROUP}
+                answer = await self._send("DOM.resolveNode", node)
                 self._object = answer["object"]["objectId"]
             parameters = {
                 "objectId": self._object,
@@ -133,17 +133,17 @@ class _ById:
             raise self._stale()
         return value
 
-    async def _quad_centre(self, who: str) -> tuple[float, float]:
+    async def _quad_centre(self, label: str) -> tuple[float, float]:
         """Return the centre of an element in an iframe whose place only the browser knows."""
-        where = {"backendNodeId": self._info.backend}
+        node = {"backendNodeId": self._info.backend}
         try:
-            await self._send("DOM.scrollIntoViewIfNeeded", where)
-            quads = (await self._send("DOM.getContentQuads", where))["quads"]
+            await self._send("DOM.scrollIntoViewIfNeeded", node)
+            quads = (await self._send("DOM.getContentQuads", node))["quads"]
             x, y = await self._window(self._info.frame)
         except PlaywrightError as error:
-            raise ActionFailed(f"{who} is not visible.") from error
+            raise ActionFailed(f"{label} is not visible.") from error
         if not quads:
-            raise ActionFailed(f"{who} is not visible.")
+            raise ActionFailed(f"{label} is not visible.")
         return x + sum(quads[0][0::2]) / 4, y + sum(quads[0][1::2]) / 4
 
     async def _window(self, frame: RemoteFrame | None) -> tuple[float, float]:
@@ -156,15 +156,15 @@ class _ById:
 
     async def _send(self, method: str, parameters: dict[str, Any], frame: RemoteFrame | Literal[""] | None = "") -> Any:
         """Send a command to the process of the element, or of another frame."""
-        where = self._info.frame if frame == "" else frame
-        if where is None:
+        process = self._info.frame if frame == "" else frame
+        if process is None:
             return await self._tab.send(method, parameters, seconds=self._hang)
-        return await self._tab.run(where.session.send(method, parameters), self._hang, method)
+        return await self._tab.run(process.session.send(method, parameters), self._hang, method)
 
     def _stale(self) -> ActionFailed:
-        who = f"{self._info.role} {shorten(self._info.name, 60)!r}"
+        label = f"{self._info.role} {shorten(self._info.name, 60)!r}"
         return ActionFailed(
-            f"Element [{self._id}] ({who}) is no longer on the page. Use an id of the latest observation."
+            f"Element [{self._id}] ({label}) is no longer on the page. Use an id of the latest observation."
         )
 
 
@@ -179,18 +179,18 @@ class _InPage:
     async def place(self, purpose: Purpose) -> HitPoint:
         found = await self.call(element_probes.PREPARE, purpose)
         role, name = role_and_name(self._description)
-        who = f"[{self._id}] {role} {shorten(name, 60)!r}"
+        label = f"[{self._id}] {role} {shorten(name, 60)!r}"
         host = self._located.host
         while found["state"] == "foreign" and host is not None:
             # Only the parent page knows the place of a frame of another site.
-            around = await self._ask(
+            frame_element = await self._ask(
                 Located(world=host.world, number=host.number, host=None), element_probes.THROUGH_FRAME, found
             )
-            found, host = {**found, **around}, self._tab.in_page.host_of(host.world)
-        if found["state"] == "gone":
+            found, host = {**found, **frame_element}, self._tab.in_page.host_of(host.world)
+        if found["state"] == "detached":
             raise self._stale()
         if found["state"] not in _FOUND:
-            raise ActionFailed(_why_not(who, found))
+            raise ActionFailed(_failure_text(label, found))
         return _hit_point(found, role=role, name=name)
 
     async def call(self, script: str, *args: Any) -> Any:
@@ -202,15 +202,17 @@ class _InPage:
         except ScriptFailed as error:
             raise ActionFailed(f"The page got in the way of acting on [{self._id}]: {error}") from error
         if located is self._located:
-            self._description = answer.get("said") or self._description
-        if answer.get("gone") or self._tab.document != self._document:
+            self._description = answer.get("description") or self._description
+        if answer.get("detached") or self._tab.document != self._document:
             raise self._stale()
         return answer.get("value")
 
     def _stale(self) -> ActionFailed:
         role, name = role_and_name(self._description)
-        who = f" ({role} {shorten(name, 60)!r})" if role else ""
-        return ActionFailed(f"Element [{self._id}]{who} is no longer on the page. Use an id of the latest observation.")
+        label = f" ({role} {shorten(name, 60)!r})" if role else ""
+        return ActionFailed(
+            f"Element [{self._id}]{label} is no longer on the page. Use an id of the latest observation."
+        )
 
 
 _AT_ONCE = """async (nodes, args) => {
@@ -234,7 +236,7 @@ class _BySelector:
         self._patience = Deadline(patience)
         self._found = False
         """Whether it was found once. Then a browser that is slow to act on it does not make it count as missing."""
-        self._who = f"The element {shorten(selector, 100)!r}"
+        self._label = f"The element {shorten(selector, 100)!r}"
 
     async def place(self, purpose: Purpose) -> HitPoint:
         while True:
@@ -247,8 +249,8 @@ class _BySelector:
             if found["state"] in _FOUND:
                 return _hit_point(found)
             if self._patience.over or found["state"] == "foreign":
-                raise ActionFailed(_why_not(self._who, found))
-            await self._tab.changed(self._patience.left(0.05))
+                raise ActionFailed(_failure_text(self._label, found))
+            await self._tab.wait_for_activity(self._patience.left(0.05))
 
     async def call(self, script: str, *args: Any) -> Any:
         return await self._ask(self._selector, script, *args)
@@ -264,16 +266,16 @@ class _BySelector:
             try:
                 return await self._patiently(first, script, args)
             except PlaywrightError as error:
-                if not repeatable or self._patience.over or not went_elsewhere(error):
+                if not repeatable or self._patience.over or not is_navigation_error(error):
                     raise self._failed(selector, error) from error
-            await self._tab.changed(self._patience.left(0.05))
+            await self._tab.wait_for_activity(self._patience.left(0.05))
 
     async def _patiently(self, first: Locator, script: str, args: Sequence[Any]) -> Any:
         """Run the script when the element is found, across navigations; a navigation may still interrupt the script."""
         # After the patience is used up, one last try still needs some time.
         seconds = max(_LAST_LOOK, self._patience.left(), self._hang if self._found else 0.0)
         looking = first.evaluate(f"(node, args) => ({script})(node, ...args)", list(args), timeout=seconds * 1000)
-        return await self._tab.run(looking, self._hang + seconds, self._who)
+        return await self._tab.run(looking, self._hang + seconds, self._label)
 
     def _failed(self, selector: str, error: PlaywrightError) -> ActionFailed:
         text = str(error)
@@ -284,7 +286,7 @@ class _BySelector:
             )
         if "selector" in text.lower():
             return ActionFailed(f"{selector!r} is not a selector: {first_line(error)}")
-        return ActionFailed(f"{self._who} could not be acted on: {first_line(error)}")
+        return ActionFailed(f"{self._label} could not be acted on: {first_line(error)}")
 
     async def _at_once(self, first: Locator, script: str, args: Sequence[Any] = ()) -> list[Any] | None:
         """Run the script if the element already exists; None if not, or if the page navigates or interferes.
@@ -295,12 +297,12 @@ class _BySelector:
         """
         try:
             seconds = self._hang + self._patience.left()
-            found = await self._tab.run(first.evaluate_all(_AT_ONCE % script, list(args)), seconds, self._who)
+            found = await self._tab.run(first.evaluate_all(_AT_ONCE % script, list(args)), seconds, self._label)
         except PlaywrightError:
             return None
         self._found = self._found or found is not None
         if found and found[0] == "threw":
-            raise ActionFailed(f"{self._who} could not be acted on: {shorten(found[1], 300)}")
+            raise ActionFailed(f"{self._label} could not be acted on: {shorten(found[1], 300)}")
         return None if found is None else found[1:]
 
 
@@ -314,7 +316,7 @@ class _ByPoint:
             raise ActionFailed(f"The point ({self._x:g}, {self._y:g}) is outside the viewport.")
         state = await self.call(element_probes.FOCUS_FOR_KEYS) if purpose == "press" else "ready"
         if state == "disabled":
-            raise ActionFailed(_why_not(f"{found['role']} {shorten(found['name'], 60)!r}", {"state": state}))
+            raise ActionFailed(_failure_text(f"{found['role']} {shorten(found['name'], 60)!r}", {"state": state}))
         return HitPoint(_record(found), self._x, self._y, state=state)
 
     async def call(self, script: str, *args: Any) -> Any:
@@ -353,7 +355,7 @@ _STATES = {
 }
 
 
-def _why_not(who: str, found: Mapping[str, Any]) -> str:
+def _failure_text(label: str, found: Mapping[str, Any]) -> str:
     if found["state"] == "covered":
         cover = found.get("cover")
         by = (
@@ -363,6 +365,6 @@ def _why_not(who: str, found: Mapping[str, Any]) -> str:
             if cover
             else "something"
         )
-        return f"{who} is covered by {by}, which would get the click instead. Deal with that first."
+        return f"{label} is covered by {by}, which would get the click instead. Deal with that first."
     controls = [f"{each['role']} {each['name']!r}" for each in found.get("controls", ())]
-    return _STATES[found["state"]].format(who=who, controls=", ".join(controls[:5]) + ", …" * (len(controls) > 5))
+    return _STATES[found["state"]].format(who=label, controls=", ".join(controls[:5]) + ", …" * (len(controls) > 5))

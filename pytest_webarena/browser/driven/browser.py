@@ -46,7 +46,7 @@ class Driven:
         self.events: queue.SimpleQueue[Event] = queue.SimpleQueue()
         """The agent's steps, and navigations of its pages."""
         self._trajectory = Trajectory(self.events)
-        self._pipe = ChromiumPipe(self._received, self._gone)
+        self._pipe = ChromiumPipe(self._received, self._on_browser_exit)
         headed = engine.config.launch_args.get("headless") is False
         self._hub = Hub(self._pipe, self._before, answered=self._trajectory.answered, headed=headed)
         self._windows: dict[int, dict[str, Any]] = {}
@@ -168,21 +168,21 @@ class Driven:
             await context.grant_permissions(["geolocation"])
 
     def _on_page(self, page: Page) -> None:
-        asked, shown = False, urlsplit(page.url)
+        was_requested, url = False, urlsplit(page.url)
 
         def requested(request: Request) -> None:
-            nonlocal asked
-            asked = asked or is_document(request)
+            nonlocal was_requested
+            was_requested = was_requested or is_document(request)
 
         def navigated(frame: Frame) -> None:
-            nonlocal asked, shown
+            nonlocal was_requested, url
             if frame != page.main_frame:
                 return
-            before, shown = shown, urlsplit(frame.url)
+            before, url = url, urlsplit(frame.url)
             # Scripts that only change the address request no document and stay on the site.
-            within = not asked and shown.scheme in ("http", "https") and before[:2] == shown[:2]
-            asked = False
-            self._trajectory.navigated(frame.url, within=within, elsewhere=before[:3] != shown[:3])
+            within = not was_requested and url.scheme in ("http", "https") and before[:2] == url[:2]
+            was_requested = False
+            self._trajectory.navigated(frame.url, within=within, elsewhere=before[:3] != url[:3])
 
         page.on("request", requested)
         page.on("framenavigated", navigated)
@@ -220,10 +220,10 @@ class Driven:
             await self._endpoints.shut()
 
     def _received(self, message: dict[str, Any]) -> None:
-        self._hub.received(message)
+        self._hub.handle_message(message)
 
-    def _gone(self) -> None:
-        self._hub.gone()
+    def _on_browser_exit(self) -> None:
+        self._hub.handle_browser_exit()
 
 
 class _DrivenSession(Session):

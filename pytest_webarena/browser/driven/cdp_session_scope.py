@@ -34,7 +34,7 @@ class CdpSessionScope:
         self._answered: dict[object, None] = {}
         """Those of them that were answered, oldest first. Requests that are still paused are never removed."""
 
-    def told(self, method: str, params: Mapping[str, Any]) -> Literal["show", "hide", "resume"]:
+    def filter_event(self, method: str, params: Mapping[str, Any]) -> Literal["show", "hide", "resume"]:
         """Decide about an event: ``show`` or ``hide`` it; ``resume``: hide it and let the page continue."""
         match method:
             case "Runtime.executionContextCreated":
@@ -66,7 +66,7 @@ class CdpSessionScope:
         self._accepts[request] = next((fields[name] for name in fields if name.lower() == "accept"), "")
         self._answered.pop(request, None)
 
-    def faithful(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
+    def with_browser_accept(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
         """Restore in a command the Accept field of the browser, by which the gateway recognises documents.
 
         Plain http has no other sign to distinguish tabs from resources, and tabs may not go everywhere.
@@ -74,11 +74,13 @@ class CdpSessionScope:
         if method != "Fetch.continueRequest":
             return params
         accepts = self._accepts.get(str(params.get("requestId")), None)
-        given = params.get("headers")
-        if accepts is None or not isinstance(given, list):
+        headers = params.get("headers")
+        if accepts is None or not isinstance(headers, list):
             return params
-        kept = [each for each in given if not (isinstance(each, Mapping) and str(each.get("name")).lower() == "accept")]
-        return {**params, "headers": [*kept, {"name": "Accept", "value": accepts}]}
+        other_headers = [
+            each for each in headers if not (isinstance(each, Mapping) and str(each.get("name")).lower() == "accept")
+        ]
+        return {**params, "headers": [*other_headers, {"name": "Accept", "value": accepts}]}
 
     def answered(self, method: str, result: Mapping[str, Any], *, request: str = "") -> None:
         """Note that a command of the session succeeded; ``request``: the paused request in it."""

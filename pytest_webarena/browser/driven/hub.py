@@ -58,12 +58,12 @@ class Client:
     """Session that represents the connection."""
     sessions: dict[str, str] = field(default_factory=dict)
     """Target id by session."""
-    sights: dict[str, CdpSessionScope] = field(default_factory=dict)
+    scopes: dict[str, CdpSessionScope] = field(default_factory=dict)
     """Scope by session, for clients that are not trusted."""
 
-    def sight(self, session: str) -> CdpSessionScope:
+    def scope(self, session: str) -> CdpSessionScope:
         """Return the scope of one of its sessions."""
-        return self.sights.setdefault(session, CdpSessionScope())
+        return self.scopes.setdefault(session, CdpSessionScope())
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class Hub:
     def __init__(
         self, transport: Transport, listener: Listener, *, answered: Answered | None = None, headed: bool = False
     ) -> None:
-        self._answered_to = answered or (lambda command: None)
+        self._on_answered = answered or (lambda command: None)
         self._transport = transport
         self._headed = headed
         self._listener = listener
@@ -172,7 +172,7 @@ class Hub:
         if session not in client.sessions:
             self._refuse(client, id, outer, "Session with given id not found.", code=-32001)
             return
-        given: Command | None = None
+        agent_command: Command | None = None
         if not client.trusted:
             decision = decide(method, params, headed=self._headed)
             if isinstance(decision, Refuse):
@@ -182,8 +182,8 @@ class Hub:
             if isinstance(decision, Answer):
                 self._reply(client, id, outer, {"result": dict(decision.result)})
                 return
-            params = client.sight(session).faithful(method, decision.params)
-            if reason := client.sight(session).refuses(method, params):
+            params = client.scope(session).with_browser_accept(method, decision.params)
+            if reason := client.scope(session).refuses(method, params):
                 self._refuse(client, id, outer, reason)
                 return
             if params.get("targetId") in self._hidden:
@@ -191,19 +191,21 @@ class Hub:
                 return
             target = str(params.get("targetId") or client.sessions[session])
             in_page = (session, _context_of(params)) not in self._isolated_worlds
-            given = Command(method=method, params=params, session=session, target=target, in_page=in_page)
-            if reason := await self._listener(given):
+            agent_command = Command(method=method, params=params, session=session, target=target, in_page=in_page)
+            if reason := await self._listener(agent_command):
                 self._refuse(client, id, outer, reason)
                 return
             await self._open.wait()
         number = next(self._ids)
         request = str(params.get("requestId", ""))
-        self._pending[number] = _Pending(client, id, outer, method, inner=session, request=request, command=given)
+        self._pending[number] = _Pending(
+            client, id, outer, method, inner=session, request=request, command=agent_command
+        )
         await self._transport.send({"id": number, "method": method, "params": params, "sessionId": session})
 
     # --- the browser
 
-    def received(self, message: dict[str, Any]) -> None:
+    def handle_message(self, message: dict[str, Any]) -> None:
         """Deliver a message of the browser to the client concerned."""
         if "id" in message:
             self._answered(message)
@@ -212,7 +214,7 @@ class Hub:
         if owner is not None:
             self._receive_event(owner, message)
 
-    def gone(self) -> None:
+    def handle_browser_exit(self) -> None:
         """Handle the end of the browser."""
         for pending in self._pending.values():
             if pending.future is not None and not pending.future.done():
@@ -228,10 +230,10 @@ class Hub:
         if pending.client is None:
             return
         if pending.command is not None:
-            self._answered_to(pending.command)
+            self._on_answered(pending.command)
         if not pending.client.trusted:
             request = pending.request if "error" not in message else ""  # after an error, the request is still paused
-            pending.client.sight(pending.inner).answered(pending.method, message.get("result", {}), request=request)
+            pending.client.scope(pending.inner).answered(pending.method, message.get("result", {}), request=request)
         part: dict[str, Any] = {key: message[key] for key in ("result", "error") if key in message}
         if not pending.client.trusted and pending.method == "Target.getTargets" and "result" in part:
             listed = part["result"].get("targetInfos", [])
@@ -253,7 +255,7 @@ class Hub:
         elif method == "Target.detachedFromTarget":
             self._owners.pop(params.get("sessionId", ""), None)
             owner.sessions.pop(params.get("sessionId", ""), None)
-            owner.sights.pop(params.get("sessionId", ""), None)
+            owner.scopes.pop(params.get("sessionId", ""), None)
         elif method == "Runtime.executionContextCreated" and not owner.trusted:
             context = params.get("context", {})
             if not context.get("auxData", {}).get("isDefault", True) and len(self._isolated_worlds) < _WORLDS:
@@ -261,10 +263,10 @@ class Hub:
         elif method == "Target.targetCreated" and not owner.trusted and self._is_private(info):
             self._hidden.add(target)
         if not owner.trusted:
-            seen = owner.sight(session).told(str(method), params)
-            if seen == "resume":
+            decision = owner.scope(session).filter_event(str(method), params)
+            if decision == "resume":
                 self._background(self._resume(session))
-            if seen != "show" or target in self._hidden:
+            if decision != "show" or target in self._hidden:
                 return
         if session == owner.root:
             message = {key: value for key, value in message.items() if key != "sessionId"}

@@ -32,9 +32,9 @@ _LARGEST = 512 * 1024 * 1024
 class ChromiumPipe:
     """One browser process and its root connection, on the running event loop."""
 
-    def __init__(self, on_message: Callable[[dict[str, Any]], None], on_gone: Callable[[], None]) -> None:
+    def __init__(self, on_message: Callable[[dict[str, Any]], None], on_exit: Callable[[], None]) -> None:
         self._on_message = on_message
-        self._on_gone = on_gone
+        self._on_exit = on_exit
         self._process: subprocess.Popen[bytes] | None = None
         self._profile = ""
         self._writing: _Writing | None = None
@@ -48,14 +48,14 @@ class ChromiumPipe:
         if temp_dir is not None:
             make_temp_dir(temp_dir)
         self._profile = tempfile.mkdtemp(prefix="driven-", dir=temp_dir)
-        theirs_in, ours_out = map(_high, os.pipe())
-        ours_in, theirs_out = map(_high, os.pipe())
+        browser_in, own_out = map(_high, os.pipe())
+        own_in, browser_out = map(_high, os.pipe())
         command = [executable, *arguments, f"--user-data-dir={self._profile}", "--remote-debugging-pipe"]
         command = steady_command(command)
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-I", "-S", "-c", _PLACE, str(theirs_in), str(theirs_out), *command],
-                pass_fds=(theirs_in, theirs_out),
+                [sys.executable, "-I", "-S", "-c", _PLACE, str(browser_in), str(browser_out), *command],
+                pass_fds=(browser_in, browser_out),
                 start_new_session=True,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
@@ -63,16 +63,16 @@ class ChromiumPipe:
                 env={**os.environ, **env},
             )
         except OSError as error:
-            os.close(ours_in)
-            os.close(ours_out)
+            os.close(own_in)
+            os.close(own_out)
             raise BrowserError(f"{executable} did not start: {error}") from error
         finally:
-            os.close(theirs_in)
-            os.close(theirs_out)
+            os.close(browser_in)
+            os.close(browser_out)
         loop = asyncio.get_running_loop()
         reader = asyncio.StreamReader(limit=_LARGEST)
-        await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(ours_in, "rb", 0))
-        self._writer, self._writing = await loop.connect_write_pipe(_Writing, os.fdopen(ours_out, "wb", 0))
+        await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(own_in, "rb", 0))
+        self._writer, self._writing = await loop.connect_write_pipe(_Writing, os.fdopen(own_out, "wb", 0))
         self._reading = asyncio.ensure_future(self._read(reader))
 
     async def send(self, message: Mapping[str, Any]) -> None:
@@ -107,7 +107,7 @@ class ChromiumPipe:
         except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, OSError):
             pass
         finally:
-            self._on_gone()
+            self._on_exit()
 
 
 class _Writing(asyncio.BaseProtocol):

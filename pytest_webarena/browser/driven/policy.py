@@ -139,11 +139,11 @@ def _browser_refusal(method: str, params: Mapping[str, Any], *, headed: bool) ->
 def _permission_refusal(params: Mapping[str, Any], *, headed: bool) -> str:
     """Return why the permissions must not be granted; empty if they may."""
     one, several = params.get("permission"), params.get("permissions")
-    named = list(several) if isinstance(several, list) else []
+    permissions = list(several) if isinstance(several, list) else []
     if isinstance(one, Mapping) and params.get("setting") == "granted":  # denials are harmless
-        named.append(one.get("name"))
+        permissions.append(one.get("name"))
     allowed = _PERMISSIONS if headed else _PERMISSIONS | _CLIPBOARD
-    refused = [str(name)[:40] for name in named if str(name).replace("-", "").lower() not in allowed]
+    refused = [str(name)[:40] for name in permissions if str(name).replace("-", "").lower() not in allowed]
     return f"{', '.join(refused)} would give pages access to this machine" if refused else ""
 
 
@@ -167,8 +167,8 @@ def _decide_by_params(method: str, params: Mapping[str, Any]) -> Decision:
     if method == "Target.createTarget":
         if params.get("browserContextId"):
             return Refuse(f"{method} is refused: there is one context; omit browserContextId")
-        kept = {key: value for key, value in params.items() if key not in ("forTab", "hidden")}
-        return _if_web_address(method, {**kept, "url": params.get("url") or "about:blank"}, "url")
+        filtered = {key: value for key, value in params.items() if key not in ("forTab", "hidden")}
+        return _if_web_address(method, {**filtered, "url": params.get("url") or "about:blank"}, "url")
     if method in ("Network.setExtraHTTPHeaders", "Fetch.continueRequest"):
         params = _without_fetch_metadata(params)
     if method in ("Page.navigate", "Network.loadNetworkResource", "Fetch.continueRequest"):
@@ -191,8 +191,10 @@ def _without_fetch_metadata(params: Mapping[str, Any]) -> Mapping[str, Any]:
         case Mapping() as fields:
             return {**params, "headers": {name: fields[name] for name in fields if not _is_fetch_metadata(name)}}
         case [*pairs]:
-            kept = [each for each in pairs if not (isinstance(each, Mapping) and _is_fetch_metadata(each.get("name")))]
-            return {**params, "headers": kept}
+            filtered = [
+                each for each in pairs if not (isinstance(each, Mapping) and _is_fetch_metadata(each.get("name")))
+            ]
+            return {**params, "headers": filtered}
     return params
 
 

@@ -60,16 +60,16 @@ class Endpoints:
 
     async def start(self) -> None:
         """Listen on a free port, or on two if ``rooted``."""
-        self._server = await self._listen(self._look)
+        self._server = await self._listen(self._answer_http)
         if self._rooted:
-            self._plain = await self._listen(self._look_plainly)
+            self._plain = await self._listen(self._answer_http_without_path)
 
-    async def _listen(self, look: Callable[[ServerConnection, Request], Awaitable[Response | None]]) -> Server:
+    async def _listen(self, answer_http: Callable[[ServerConnection, Request], Awaitable[Response | None]]) -> Server:
         return await serve(
             self._serve,
             "127.0.0.1",
             0,
-            process_request=look,
+            process_request=answer_http,
             max_size=_LARGEST,
             compression=None,
             ping_interval=None,
@@ -116,7 +116,7 @@ class Endpoints:
                     async with asyncio.timeout(2.0):
                         await server.wait_closed()
 
-    async def _look(self, connection: ServerConnection, request: Request) -> Response | None:
+    async def _answer_http(self, connection: ServerConnection, request: Request) -> Response | None:
         """Answer plain HTTP requests; return None for WebSockets."""
         token, rest = _parts(request)
         trusted = secrets.compare_digest(token, self._own)
@@ -124,7 +124,7 @@ class Endpoints:
             return connection.respond(HTTPStatus.NOT_FOUND, "not found\n")
         return await self._answer(connection, request, rest, self.agents.removesuffix("/browser"), trusted=trusted)
 
-    async def _look_plainly(self, connection: ServerConnection, request: Request) -> Response | None:
+    async def _answer_http_without_path(self, connection: ServerConnection, request: Request) -> Response | None:
         """Answer requests on the port without a path.
 
         Host names other than loopback are refused, because a web page may have made its name resolve to this address.

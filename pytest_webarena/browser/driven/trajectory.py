@@ -14,7 +14,7 @@ from typing import Any
 from pytest_webarena.actions import AcceptDialog, DismissDialog, as_record
 from pytest_webarena.browser.driven.hub import Command
 
-__all__ = ["Begun", "Ended", "Event", "Move", "Navigated", "Trajectory", "read_move"]
+__all__ = ["Ended", "Event", "Move", "Navigated", "StartedStep", "Trajectory", "read_move"]
 
 _MODIFIERS = ((1, "Alt"), (2, "Control"), (4, "Meta"), (8, "Shift"))
 _MAY_FOCUS = frozenset({"DOM.focus", "Runtime.callFunctionOn", "Runtime.evaluate"})
@@ -39,7 +39,7 @@ class Move:
     value: str | None = None
     point: tuple[float, float] | None = None
     """Point in the viewport that it hits, in CSS pixels."""
-    goes_on: bool = False
+    may_continue: bool = False
     """Whether it may continue a step of the same kind on the same page: typed text, wheel turns, a second click."""
     distance: float = 0.0
     """Scrolled distance in CSS pixels."""
@@ -101,15 +101,15 @@ def _answered(params: Mapping[str, Any]) -> Move:
 
 def _typed(text: str, *, at_once: bool = False) -> Move:
     action = {"kind": "type", "target": None, "text": text, "clear": False, "enter": False}
-    return Move(action=action, value=text, goes_on=True, focused=True, at_once=at_once)
+    return Move(action=action, value=text, may_continue=True, focused=True, at_once=at_once)
 
 
 def _key(params: Mapping[str, Any]) -> Move | None:
     if params.get("type") not in ("keyDown", "rawKeyDown", "char"):
         return None
     key, text = str(params.get("key", "")), _written(params)
-    held = [name for bit, name in _MODIFIERS if int(params.get("modifiers") or 0) & bit]
-    if text and text.isprintable() and not {"Alt", "Control", "Meta"} & set(held):
+    modifiers = [name for bit, name in _MODIFIERS if int(params.get("modifiers") or 0) & bit]
+    if text and text.isprintable() and not {"Alt", "Control", "Meta"} & set(modifiers):
         return _typed(text)
     if params.get("type") == "char" or not key or key in _BARE or _letter(params):
         return None
@@ -117,8 +117,8 @@ def _key(params: Mapping[str, Any]) -> Move | None:
 
 
 def _pressed(params: Mapping[str, Any]) -> Move:
-    held = [name for bit, name in _MODIFIERS if int(params.get("modifiers") or 0) & bit]
-    keys = "+".join([*held, str(params.get("key", ""))])
+    modifiers = [name for bit, name in _MODIFIERS if int(params.get("modifiers") or 0) & bit]
+    keys = "+".join([*modifiers, str(params.get("key", ""))])
     return Move(action={"kind": "press", "keys": keys, "target": None}, value=keys, focused=True)
 
 
@@ -143,9 +143,9 @@ def _mouse(params: Mapping[str, Any]) -> Move | None:
 
 def _click(params: Mapping[str, Any], button: str, count: int) -> Move:
     x, y = _number(params, "x"), _number(params, "y")
-    held = [name for bit, name in _MODIFIERS if int(params.get("modifiers") or 0) & bit]
-    action = {"kind": "click", "target": {"x": x, "y": y}, "button": button, "count": count, "modifiers": held}
-    return Move(action=action, point=(x, y), goes_on=count > 1)
+    modifiers = [name for bit, name in _MODIFIERS if int(params.get("modifiers") or 0) & bit]
+    action = {"kind": "click", "target": {"x": x, "y": y}, "button": button, "count": count, "modifiers": modifiers}
+    return Move(action=action, point=(x, y), may_continue=count > 1)
 
 
 def _scroll(x: float, y: float) -> Move | None:
@@ -153,7 +153,7 @@ def _scroll(x: float, y: float) -> Move | None:
         return None
     direction = ("down" if y > 0 else "up") if abs(y) >= abs(x) else ("right" if x > 0 else "left")
     action = {"kind": "scroll", "direction": direction, "target": None}
-    return Move(action=action, goes_on=True, distance=max(abs(x), abs(y)))
+    return Move(action=action, may_continue=True, distance=max(abs(x), abs(y)))
 
 
 def _number(params: Mapping[str, Any], name: str) -> float:
@@ -165,7 +165,7 @@ def _number(params: Mapping[str, Any], name: str) -> float:
 
 
 @dataclass(slots=True, kw_only=True)
-class Begun:
+class StartedStep:
     """Start of a step. Its command waits until `go` or `refuse` is called, from any thread."""
 
     move: Move
@@ -235,7 +235,7 @@ class Ended:
     error: BaseException | None = None
 
 
-Event = Begun | Navigated | Ended
+Event = StartedStep | Navigated | Ended
 
 
 class ScriptTimes:
@@ -261,10 +261,12 @@ class ScriptTimes:
 
         ``in_page``: only commands in the page's own world count.
         """
-        early, late = at / 1000 + _COARSE, at / 1000 - _COARSE
-        if any(began <= early and own >= in_page for began, own in self._open.values()):
+        latest_start, earliest_end = at / 1000 + _COARSE, at / 1000 - _COARSE
+        if any(began <= latest_start and own >= in_page for began, own in self._open.values()):
             return True
-        return any(began <= early and late <= ended and own >= in_page for began, ended, own in self._past)
+        return any(
+            began <= latest_start and earliest_end <= ended and own >= in_page for began, ended, own in self._past
+        )
 
 
 class Trajectory:
@@ -272,12 +274,12 @@ class Trajectory:
 
     def __init__(self, events: queue.SimpleQueue[Event]) -> None:
         self._events = events
-        self._last: Begun | None = None
+        self._last: StartedStep | None = None
         self._interrupted = False
         self._stopped = ""
         self._scripted = False
         self._scripts = ScriptTimes()
-        self._down = ""
+        self._pressed_character = ""
         """Character key that went down without its text. Its release is a step, because pages receive it, unless the
         text came in between. Clients that type letter by letter send all three."""
 
@@ -320,37 +322,39 @@ class Trajectory:
         last, interrupted, self._interrupted = self._last, self._interrupted, False
         if interrupted and move.action["kind"] == "type":
             last = None
-        if move.goes_on and last is not None and self._continues(move, command.target, last):
+        if move.may_continue and last is not None and self._continues(move, command.target, last):
             last.texts.append(move.value or "")
             last.inserted.append(move.at_once)
             last.distance += move.distance
             last.clicks = max(last.clicks, int(move.action.get("count", 1)))
             return ""
         loop = asyncio.get_running_loop()
-        begun = Begun(
+        started = StartedStep(
             move=move, target=command.target, raw=_raw(command), _loop=loop, _answer=loop.create_future(),
             texts=[move.value or ""], inserted=[move.at_once], distance=move.distance,
         )  # fmt: skip
-        self._last = begun
-        self._events.put(begun)
-        return await begun._answer
+        self._last = started
+        self._events.put(started)
+        return await started._answer
 
     def _without_text(self, command: Command) -> Move | None:
         if command.method != "Input.dispatchKeyEvent":
             return None
-        down, kind, self._down = self._down, command.params.get("type"), ""
+        down, kind, self._pressed_character = self._pressed_character, command.params.get("type"), ""
         if kind in ("keyDown", "rawKeyDown"):
-            self._down = _letter(command.params)
+            self._pressed_character = _letter(command.params)
         return _pressed(command.params) if kind == "keyUp" and down and down == command.params.get("key") else None
 
     @staticmethod
-    def _continues(move: Move, target: str, last: Begun) -> bool:
-        ours, theirs = move.action, last.move.action
-        if ours["kind"] != theirs["kind"] or target != last.target:
+    def _continues(move: Move, target: str, last: StartedStep) -> bool:
+        action, last_action = move.action, last.move.action
+        if action["kind"] != last_action["kind"] or target != last.target:
             return False
-        return bool(ours["kind"] == "type" or all(ours.get(key) == theirs.get(key) for key in ("direction", "target")))
+        return bool(
+            action["kind"] == "type" or all(action.get(key) == last_action.get(key) for key in ("direction", "target"))
+        )
 
 
 def _raw(command: Command) -> str:
-    shown = ", ".join(f"{key}={value!r}"[:200] for key, value in command.params.items())
-    return f"{command.method}({shown})"[:1000]
+    parameters = ", ".join(f"{key}={value!r}"[:200] for key, value in command.params.items())
+    return f"{command.method}({parameters})"[:1000]

@@ -105,8 +105,8 @@ class BracketGrammar:
     def _form(self, shown: str, pattern: str, make: Callable[[re.Match[str]], Action | None]) -> ArgumentForm:
         """Return a form in whose pattern ``@`` is a target, and ``@@`` a second one."""
         first, second = (self._targets.pattern.format(n=which) for which in "tu")
-        whole = re.compile(pattern.replace("@@", second).replace("@", first), re.DOTALL | re.ASCII)
-        return ArgumentForm(shown=shown.replace("@", self._targets.shown), pattern=whole, make=make)
+        compiled = re.compile(pattern.replace("@@", second).replace("@", first), re.DOTALL | re.ASCII)
+        return ArgumentForm(shown=shown.replace("@", self._targets.shown), pattern=compiled, make=make)
 
     def _on(self, shown: str, pattern: str, make: Callable[[re.Match[str], Target], Action | None]) -> ArgumentForm:
         """Return a form that begins with a target."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from pytest_webarena.actions import Action, Invalid
-from pytest_webarena.browser.grammars.replies import fenced, to_its_end
+from pytest_webarena.browser.grammars.replies import fenced_text, to_its_end
 from pytest_webarena.errors import closest
 
 __all__ = ["ArgumentForm", "Verbs", "no_verb", "number", "parse_form", "wrong_form"]
@@ -30,7 +30,7 @@ Verbs = Mapping[str, tuple[ArgumentForm, ...]]
 
 def parse_form(text: str, verbs: Verbs, example: str) -> Action:
     """Return the action in an agent's reply; `Invalid` with a reason if there is none. Never raises."""
-    action = fenced(text, example)
+    action = fenced_text(text, example)
     if isinstance(action, Invalid):
         return action
     action = to_its_end(text, action, verbs)
@@ -40,9 +40,9 @@ def parse_form(text: str, verbs: Verbs, example: str) -> Action:
     rest = action[len(verb) :].strip()
     for form in verbs[verb]:
         match = form.pattern.fullmatch(rest)
-        made = form.make(match) if match else None
-        if made is not None:
-            return made
+        parsed = form.make(match) if match else None
+        if parsed is not None:
+            return parsed
     forms = " or ".join(form.shown for form in verbs[verb])
     return Invalid(text, wrong_form(action, verb, forms))
 
@@ -54,8 +54,8 @@ def no_verb(action: str, verb: str, verbs: Iterable[str], example: str) -> str:
     """Return the message for an agent whose action begins with none of ``verbs``."""
     if (call := _CALL.match(action)) is not None:
         known = "" if call[1] in verbs else f"; {call[1][:40]!r} is no action, {closest(call[1][:40], verbs)}"
-        wanted = f"expected a verb and its arguments in brackets, e.g. {example}"
-        return f"{action[:80]!r} is written as a call; {wanted}{known}."
+        expected = f"expected a verb and its arguments in brackets, e.g. {example}"
+        return f"{action[:80]!r} is written as a call; {expected}{known}."
     return f"{verb[:80]!r} is no action; {closest(verb[:40], verbs)}. The action comes first inside the ```."
 
 

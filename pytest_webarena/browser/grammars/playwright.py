@@ -45,7 +45,7 @@ from pytest_webarena.actions import (
 )
 from pytest_webarena.browser.grammars.browsergym import ALIASES, bare_call, split_target
 from pytest_webarena.browser.grammars.code import Call, Chain, WrongCode, chain_of, selector_of
-from pytest_webarena.browser.grammars.replies import fenced
+from pytest_webarena.browser.grammars.replies import fenced_text
 from pytest_webarena.errors import closest
 
 __all__ = ["describe", "parse"]
@@ -61,7 +61,7 @@ def parse(text: str) -> Action:
     >>> parse('```page.get_by_label("Search").fill("atlas")```')
     Type(target=Selector(selector='internal:label="Search"i'), text='atlas', clear=True, enter=False)
     """
-    code: str | Invalid = bare_call(text) or fenced(text, _EXAMPLE)
+    code: str | Invalid = bare_call(text) or fenced_text(text, _EXAMPLE)
     if isinstance(code, Invalid):
         return code
     try:

@@ -71,13 +71,13 @@ class Bridge:
             async with connect(
                 f"{self._address}/session", compression=None, max_size=None, ping_interval=None
             ) as browser:
-                ways = {
+                directions = {
                     asyncio.ensure_future(self._to_browser(client, browser)),
                     asyncio.ensure_future(self._to_client(browser, client)),
                 }
-                await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
-                for way in ways:
-                    way.cancel()
+                await asyncio.wait(directions, return_when=asyncio.FIRST_COMPLETED)
+                for direction in directions:
+                    direction.cancel()
         finally:
             self.over.set()
 

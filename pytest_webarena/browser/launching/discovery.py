@@ -98,8 +98,10 @@ def launch_options(
     # Ctrl-C must reach pytest, which still has to read the pages, and closes the browser itself.
     options |= {"handle_sigint": False, "handle_sigterm": False, "handle_sighup": False}
     if choice.kind == "chromium":
-        given = [str(arg) for arg in options.get("args", ())]
-        options["args"] = list(dict.fromkeys([*_QUIET_ARGS, *CHROMIUM_EGRESS_ARGS, *trust_arguments(trust), *given]))
+        user_args = [str(arg) for arg in options.get("args", ())]
+        options["args"] = list(
+            dict.fromkeys([*_QUIET_ARGS, *CHROMIUM_EGRESS_ARGS, *trust_arguments(trust), *user_args])
+        )
         options.setdefault("chromium_sandbox", not _is_root())
         if (left_out := options.get("ignore_default_args")) is not True:
             options["ignore_default_args"] = list(dict.fromkeys([*(left_out or ()), *_OMITTED_ARGS]))
@@ -193,7 +195,7 @@ def require_ffmpeg() -> None:
         )
 
 
-def playwright_has(wanted: str) -> bool:
+def playwright_has(program: str) -> bool:
     """Return whether ``playwright install`` installed the program that this Playwright would start, e.g. ``firefox``.
 
     No driver is started for that.
@@ -209,10 +211,10 @@ def playwright_has(wanted: str) -> bool:
     revisions = {
         str(revision)
         for browser in listing
-        if browser.get("name") == wanted
+        if browser.get("name") == program
         for revision in (browser.get("revision"), *browser.get("revisionOverrides", {}).values())
     }
-    folder = wanted.replace("-", "_")
+    folder = program.replace("-", "_")
     return any(
         (_registry(package) / f"{folder}-{revision}" / "INSTALLATION_COMPLETE").exists() for revision in revisions
     )

@@ -75,7 +75,7 @@ def is_playwrights(executable: Path) -> bool:
 
 
 def launch_options(executable: str, given: Mapping[str, Any], temp: Path | None) -> dict[str, Any]:
-    """Return Playwright's ``launch`` arguments for a stock Firefox besides ``given``; it uses the bridge where
+    """Return Playwright's ``launch`` arguments for a stock Firefox, added to ``given``; it uses the bridge where
     possible.
 
     As root, Firefox refuses to start with another user's home (``sudo`` keeps HOME; CI runners mount one). Then its

@@ -102,7 +102,7 @@ class _Output:
     elements: dict[str, ElementInfo] = field(default_factory=dict)
     focused: str = ""
     marks: dict[str, Box] = field(default_factory=dict)
-    seen: int = 0
+    visible_count: int = 0
     """Number of visible nodes, printed or not."""
 
 
@@ -149,7 +149,7 @@ def render_tree(
             else:
                 select.listed += 1
         if own_box is not None and own_box.overlaps(work.view):
-            out.seen += 1
+            out.visible_count += 1
         if printed:
             assert backend is not None
             printed = _emit(node, role, backend, node_name, work, out, config)
@@ -167,7 +167,7 @@ def render_tree(
             stack.append(_Work(None, depth, layout, work.view, box, select=select))
         in_list = node_name in ("OPTION", "OPTGROUP")
         if printed and own_box is None and node_name and not is_root and not in_list:
-            stack.append(_Work(None, depth, layout, work.view, box, mark=out.seen, line=len(out.lines) - 1))
+            stack.append(_Work(None, depth, layout, work.view, box, mark=out.visible_count, line=len(out.lines) - 1))
         if node_name in ("INPUT", "TEXTAREA"):
             continue
         child_frame = layout.frames.get(backend) if backend is not None else None
@@ -190,7 +190,7 @@ def _finish(work: _Work, out: _Output, config: ObservationConfig) -> None:
     """End a node: add a line after its children, or remove the node if nothing in it is visible."""
     if work.mark is not None:
         # An element without a box (display: contents) is visible only if something in it is.
-        if config.current_viewport_only and out.seen == work.mark:
+        if config.current_viewport_only and out.visible_count == work.mark:
             del out.lines[work.line :]
     elif work.select is not None and work.select.left_out:
         number = work.layout.base + work.select.id

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from pytest_webarena.browser.config import ObservationConfig
-from pytest_webarena.browser.observation.forms import form_named
+from pytest_webarena.browser.observation.forms import find_form
 from pytest_webarena.browser.observation.tokens import token_counter
 
 __all__ = ["compose", "cut_lines"]
@@ -17,7 +17,7 @@ def compose(head: str, forms: Mapping[str, Sequence[str]], config: ObservationCo
     Forms share what the head leaves. A form that needs less than its share leaves the rest to the others.
     """
     titled = len(forms) > 1
-    parts = {kind: "\n".join([*([form_named(kind).title] if titled else []), *lines]) for kind, lines in forms.items()}
+    parts = {kind: "\n".join([*([find_form(kind).title] if titled else []), *lines]) for kind, lines in forms.items()}
     for size, most in _limits(config):
         parts = _shared(head, parts, size, most)
     text = "\n\n".join([head, *parts.values()]) if parts else head
@@ -38,12 +38,12 @@ def _limits(config: ObservationConfig) -> list[tuple[Callable[[str], int], int]]
 def _shared(head: str, parts: Mapping[str, str], size: Callable[[str], int], most: int) -> dict[str, str]:
     if size("\n\n".join([head, *parts.values()])) <= most:
         return dict(parts)
-    left = max(0, most - size(head + "\n\n") - 2 * (len(parts) - 1))
+    available = max(0, most - size(head + "\n\n") - 2 * (len(parts) - 1))
     cut: dict[str, str] = {}
     by_size = sorted(parts, key=lambda kind: size(parts[kind]))
     for number, kind in enumerate(by_size):
-        cut[kind] = cut_lines(parts[kind], left // (len(by_size) - number), size)
-        left = max(0, left - size(cut[kind]))
+        cut[kind] = cut_lines(parts[kind], available // (len(by_size) - number), size)
+        available = max(0, available - size(cut[kind]))
     return {kind: cut[kind] for kind in parts}
 
 

@@ -39,9 +39,9 @@ def render_compat(nodes: Sequence[AXNode], layout: DocumentLayout, config: Obser
     # Node, depth, and the box of the nearest ancestor that has one.
     stack: list[tuple[AXNode, int, Box]] = [(nodes[0], 0, layout.window)] if nodes else []
     while stack:
-        node, depth, around = stack.pop()
+        node, depth, parent_box = stack.pop()
         backend = node.get("backendDOMNodeId")
-        box = _box(node, backend, layout, around)
+        box = _box(node, backend, layout, parent_box)
         valid = not config.current_viewport_only or _passes(node, box, layout.window)
         if valid:
             line = _line(node, backend, config)
@@ -57,18 +57,18 @@ def render_compat(nodes: Sequence[AXNode], layout: DocumentLayout, config: Obser
         for child_id in reversed(node.get("childIds", ())):
             child = by_id.get(child_id)
             if child is not None:
-                stack.append((child, inside, box or around))
+                stack.append((child, inside, box or parent_box))
     title = _name(nodes[0]) or "" if nodes else ""
     cleaned = _without_repeats("\n".join(lines).split("\n"))
     return RenderedTree(lines=tuple(cleaned), elements=elements, title=title, focused=focused)
 
 
-def _box(node: AXNode, backend: int | None, layout: DocumentLayout, around: Box) -> Box | None:
+def _box(node: AXNode, backend: int | None, layout: DocumentLayout, parent_box: Box) -> Box | None:
     if backend is None or _role(node) in _NEVER_BOXED:
         return None
     box = layout.boxes.get(backend)
     # Nodes in the snapshot without a box have none: options of closed lists, elements with display: contents.
-    return around if box is None and backend not in layout.names else box
+    return parent_box if box is None and backend not in layout.names else box
 
 
 def _passes(node: AXNode, box: Box | None, window: Box) -> bool:
@@ -101,15 +101,15 @@ def _line(node: AXNode, backend: int | None, config: ObservationConfig) -> str:
 
 def _without_repeats(lines: Sequence[str]) -> list[str]:
     """Remove texts that any of the three lines before contains, even as part of another word or of an id."""
-    kept: list[str] = []
+    unique_lines: list[str] = []
     for line in lines:
         if "statictext" in line.lower():
             match = _STATIC_TEXT.search(line)
             text = match[1][1:-1] if match else ""
-            if not text or any(text in before for before in kept[-_LINES_BEFORE:]):
+            if not text or any(text in before for before in unique_lines[-_LINES_BEFORE:]):
                 continue
-        kept.append(line)
-    return kept
+        unique_lines.append(line)
+    return unique_lines
 
 
 def _info(node: AXNode, backend: int | None, layout: DocumentLayout) -> ElementInfo:

@@ -12,7 +12,7 @@ from pytest_webarena.browser.config import ObservationConfig
 from pytest_webarena.browser.observation.axtree import RenderedTree, render_tree
 from pytest_webarena.browser.observation.compat import render_compat
 from pytest_webarena.browser.observation.extraction import Box, ElementInfo, Extraction, RemoteFrame
-from pytest_webarena.browser.observation.html import HOLE, SNAPSHOT_STYLES, Html, filled, render_html
+from pytest_webarena.browser.observation.html import HOLE, SNAPSHOT_STYLES, Html, fill_holes, render_html
 from pytest_webarena.browser.observation.model import ScrollPosition
 from pytest_webarena.browser.observation.remote_frames import remote_frames
 from pytest_webarena.browser.observation.snapshot import DocumentLayout, read_snapshot
@@ -79,10 +79,10 @@ class _Reading:
         wants_html = config.needs("html")
         wants_tree = config.needs("tree", "marks")
         styles = SNAPSHOT_STYLES if wants_html else ()
-        asked = [self._send(remote, _SNAPSHOT, {"computedStyles": list(styles)})]
+        requests = [self._send(remote, _SNAPSHOT, {"computedStyles": list(styles)})]
         if wants_tree:
-            asked.append(self._send(remote, _TREE))
-        raw, *trees = await asyncio.gather(*asked)
+            requests.append(self._send(remote, _TREE))
+        raw, *trees = await asyncio.gather(*requests)
         layouts = list(read_snapshot(raw, window=window, remote=remote))
         if not layouts:
             return
@@ -103,7 +103,7 @@ class _Reading:
             if isinstance(answer, dict):
                 self.trees[layout.frame_id] = answer["nodes"]
         for index, layout in enumerate(layouts, first):
-            hollow = {owner: box for owner, box in layout.hollow.items() if self._shows(box)}
+            hollow = {owner: box for owner, box in layout.remote_iframes.items() if self._shows(box)}
             if hollow:
                 self.layouts[index] = layout.with_frames(await self._inner(remote, hollow))
 
@@ -115,13 +115,13 @@ class _Reading:
             html = render_html(raw, layouts, self._config)
             elements |= html.elements
             owner = layouts[0].remote
-            lines = list(html.lines) if owner is None else filled(lines, owner, html.lines)
+            lines = list(html.lines) if owner is None else fill_holes(lines, owner, html.lines)
         return Html(lines=tuple(line for line in lines if HOLE not in line), elements=elements)
 
-    async def _inner(self, around: RemoteFrame | None, hollow: Mapping[int, Box]) -> dict[int, str]:
+    async def _inner(self, parent: RemoteFrame | None, hollow: Mapping[int, Box]) -> dict[int, str]:
         """Read iframes of other processes; return the frame ids of those that could be read, by owner."""
         found = {}
-        for frame in await remote_frames(self._tab, around, seconds=self._seconds):
+        for frame in await remote_frames(self._tab, parent, seconds=self._seconds):
             if frame.owner in hollow:
                 try:
                     await self.process(frame, hollow[frame.owner])

@@ -25,7 +25,7 @@ __all__ = [
     "Need",
     "Page",
     "Picture",
-    "form_named",
+    "find_form",
     "form_names",
     "lines_of",
     "prompt_lines",
@@ -117,9 +117,9 @@ async def _marks(page: Page) -> Sequence[str]:
 
 
 async def _webcanvas(page: Page) -> Sequence[str]:
-    from pytest_webarena.browser.observation.listing import listed
+    from pytest_webarena.browser.observation.listing import list_elements
 
-    return listed(page.extraction.html, page.extraction.elements)
+    return list_elements(page.extraction.html, page.extraction.elements)
 
 
 def _pillow(where: str) -> None:
@@ -198,7 +198,7 @@ def form_names() -> tuple[str, ...]:
     return tuple(dict.fromkeys((*BUILTIN, *offered(OBSERVATIONS))))
 
 
-def form_named(name: str) -> Form:
+def find_form(name: str) -> Form:
     """Return the form with this name; `UsageError` lists the known ones."""
     return BUILTIN.get(name) or _installed(name)
 
@@ -234,6 +234,9 @@ def prompt_lines(names: Iterable[str]) -> tuple[str, ...]:
     there is a marked one."""
     wanted = set(names)
     builtin = [form for name, form in BUILTIN.items() if name in wanted]
-    forms = [*builtin, *map(form_named, sorted(wanted - set(BUILTIN)))]
+    forms = [
+        *builtin,
+        *map(find_form, sorted(wanted - set(BUILTIN))),
+    ]
     marked = any(form.picture == "marked" for form in forms)
     return tuple(form.prompt for form in forms if form.prompt and not (marked and form.picture == "plain"))

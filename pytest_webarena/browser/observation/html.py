@@ -12,10 +12,10 @@ from pytest_webarena.browser.observation.extraction import Box, ElementInfo, Rem
 from pytest_webarena.browser.observation.markup import SKIPPED, VOID, MarkupWriter, is_control, opening
 from pytest_webarena.browser.observation.snapshot import DocumentLayout
 
-__all__ = ["HOLE", "SNAPSHOT_STYLES", "Html", "filled", "render_html"]
+__all__ = ["HOLE", "SNAPSHOT_STYLES", "Html", "fill_holes", "render_html"]
 
 HOLE = "\0"
-"""Prefix of a line in place of the content of a frame of another process: see `filled`."""
+"""Prefix of a line in place of the content of a frame of another process: see `fill_holes`."""
 SNAPSHOT_STYLES = ("visibility", "display")
 """Computed styles that the snapshot must include."""
 
@@ -139,7 +139,7 @@ class _Renderer:
             self.writer.block()
             return
         if work.shown == self._shown:
-            self.writer.take_back(work.line)
+            self.writer.remove_last(work.line)
         elif work.note:
             self.writer.element(work.depth, work.note)
         self.writer.close()
@@ -169,8 +169,8 @@ class _Renderer:
         control = (visible or box is None) and (is_control(tag, attributes) or listens)
         number = document.layout.base + backend if control else None
         depth, end = work.depth, _Work(document, node, work.depth + 1, work.view, None, ends=True, shown=self._shown)
-        if (made := opening(tag, attributes, number)) and (visible or box is None):
-            end.line = self.writer.element(depth, writable(made))
+        if (line := opening(tag, attributes, number)) and (visible or box is None):
+            end.line = self.writer.element(depth, writable(line))
             depth += 1
             self._shown += visible
             if number is not None:
@@ -240,7 +240,7 @@ def render_html(raw: Mapping[str, Any], layouts: Sequence[DocumentLayout], confi
     return Html(lines=tuple(renderer.writer.finished()), elements=renderer.elements)
 
 
-def filled(lines: Sequence[str], frame: RemoteFrame, inside: Sequence[str]) -> list[str]:
+def fill_holes(lines: Sequence[str], frame: RemoteFrame, inside: Sequence[str]) -> list[str]:
     """Insert the lines of a frame of another process into ``lines`` at its place."""
     base = frame.parent.base if frame.parent is not None else 0
     hole = f"{HOLE}{base + frame.owner}"
@@ -264,7 +264,7 @@ def _content(document: _Document, node: int) -> str:
 
 def _name(document: _Document, node: int, attributes: Mapping[str, str]) -> str:
     """Return a name for an element in messages."""
-    given = next(
+    label = next(
         (attributes[name] for name in ("aria-label", "alt", "placeholder", "title") if attributes.get(name)), ""
     )
-    return writable(given or _content(document, node))
+    return writable(label or _content(document, node))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pytest_webarena.browser.observation.extraction import ElementInfo
 from pytest_webarena.text import clip
 
-__all__ = ["listed"]
+__all__ = ["list_elements"]
 
 _ELEMENT = re.compile(r'(?:\[(\d+)\] )?<([a-z][\w:-]*)((?: [a-z-]+(?:="[^"]*")?)*)>(?: (.*))?', re.DOTALL)
 _ATTRIBUTE = re.compile(r' ([a-z-]+)(?:="([^"]*)")?')
@@ -52,7 +52,7 @@ class _Line:
         return "\t" * self.depth + f"{number}{self.role} '{label}'{value}{states}"
 
 
-def listed(html: Iterable[str], elements: Mapping[str, ElementInfo]) -> list[str]:
+def list_elements(html: Iterable[str], elements: Mapping[str, ElementInfo]) -> list[str]:
     """Return the lines of a page, one for each element that can be used. Text inside it is its label; other text has a
     line of its own.
 
@@ -103,22 +103,22 @@ def _text(found: list[_Line], text: str, place: int, control: _Line | None) -> N
 def _element(match: re.Match[str], place: int) -> tuple[_Line, bool]:
     """Return an element's line with its own text, and whether it is disabled."""
     tag, text = match[2], match[4] or ""
-    given = {name: value.replace("&quot;", '"') for name, value in _ATTRIBUTE.findall(match[3])}
-    role = given.get("role") or (
-        _INPUTS.get(given.get("type", "").lower(), "textbox") if tag == "input" else _ROLES.get(tag, "text")
+    attributes = {name: value.replace("&quot;", '"') for name, value in _ATTRIBUTE.findall(match[3])}
+    role = attributes.get("role") or (
+        _INPUTS.get(attributes.get("type", "").lower(), "textbox") if tag == "input" else _ROLES.get(tag, "text")
     )
-    made = _Line(place, id=match[1] or "", role=role)
-    made.fallback = next((given[name] for name in _LABELS if given.get(name)), "")
-    made.states = [name for name in _STATES if name in given]
-    made.states += [
-        word for name, word in _ARIA_STATES.items() if given.get(name) == "true" and word not in made.states
+    line = _Line(place, id=match[1] or "", role=role)
+    line.fallback = next((attributes[name] for name in _LABELS if attributes.get(name)), "")
+    line.states = [name for name in _STATES if name in attributes]
+    line.states += [
+        word for name, word in _ARIA_STATES.items() if attributes.get(name) == "true" and word not in line.states
     ]
     if tag == "textarea":
-        made.value = text
+        line.value = text
     elif tag == "input" and role in _FIELDS:
-        made.value = given.get("value", "")
+        line.value = attributes.get("value", "")
     else:
-        made.texts = [each for each in (text, given.get("value", "") if role == "button" else "") if each]
-    if role == "button" and not made.texts and given.get("type", "").lower() == "submit":
-        made.fallback = made.fallback or "submit"
-    return made, "disabled" in given
+        line.texts = [each for each in (text, attributes.get("value", "") if role == "button" else "") if each]
+    if role == "button" and not line.texts and attributes.get("type", "").lower() == "submit":
+        line.fallback = line.fallback or "submit"
+    return line, "disabled" in attributes

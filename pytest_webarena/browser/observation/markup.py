@@ -125,7 +125,7 @@ class MarkupWriter:
         if self._open >= 0 and not self.lines[self._open].endswith(">"):
             self._open = -1
 
-    def take_back(self, line: int) -> None:
+    def remove_last(self, line: int) -> None:
         """Remove the last element, in which nothing is visible."""
         del self.lines[line:]
         self._open = -1

@@ -88,7 +88,7 @@ class Observation:
         """The screenshot to keep in a record: what the agent saw, else the one taken for the record."""
         return self.marked or self.screenshot or self.for_record
 
-    def with_news(self, *, error: str, notes: Sequence[str]) -> Observation:
+    def with_events(self, *, error: str, notes: Sequence[str]) -> Observation:
         """Return a copy with the events before it."""
         return replace(self, error=error, notes=tuple(notes))
 

@@ -36,16 +36,16 @@ class _Known:
         return url == frame.url and (remote is None or remote.parent is self.process_of(frame.parent_frame))
 
 
-async def remote_frames(tab: Tab, around: RemoteFrame | None, *, seconds: float) -> Sequence[RemoteFrame]:
-    """Return iframes of other processes that are directly in documents of ``around``. Only new ones cost calls."""
-    known: _Known = tab.kept.setdefault(_Known, _Known())
+async def remote_frames(tab: Tab, parent: RemoteFrame | None, *, seconds: float) -> Sequence[RemoteFrame]:
+    """Return iframes of other processes that are directly in documents of ``parent``. Only new ones cost calls."""
+    known: _Known = tab.extras.setdefault(_Known, _Known())
     frames = tab.page.frames[1:]
     for removed in set(known.frames) - set(frames):
         del known.frames[removed]
     for frame in frames:  # outer frames come before inner ones
         if not known.has(frame):
             known.frames[frame] = (frame.url, await _reach(tab, frame, known, seconds))
-    return [remote for _, remote in known.frames.values() if remote is not None and remote.parent is around]
+    return [remote for _, remote in known.frames.values() if remote is not None and remote.parent is parent]
 
 
 async def _reach(tab: Tab, frame: Frame, known: _Known, seconds: float) -> RemoteFrame | None:

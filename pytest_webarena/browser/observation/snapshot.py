@@ -38,7 +38,7 @@ class DocumentLayout:
         return self.remote.base if self.remote is not None else 0
 
     @property
-    def hollow(self) -> dict[int, Box]:
+    def remote_iframes(self) -> dict[int, Box]:
         """Visible iframes whose document is in another process: backend node id to box."""
         return {
             backend: self.boxes[backend]

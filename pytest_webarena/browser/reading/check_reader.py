@@ -11,16 +11,16 @@ from playwright.async_api import BrowserContext
 from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.browser.config import SessionConfig
-from pytest_webarena.browser.faults import DialogBlocks, PageCrashed, ScriptFailed, TabGone, Unreadable, Unresponsive
+from pytest_webarena.browser.faults import DialogBlocks, PageCrashed, ScriptFailed, TabClosed, Unreadable, Unresponsive
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.reading.isolated import evaluate_isolated
-from pytest_webarena.browser.reading.own_pages import OwnPages, open_own_pages, remembered
+from pytest_webarena.browser.reading.own_pages import OwnPages, open_own_pages, read_storage_state
 from pytest_webarena.browser.reading.page_reading import UNREADABLE, read_address, read_tab
 from pytest_webarena.browser.reports import PageReading
 from pytest_webarena.browser.snapshotting import states_of
 from pytest_webarena.browser.tabs.document_status import status_of
-from pytest_webarena.browser.tabs.navigation_lock import navigates_endlessly, navigation_locked
-from pytest_webarena.browser.tabs.recovery import calm
+from pytest_webarena.browser.tabs.navigation_lock import keeps_navigating, navigation_locked
+from pytest_webarena.browser.tabs.recovery import make_readable
 from pytest_webarena.browser.tabs.settle import settle
 from pytest_webarena.browser.tabs.tab import Tab
 from pytest_webarena.browser.tabs.tabs import Tabs
@@ -51,13 +51,13 @@ class CheckReader:
         self._limits = config.deadlines
         self._context = context
         self._tabs = tabs
-        self.sharing = False
+        self.shares_context = False
         """Whether the harness's own context stays open from one address to the next."""
-        self.keeping = False
+        self.keeps_page = False
         """Whether the last page that was read stays open in it."""
-        self.jar: Sequence[Mapping[str, Any]] | None = None
+        self.cookies_override: Sequence[Mapping[str, Any]] | None = None
         """Cookies for the harness's own visits until they have a context; None: the agent's."""
-        self.given: Mapping[str, Any] | None = None
+        self.storage_override: Mapping[str, Any] | None = None
         """Storage state for the harness's own context; None: that of the agent's context."""
         self._own: OwnPages | None = None
         self._over = False
@@ -67,7 +67,7 @@ class CheckReader:
         self._known: Mapping[str, Any] = config.storage_state or {}
         """Storage state of the agent's context when it was last read; used if it can't be read any more."""
 
-    async def leave_own(self) -> dict[str, Any]:
+    async def close_own_with_state(self) -> dict[str, Any]:
         """Close the harness's own pages and return their storage state; without any, return the agent's."""
         return await self._own.leave() if self._own is not None else {**await self._context.storage_state()}
 
@@ -83,7 +83,7 @@ class CheckReader:
             await tab.dialogs.answer(accept=False)
             tab.dialogs.drain(accept=False)
         tab = self._tabs.current
-        self._hidden = (tab, why) if (why := await calm(tab, seconds=self._limits.hang)) else None
+        self._hidden = (tab, reason) if (reason := await make_readable(tab, seconds=self._limits.hang)) else None
         shown = [tab.document for tab in self._tabs]
         states = await states_of(self._tabs, seconds=self._limits.hang)
         changed = [
@@ -108,7 +108,7 @@ class CheckReader:
             return bool(
                 await evaluate_isolated(tab, _IS_PARSED, seconds=seconds, what="checking whether a document is loaded")
             )
-        except (DialogBlocks, PageCrashed, TabGone, Unresponsive):
+        except (DialogBlocks, PageCrashed, TabClosed, Unresponsive):
             return True
         except (PlaywrightError, ScriptFailed):
             return False  # it has just navigated
@@ -117,7 +117,7 @@ class CheckReader:
     async def _locked(self, tab: Tab) -> AsyncIterator[None]:
         """Lock navigation in ``tab`` within the block, so that a page that keeps navigating stays at one document."""
         async with navigation_locked(tab):
-            with contextlib.suppress(DialogBlocks, PageCrashed, PlaywrightError, TabGone, Unresponsive):
+            with contextlib.suppress(DialogBlocks, PageCrashed, PlaywrightError, TabClosed, Unresponsive):
                 await settle(tab, self._limits, Deadline(self._limits.hang))
             yield
 
@@ -125,17 +125,19 @@ class CheckReader:
         """Read the current tab, or an address in a page of the harness's own; see `Session.read_page`."""
         if open is None:
             return await self._read_current(locate, prepare, late=late and self._over)
-        here = self._tabs.current.url if len(self._tabs) else ""
+        base_url = self._tabs.current.url if len(self._tabs) else ""
         try:
             tabs = (self._own or await self._open_own()).tabs
-            return await read_address(tabs, open, here, locate, prepare, self._limits, late=late, keep=self.keeping)
+            return await read_address(
+                tabs, open, base_url, locate, prepare, self._limits, late=late, keep=self.keeps_page
+            )
         finally:
-            if not self.sharing:
+            if not self.shares_context:
                 await self.close_own()
 
     async def _read_current(self, locate: str | None, prepare: tuple[str, ...], *, late: bool) -> PageReading:
         """Read the agent's page. If that fails, the reading contains the reason, because the page is the cause."""
-        tab, why = self._tabs.current, ""
+        tab, reason = self._tabs.current, ""
         if self._hidden is not None and self._hidden[0] is tab:
             return PageReading(url=tab.url, status=None, texts=(), hidden=self._hidden[1])
         navigated, first = False, tab.document
@@ -150,45 +152,45 @@ class CheckReader:
                     )
                     parsed = parsed and (not self._over or await self._parsed(tab))  # it may be another document by now
                 # If it is, parts of two documents were read, or one that had hardly arrived.
-                navigated = self._over and (navigates_endlessly(tab, document) if prepare else tab.document != document)
+                navigated = self._over and (keeps_navigating(tab, document) if prepare else tab.document != document)
                 if not navigated and parsed:
                     return reading
                 if not navigated and attempt and tab.document == first:  # the document does not navigate, but is slow
                     return replace(reading, waiting=reading.waiting or _INCOMPLETE)
-                why, navigated = "it keeps navigating", True
+                reason, navigated = "it keeps navigating", True
                 continue
             except DialogBlocks:
-                why = f"a dialog is open: {tab.dialogs.describe() or 'it has just been answered'}"
+                reason = f"a dialog is open: {tab.dialogs.describe() or 'it has just been answered'}"
             except Unreadable as failure:
-                why = f"{UNREADABLE}: {failure}"
+                reason = f"{UNREADABLE}: {failure}"
             except PlaywrightError:
                 if not self._over or not (tab.document != document or tab.is_navigating()):
                     raise
-                why, navigated = "it keeps navigating", True
+                reason, navigated = "it keeps navigating", True
                 continue
             except Unresponsive as failure:
                 if not self._over and self._tabs.recovers_pages:
                     raise BrowserError(f"a check reads {tab.url}: {failure}") from failure
-                navigated = navigates_endlessly(tab, document)
-                why = "it keeps navigating" if navigated else "it ran scripts without end"
+                navigated = keeps_navigating(tab, document)
+                reason = "it keeps navigating" if navigated else "it ran scripts without end"
             if attempt or not self._over:
                 break
             if not navigated:
-                await calm(tab, seconds=_CALMING)
-        return PageReading(url=tab.url, status=None, texts=(), hidden=why)
+                await make_readable(tab, seconds=_CALMING)
+        return PageReading(url=tab.url, status=None, texts=(), hidden=reason)
 
     async def _open_own(self) -> OwnPages:
-        if self.given is None:
-            self._known = await remembered(self._context, self._known, seconds=self._limits.hang)
-        known = self._known if self.given is None else self.given
-        jar = self.jar if self.jar is not None else known.get("cookies", ())
+        if self.storage_override is None:
+            self._known = await read_storage_state(self._context, self._known, seconds=self._limits.hang)
+        known = self._known if self.storage_override is None else self.storage_override
+        jar = self.cookies_override if self.cookies_override is not None else known.get("cookies", ())
         self._own = await open_own_pages(self._engine, self._config, {**known, "cookies": jar})
         return self._own
 
     async def cookies(self) -> list[Mapping[str, Any]]:
         """Return the present cookies of the harness's own visits."""
-        if self._own is None and self.jar is not None:
-            return list(self.jar)
+        if self._own is None and self.cookies_override is not None:
+            return list(self.cookies_override)
         context = self.own_context or self._context
         return [dict(cookie) for cookie in await context.cookies()]
 
@@ -196,8 +198,8 @@ class CheckReader:
         """Continue with these cookies while the harness's own context is shared."""
         if self._own is not None:
             await self._own.take(cookies)
-        elif self.sharing:
-            self.jar = cookies
+        elif self.shares_context:
+            self.cookies_override = cookies
 
     async def close_own(self) -> None:
         """Close the harness's own context, if it is open."""

@@ -17,7 +17,7 @@ from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.browser.config import SessionConfig
 from pytest_webarena.browser.context import context_options, open_context
-from pytest_webarena.browser.faults import PageCrashed, TabGone
+from pytest_webarena.browser.faults import PageCrashed, TabClosed
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.tabs.tabs import Tabs
 from pytest_webarena.browser.tabs.timers import KEEP_NOTE
@@ -26,7 +26,7 @@ from pytest_webarena.errors import BrowserError
 if TYPE_CHECKING:
     from pytest_webarena.browser.engine import BrowserEngine
 
-__all__ = ["OwnPages", "open_own_pages", "remembered"]
+__all__ = ["OwnPages", "open_own_pages", "read_storage_state"]
 
 State = Mapping[str, Any]
 _NAME = ("name", "domain", "path")
@@ -65,7 +65,7 @@ class OwnPages:
             async with asyncio.timeout(self._limits.hang):
                 state = {**await self.context.storage_state()}
                 await self.context.route("**/*", _refuse)
-                await self._be_answered(Deadline(self._limits.settle))
+                await self._wait_for_answers(Deadline(self._limits.settle))
         with contextlib.suppress(BrowserError):
             await self.tabs.close_all()
         await self.context.unroute("**/*", _refuse)
@@ -73,14 +73,14 @@ class OwnPages:
             return {**await self.context.storage_state()}
         return {**state, "cookies": await self.context.cookies()}
 
-    async def _be_answered(self, limit: Deadline) -> None:
+    async def _wait_for_answers(self, limit: Deadline) -> None:
         """Wait for pending answers, because one that is cut off may have the valid session id. Polls are awaited for at
         most ``limit``."""
         for tab in self.tabs:
-            asked = {*tab.inflight, *tab.pictures}
-            with contextlib.suppress(BrowserError, PageCrashed, TabGone):
-                while not limit.over and not tab.answering.issuperset(asked & {*tab.inflight, *tab.pictures}):
-                    await tab.changed(limit.left(0.1))
+            requests = {*tab.inflight, *tab.pending_images}
+            with contextlib.suppress(BrowserError, PageCrashed, TabClosed):
+                while not limit.over and not tab.answering.issuperset(requests & {*tab.inflight, *tab.pending_images}):
+                    await tab.wait_for_activity(limit.left(0.1))
 
     async def close(self) -> None:
         """Close the context; if that fails, abandon its browser."""
@@ -97,7 +97,7 @@ async def _refuse(route: Route) -> None:
         await route.abort()
 
 
-async def remembered(context: BrowserContext, before: State, *, seconds: float) -> dict[str, Any]:
+async def read_storage_state(context: BrowserContext, before: State, *, seconds: float) -> dict[str, Any]:
     """Return the storage state of ``context``; the storage in ``before`` if pages do not answer within ``seconds``."""
     for databases in (True, False):  # databases may contain values that can't be copied
         try:
@@ -112,7 +112,7 @@ async def remembered(context: BrowserContext, before: State, *, seconds: float) 
         async with asyncio.timeout(seconds):
             return {"cookies": await context.cookies(), "origins": before.get("origins", [])}
     except TimeoutError as error:
-        raise BrowserError(f"the browser did not tell its cookies within {seconds:g} s") from error
+        raise BrowserError(f"the browser did not return its cookies within {seconds:g} s") from error
 
 
 async def open_own_pages(engine: BrowserEngine, config: SessionConfig, state: State) -> OwnPages:
@@ -120,14 +120,14 @@ async def open_own_pages(engine: BrowserEngine, config: SessionConfig, state: St
 
     An agent that drives its own browser can't reach anything here.
     """
-    given = {key: value for key, value in config.context_args.items() if not key.startswith("record_")}
+    context_args = {key: value for key, value in config.context_args.items() if not key.startswith("record_")}
     own = replace(
         config,
         proxy=config.harness_proxy or config.proxy,
-        context_args={**given, "service_workers": "block"},
+        context_args={**context_args, "service_workers": "block"},
         dialogs="accept",
         trace=None,
-        alone=False,
+        own_browser=False,
     )
     context = await _open(engine, own, state)
     await context.add_init_script(KEEP_NOTE)
@@ -136,19 +136,19 @@ async def open_own_pages(engine: BrowserEngine, config: SessionConfig, state: St
 
 async def _open(engine: BrowserEngine, config: SessionConfig, state: State) -> BrowserContext:
     """Open a context with as much of ``state`` as can be restored, as an agent's page may have stored other data."""
-    kept: State = state
-    for kept in _less_and_less(state):
-        if not kept["origins"]:
+    remaining: State = state
+    for remaining in _reduced_states(state):
+        if not remaining["origins"]:
             break
         try:
             async with engine.opening() as browser, asyncio.timeout(config.deadlines.context):
-                return await browser.new_context(**context_options(replace(config, storage_state=kept)))
+                return await browser.new_context(**context_options(replace(config, storage_state=remaining)))
         except (PlaywrightError, TimeoutError):
             continue
-    return await open_context(engine, replace(config, storage_state=kept))
+    return await open_context(engine, replace(config, storage_state=remaining))
 
 
-def _less_and_less(state: State) -> Iterator[State]:
+def _reduced_states(state: State) -> Iterator[State]:
     origins = state.get("origins", ())
     yield {"cookies": state.get("cookies", ()), "origins": origins}
     bare = [{"origin": each["origin"], "localStorage": each.get("localStorage", [])} for each in origins]

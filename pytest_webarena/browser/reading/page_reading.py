@@ -13,11 +13,11 @@ from playwright.async_api import Error as PlaywrightError
 from pytest_webarena.browser.config import Deadlines
 from pytest_webarena.browser.faults import DialogBlocks, PageCrashed, ScriptFailed, Unreadable, Unresponsive
 from pytest_webarena.browser.loop import Deadline
-from pytest_webarena.browser.messages import first_line, net_error, went_elsewhere, writable
+from pytest_webarena.browser.messages import first_line, is_navigation_error, net_error, writable
 from pytest_webarena.browser.reading.isolated import evaluate_isolated
 from pytest_webarena.browser.reading.lazy_content import DRAWN, load_frames, unloaded_frame
 from pytest_webarena.browser.reading.matches import TEXT_OF, texts_of
-from pytest_webarena.browser.reading.page_resources import Parts, doubt
+from pytest_webarena.browser.reading.page_resources import PageResources, doubt
 from pytest_webarena.browser.reports import Doubt, PageEvent, PageReading
 from pytest_webarena.browser.tabs.address_guard import RefusedAddress, resolve_address
 from pytest_webarena.browser.tabs.navigation import load
@@ -125,7 +125,7 @@ _SCRIPT = (
 async def read_address(
     tabs: Tabs,
     url: str,
-    here: str,
+    base_url: str,
     locate: str | None,
     prepare: Sequence[str],
     limits: Deadlines,
@@ -133,7 +133,7 @@ async def read_address(
     late: bool,
     keep: bool = False,
 ) -> PageReading:
-    """Open ``url``, relative to ``here``, in a new page among ``tabs``, read it, and close it with its pop-ups.
+    """Open ``url``, relative to ``base_url``, in a new page among ``tabs``, read it, and close it with its pop-ups.
 
     A page that can't be read twice, in a browser that can show others, is reported as such, like a page of the agent,
     because people who can write to a site's pages can cause that. So is an address without a page.
@@ -141,7 +141,7 @@ async def read_address(
     ``late``: see `read_tab`. ``keep``: the page stays open until the next one.
     """
     try:
-        url = resolve_address(url, here)
+        url = resolve_address(url, base_url)
     except RefusedAddress as error:
         raise TaskError(f"a check opens a page: {error}") from error
     # Before its own requests are answered, a page neither proves what is there nor what is missing.
@@ -150,26 +150,26 @@ async def read_address(
         try:
             return await _opened(tabs, url, locate, prepare, patient, Deadline(limits.step), late=late, keep=keep)
         except PlaywrightError as error:
-            if not went_elsewhere(error):
+            if not is_navigation_error(error):
                 raise
-            why = _KEEPS_NAVIGATING
+            reason = _KEEPS_NAVIGATING
         except DialogBlocks:
-            why = "it kept opening dialogs"
+            reason = "it kept opening dialogs"
         except Unresponsive as error:
-            why = str(error)
+            reason = str(error)
         except PageCrashed as error:
-            why = str(error)
-    await _require_browser(tabs, url, why, limits)
-    return PageReading(url=url, status=None, texts=(), hidden=why)
+            reason = str(error)
+    await _require_browser(tabs, url, reason, limits)
+    return PageReading(url=url, status=None, texts=(), hidden=reason)
 
 
-async def _require_browser(tabs: Tabs, url: str, why: str, limits: Deadlines) -> None:
+async def _require_browser(tabs: Tabs, url: str, reason: str, limits: Deadlines) -> None:
     """Raise `BrowserError` if the browser can't even show an empty page, so that the page is not the cause."""
     tab = await tabs.open()
     try:
         await tab.evaluate("() => 1", seconds=limits.hang, what="asking an empty page")
     except Unresponsive as error:
-        raise BrowserError(f"a check reads {url}: {why}; nor does an empty page answer") from error
+        raise BrowserError(f"a check reads {url}: {reason}; nor does an empty page answer") from error
     finally:
         await _close(tabs)
 
@@ -188,7 +188,7 @@ async def _opened(
     if keep:
         await _close(tabs)
     tab = await tabs.open()
-    parts = Parts(tab)
+    parts = PageResources(tab)
     try:
         seconds = deadline.left(limits.navigation)
         try:
@@ -200,7 +200,7 @@ async def _opened(
             raise SiteError(f"a check opens {url}: expected a page within {seconds:.3g} s, found: {reason}") from error
         await settle(tab, limits, deadline)
         status = response.status if response is not None else None
-        parts.leave_out(response)
+        parts.exclude(response)
         for _ in range(_FRAMES):
             if not await load_frames(tab, seconds=deadline.left(limits.hang)):
                 break
@@ -211,7 +211,7 @@ async def _opened(
         )
         if late:
             waiting, doubts = reading.waiting or parts.first, (*reading.doubts, *parts.doubts)
-            reading = replace(reading, waiting=waiting, doubts=doubts, turned_away=parts.turned_away)
+            reading = replace(reading, waiting=waiting, doubts=doubts, refused_requests=parts.refused_requests)
         return reading
     except Unreadable as failure:
         raise SiteError(f"a check opens {url}: {UNREADABLE}: {failure}") from failure
@@ -252,10 +252,10 @@ async def read_tab(
         raise DialogBlocks
     seconds = deadline.left(limits.hang)
     error = invalid = ""
-    owed = _Owed()
+    pending = _PendingContent()
     try:
         if late:
-            owed = await _outwait(tab, limits, deadline, refresh)
+            pending = await _wait_for_late_content(tab, limits, deadline, refresh)
         for source in prepare:
             try:
                 await tab.evaluate(_SCRIPT, source, seconds=seconds, what="preparing a page for a check")
@@ -266,17 +266,17 @@ async def read_tab(
         if prepare:
             await settle(tab, limits, deadline)
             if late:
-                owed = await _outwait(tab, limits, deadline, "")
+                pending = await _wait_for_late_content(tab, limits, deadline, "")
         for _ in range(_READINGS):
             if late:
-                owed = await _with_frames(tab, owed, seconds)
+                pending = await _with_frames(tab, pending, seconds)
             document = tab.document
             reading = await _read(tab, locate, seconds, wait)
             if not wait or (tab.document == document and not tab.is_navigating()):
                 break
             # The reading is of a page that was about to navigate, or of parts of two.
             if late:
-                owed = await _outwait(tab, limits, deadline, "")
+                pending = await _wait_for_late_content(tab, limits, deadline, "")
             else:
                 await settle(tab, limits, deadline)
         else:
@@ -289,7 +289,7 @@ async def read_tab(
             invalid = invalid or await _syntax_error(tab, locate.removeprefix("js="), failure, seconds)
     if (size := sum(map(len, reading.texts))) > LONGEST_PAGE:
         raise TooLarge(f"expected at most {LONGEST_PAGE:,} characters to judge on {tab.url}, found {size:,}")
-    return replace(reading, status=status, error=error, invalid=invalid, waiting=owed.waiting, doubts=owed.doubts)
+    return replace(reading, status=status, error=error, invalid=invalid, waiting=pending.waiting, doubts=pending.doubts)
 
 
 async def _syntax_error(tab: Tab, source: str, failure: ScriptFailed, seconds: float) -> str:
@@ -307,14 +307,14 @@ async def _syntax_error(tab: Tab, source: str, failure: ScriptFailed, seconds: f
     return ""
 
 
-async def _outwait(tab: Tab, limits: Deadlines, deadline: Deadline, refresh: str) -> _Owed:
+async def _wait_for_late_content(tab: Tab, limits: Deadlines, deadline: Deadline, refresh: str) -> _PendingContent:
     """Wait for late content of a settled page, and of each page that it leads to automatically; return what is missing
     afterwards."""
     for _ in range(_PAGES):
         document = tab.document
         events = await settle(tab, limits, deadline)
-        if owed := _owed(tab, events):
-            return owed
+        if pending := _pending_content(tab, events):
+            return pending
         moving, metas = await evaluate_isolated(
             tab, _MOVING, seconds=deadline.left(limits.hang), what="looking for scripts"
         )
@@ -323,24 +323,26 @@ async def _outwait(tab: Tab, limits: Deadlines, deadline: Deadline, refresh: str
             [limits.second_look] * bool(moving) + [each for each in delays if each <= limits.answers], default=0
         )
         if not moment:
-            return _Owed()
+            return _PendingContent()
         await tab.run(asyncio.sleep(deadline.left(moment)), moment + limits.hang, "giving a page time")
         events = await settle(tab, limits, deadline)
-        if (owed := _owed(tab, events)) or tab.document == document:
-            return owed
+        if (pending := _pending_content(tab, events)) or tab.document == document:
+            return pending
         refresh = ""
-    return _Owed()
+    return _PendingContent()
 
 
-async def _with_frames(tab: Tab, owed: _Owed, seconds: float) -> _Owed:
-    """Return ``owed``, or a frame that has not been loaded, which is a certain gap."""
-    if owed.waiting or not (frame := await unloaded_frame(tab, seconds=seconds)):
-        return owed
-    return _Owed(waiting=f"has not loaded its frame {shorten(frame, 100)}, which waits until somebody scrolls to it")
+async def _with_frames(tab: Tab, pending: _PendingContent, seconds: float) -> _PendingContent:
+    """Return ``pending``, or a frame that has not been loaded, which is a certain gap."""
+    if pending.waiting or not (frame := await unloaded_frame(tab, seconds=seconds)):
+        return pending
+    return _PendingContent(
+        waiting=f"has not loaded its frame {shorten(frame, 100)}, which waits until somebody scrolls to it"
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Owed:
+class _PendingContent:
     """Data that a page has requested and not received: certain and possible gaps."""
 
     waiting: str = ""
@@ -350,13 +352,13 @@ class _Owed:
         return bool(self.waiting or self.doubts)
 
 
-def _owed(tab: Tab, events: Sequence[PageEvent]) -> _Owed:
+def _pending_content(tab: Tab, events: Sequence[PageEvent]) -> _PendingContent:
     """Return what was awaited in vain. Requests that are pending by chance, as of pages that poll, do not count."""
     for event in events:
         if event.kind == "loading":
-            return _Owed(waiting=f"was on its way to {shorten(event.url, 100)}, which did not answer")
-    late = (request for request, key in tab.inflight.items() if key in tab.endless)
-    return _Owed(doubts=tuple(doubt(each, "waiting", begun=each in tab.answering) for each in late))
+            return _PendingContent(waiting=f"was on its way to {shorten(event.url, 100)}, which did not answer")
+    outlasting = (request for request, key in tab.inflight.items() if key in tab.endless_requests)
+    return _PendingContent(doubts=tuple(doubt(each, "waiting", begun=each in tab.answering) for each in outlasting))
 
 
 async def _read(tab: Tab, locate: str | None, seconds: float, wait: float) -> PageReading:
@@ -379,7 +381,7 @@ async def _read(tab: Tab, locate: str | None, seconds: float, wait: float) -> Pa
                 await tab.run(first, seconds + wait, "reading a page")
             texts = await texts_of(tab, locate, seconds)
     except PlaywrightError as error:
-        if went_elsewhere(error):
+        if is_navigation_error(error):
             raise
         raise TaskError(
             f"expected a Playwright selector, found {locate!r}: {shorten(first_line(error), 300)}"

@@ -12,13 +12,13 @@ from urllib.parse import urljoin
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Frame, Request, Response
 
-from pytest_webarena.browser.reading.missing_resources import CLIENTS_FAULT, REFUSALS, failed
+from pytest_webarena.browser.reading.missing_resources import CLIENTS_FAULT, REFUSALS, is_failure_status
 from pytest_webarena.browser.reports import Doubt
 from pytest_webarena.browser.tabs.aborted_requests import is_document
 from pytest_webarena.browser.tabs.tab import Tab
 from pytest_webarena.text import shorten
 
-__all__ = ["Parts", "doubt"]
+__all__ = ["PageResources", "doubt"]
 
 # Headers that differ when a request is repeated: credentials, counters, tracing, caching.
 _ASIDE = re.compile(
@@ -41,14 +41,14 @@ def doubt(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Lack:
-    why: str | Doubt
+class _MissingResource:
+    reason: str | Doubt
     after: int
     """Number of requests before it; the same request resolves it only if it began later."""
     request: Request
 
 
-class Parts:
+class PageResources:
     """Requests of a page for content that the site failed to answer.
 
     Failures are: too many requests, a server error, a broken connection, and a wait that the page gave up. A later
@@ -69,10 +69,10 @@ class Parts:
     """Errors for an answer that the browser kept from the page, such as one to a cross-origin request."""
 
     def __init__(self, tab: Tab) -> None:
-        self._lacks: dict[Key, _Lack] = {}
-        self._turned_away: dict[Key, tuple[_Lack, tuple[str, int, str]]] = {}
+        self._missing: dict[Key, _MissingResource] = {}
+        self._refused_requests: dict[Key, tuple[_MissingResource, tuple[str, int, str]]] = {}
         self._begun: dict[Request, int] = {}
-        self._had: set[Key] = set()
+        self._ever_answered: set[Key] = set()
         """Requests that were completely answered at any time."""
         self._good: set[Request] = set()
         self._answered: set[Request] = set()
@@ -87,22 +87,22 @@ class Parts:
     @property
     def first(self) -> str:
         """The first certain failure, in the form of `PageReading.waiting`; empty if there is none."""
-        return next((lack.why for lack in self._lacks.values() if isinstance(lack.why, str)), "")
+        return next((missing.reason for missing in self._missing.values() if isinstance(missing.reason, str)), "")
 
     @property
     def doubts(self) -> tuple[Doubt, ...]:
         """Possible failures, which only the gateway can decide."""
-        return tuple(lack.why for lack in self._lacks.values() if isinstance(lack.why, Doubt))
+        return tuple(missing.reason for missing in self._missing.values() if isinstance(missing.reason, Doubt))
 
     @property
-    def turned_away(self) -> tuple[tuple[str, int, str], ...]:
-        """See `PageReading.turned_away`."""
-        return tuple(refusal for _, refusal in self._turned_away.values())
+    def refused_requests(self) -> tuple[tuple[str, int, str], ...]:
+        """See `PageReading.refused_requests`."""
+        return tuple(refusal for _, refusal in self._refused_requests.values())
 
-    def leave_out(self, response: Response | None) -> None:
+    def exclude(self, response: Response | None) -> None:
         """Exclude the page's own response, whose status is judged separately."""
         if response is not None:
-            self._redeem(_key(response.request), None)
+            self._resolve(_key(response.request), None)
 
     def _on_request(self, request: Request) -> None:
         first = _first(request)
@@ -115,21 +115,21 @@ class Parts:
             return
         self._note_document(response)
         key = _key(request)
-        if failed(response.status):
-            self._lack(request, f"got status {response.status} for {_named(request)}")
+        if is_failure_status(response.status):
+            self._note_missing(request, f"got status {response.status} for {_named(request)}")
             return
-        first, landed = _first(request), response.url
-        led = 300 <= response.status < 400
-        if led:
-            landed = urljoin(landed, response.headers.get("location", ""))
+        first, final_url = _first(request), response.url
+        is_redirect = 300 <= response.status < 400
+        if is_redirect:
+            final_url = urljoin(final_url, response.headers.get("location", ""))
         refused = response.status in REFUSALS or response.status in CLIENTS_FAULT
-        if not led:
-            self._redeem(key, request, had=not refused)
+        if not is_redirect:
+            self._resolve(key, request, is_answered=not refused)
             if not refused:
                 self._good.add(request)
-        if (refused or landed != first.url) and len(self._turned_away) < self._MANY:
-            lack = _Lack(why="", after=len(self._begun) - 1, request=first)
-            self._turned_away[key] = lack, (first.url, response.status, landed)
+        if (refused or final_url != first.url) and len(self._refused_requests) < self._MANY:
+            missing = _MissingResource(reason="", after=len(self._begun) - 1, request=first)
+            self._refused_requests[key] = missing, (first.url, response.status, final_url)
 
     def _note_document(self, response: Response) -> None:
         """Discard failures of a frame's last document when it gets another one."""
@@ -139,55 +139,59 @@ class Parts:
         if "attachment" in response.headers.get("content-disposition", ""):
             return
         if is_document(request):
-            self._lacks.clear()
-            self._turned_away.clear()
+            self._missing.clear()
+            self._refused_requests.clear()
             self._left[None] = len(self._begun), request
             return
         frame = _frame(request)
         self._left[frame] = len(self._begun), request
-        for key, lack in list(self._lacks.items()):
-            if isinstance(lack.why, Doubt) and frame in _frames(lack.request):
-                del self._lacks[key]
+        for key, missing in list(self._missing.items()):
+            if isinstance(missing.reason, Doubt) and frame in _frames(missing.request):
+                del self._missing[key]
 
     def _on_finished(self, request: Request) -> None:
         if request in self._good:
             key = _key(request)
-            self._had.add(key)
+            self._ever_answered.add(key)
             # Failures of the same request may be reported between the head and the end of this answer.
-            self._redeem(key, request, had=False)
+            self._resolve(key, request, is_answered=False)
 
     def _on_failed(self, request: Request) -> None:
         failure, key = request.failure or "", _key(request)
         if not self._matters(request) or self._is_past(request):
             return
-        begun = request in self._answered
-        if request.resource_type == "eventsource" and begun:  # these end normally and are opened again
+        has_response = request in self._answered
+        if request.resource_type == "eventsource" and has_response:  # these end normally and are opened again
             return
         if self._BROKEN.search(failure):
-            self._lack(request, f"got no whole answer for {_named(request)} ({failure})")
+            self._note_missing(request, f"got no whole answer for {_named(request)} ({failure})")
         elif self._GIVEN_UP.search(failure):
-            if key in self._had or (begun and request.is_navigation_request()):  # downloads and empty answers, too
+            if key in self._ever_answered or (
+                has_response and request.is_navigation_request()
+            ):  # downloads and empty answers, too
                 return
-            self._lack(request, doubt(request, "given_up", begun=begun, since=self._since), after=-1)
-        elif self._BLOCKED.search(failure) and not begun:
-            self._lack(request, doubt(request, "blocked", since=self._since))
+            self._note_missing(request, doubt(request, "given_up", begun=has_response, since=self._since), after=-1)
+        elif self._BLOCKED.search(failure) and not has_response:
+            self._note_missing(request, doubt(request, "blocked", since=self._since))
 
-    def _lack(self, request: Request, why: str | Doubt, after: int | None = None) -> None:
-        known = self._lacks.get(_key(request))
-        if isinstance(why, Doubt) and known is not None and isinstance(known.why, str):
+    def _note_missing(self, request: Request, reason: str | Doubt, after: int | None = None) -> None:
+        known = self._missing.get(_key(request))
+        if isinstance(reason, Doubt) and known is not None and isinstance(known.reason, str):
             return  # browsers may also abort an answer with such a status
         after = len(self._begun) - 1 if after is None else after
-        self._lacks[_key(request)] = _Lack(why=why, after=after, request=request)
+        self._missing[_key(request)] = _MissingResource(reason=reason, after=after, request=request)
 
-    def _redeem(self, key: Key, request: Request | None, *, had: bool = True) -> None:
+    def _resolve(self, key: Key, request: Request | None, *, is_answered: bool = True) -> None:
         """Resolve a failure by a successful request, unless that was already in flight when the other one failed."""
         number = self._begun.get(request, 0) if request is not None else len(self._begun)
-        if (lack := self._lacks.get(key)) is not None and number > lack.after:
-            del self._lacks[key]
-        if had:
-            away = self._turned_away.get(key)
-            if away is not None and (number > away[0].after or (request and _first(request) is away[0].request)):
-                del self._turned_away[key]
+        if (missing := self._missing.get(key)) is not None and number > missing.after:
+            del self._missing[key]
+        if is_answered:
+            refusal = self._refused_requests.get(key)
+            if refusal is not None and (
+                number > refusal[0].after or (request and _first(request) is refusal[0].request)
+            ):
+                del self._refused_requests[key]
 
     def _is_past(self, request: Request) -> bool:
         """Return whether the document that sent the request is no longer shown."""

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from playwright.async_api import Request
 
-__all__ = ["CUT", "AbortedRequests"]
+__all__ = ["ABORTED", "AbortedRequests"]
 
-CUT = "ERR_NETWORK_CHANGED"
+ABORTED = "ERR_NETWORK_CHANGED"
 """Chromium's name of the error."""
 
 
@@ -20,20 +20,20 @@ class AbortedRequests:
     def __init__(self) -> None:
         self.urls: list[str] = []
         """Addresses of the aborted requests."""
-        self.touched = False
+        self.was_acted_on = False
         """Whether the document was acted on, which a reload would undo."""
         self._method = "GET"
-        self._unsafe = False
+        self._has_writes = False
         self._lost_document = False
 
     @property
-    def mendable(self) -> bool:
+    def can_reload(self) -> bool:
         """Whether a reload restores the document and repeats only reads."""
-        return not self.touched and not self._unsafe and self._method in ("GET", "HEAD")
+        return not self.was_acted_on and not self._has_writes and self._method in ("GET", "HEAD")
 
     def on_document(self) -> None:
         """Note that another document is shown, which is the browser's own error page if a document was lost."""
-        self.touched = self._unsafe = False
+        self.was_acted_on = self._has_writes = False
         if not self._lost_document:
             self.urls.clear()
         self._lost_document = False
@@ -49,11 +49,11 @@ class AbortedRequests:
         An image that a page in use did not receive, or one of its polls, is ignored, because it should not fail a
         trial.
         """
-        if CUT not in (request.failure or "") or (self.touched and not awaited):
+        if ABORTED not in (request.failure or "") or (self.was_acted_on and not awaited):
             return
         self.urls.append(request.url)
         self._lost_document = is_document(request)
-        self._unsafe = self._unsafe or request.method not in ("GET", "HEAD", "OPTIONS")
+        self._has_writes = self._has_writes or request.method not in ("GET", "HEAD", "OPTIONS")
 
 
 def is_document(request: Request) -> bool:

@@ -42,7 +42,7 @@ class FirstStatuses:
 
 def status_of(tab: Tab) -> int | None:
     """Return the HTTP status of the document that ``tab`` shows; None if unknown."""
-    status: DocumentStatus = tab.kept[DocumentStatus]
+    status: DocumentStatus = tab.extras[DocumentStatus]
     return status.value
 
 

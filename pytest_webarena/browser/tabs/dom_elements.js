@@ -178,22 +178,22 @@ const ofField = name => {
 const labelsOf = ofField('labels'), formOf = ofField('form');
 // Returns the text of an element in a label of `el`: by the rules of accessible names nothing for `el` itself, and the
 // chosen option for another list. The rules include other fields' values, too, but these may be passwords.
-const saidFor = (el, label) => {
+const labelReaderFor = (el, label) => {
   const view = viewOf(ownerOf(label)) || globalThis, shown = view.getComputedStyle(label).visibility === 'visible';
   return child => {
     if (child === el || is(child, 'input') || is(child, 'textarea')) return ' ';
     const {display, visibility} = view.getComputedStyle(child);
     if (display === 'none' || (shown && visibility !== 'visible') || attr(child, 'aria-hidden') === 'true') return '';
     const apart = display !== 'inline' || is(child, 'br');
-    const said = is(child, 'select') ? valueOf(child) : attr(child, 'aria-label') || (is(child, 'img') && attr(child, 'alt'));
-    return said ? apart ? ` ${said} ` : said : apart;
+    const text = is(child, 'select') ? valueOf(child) : attr(child, 'aria-label') || (is(child, 'img') && attr(child, 'alt'));
+    return text ? apart ? ` ${text} ` : text : apart;
   };
 };
 const nameOf = (el, tag, text) => {
   const root = rootOf(el);
   const find = typeOf(root) === 9 ? Document.prototype.getElementById : DocumentFragment.prototype.getElementById;
   const ids = (attr(el, 'aria-labelledby') || '').slice(0, 1000).split(/\s+/).filter(Boolean).slice(0, 10);
-  const labelled = all => all.map(label => squeeze(textsIn(label, saidFor(el, label)).text, LONGEST_TEXT)).join(' ');
+  const labelled = all => all.map(label => squeeze(textsIn(label, labelReaderFor(el, label)).text, LONGEST_TEXT)).join(' ');
   const by = typeOf(root) === 9 || typeOf(root) === 11 ? labelled(ids.map(id => find.call(root, id)).filter(Boolean)) : '';
   if (by || attr(el, 'aria-label')) return squeeze(by || attr(el, 'aria-label'), LONGEST_TEXT);
   const labels = labelsOf(el);

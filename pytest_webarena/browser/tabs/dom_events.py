@@ -24,7 +24,7 @@ from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.browser.messages import writable
 from pytest_webarena.browser.observation.fast.worlds import WORLD
-from pytest_webarena.browser.signal_log import Happening, TabSignals
+from pytest_webarena.browser.signal_log import ReportedEvent, TabSignals
 from pytest_webarena.browser.tabs.frame_chains import Channel, FrameChains
 from pytest_webarena.signals import ControlRecord, ElementRecord, TargetRecord
 
@@ -73,8 +73,8 @@ class DomEvents:
         self._signals = signals
         self._in_background = in_background
         self._ids = itertools.count(1)
-        self._signs: set[str] = set()
-        self._written: dict[tuple[str, ...], Happening] = {}
+        self._tokens: set[str] = set()
+        self._written: dict[tuple[str, ...], ReportedEvent] = {}
         """Last input by document. For further letters, only the value is reported."""
         self._frames = FrameChains(_FOLLOW)
         self._listening = False
@@ -97,29 +97,31 @@ class DomEvents:
         )
         await _set_up(_Session(session), self._script())
 
-    async def sweep(self, seconds: float) -> None:
+    async def sweep_fields(self, seconds: float) -> None:
         """Make the listeners report fields with values that no event has reported. A document that does not answer
         within ``seconds`` reports them later."""
         query = {"expression": _SWEEP, "returnByValue": True}
-        asked = [channel.ask("Runtime.evaluate", {**query, "contextId": id}) for channel, id in self._frames.contexts()]
+        queries = [
+            channel.ask("Runtime.evaluate", {**query, "contextId": id}) for channel, id in self._frames.contexts()
+        ]
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(asyncio.gather(*asked, return_exceptions=True), seconds)
+            await asyncio.wait_for(asyncio.gather(*queries, return_exceptions=True), seconds)
 
     def _script(self) -> str:
         return script(self._signals.letters, self._signals.by_script)
 
-    def sign(self) -> tuple[str, str] | None:
+    def new_token(self) -> tuple[str, str] | None:
         """Return the name of an event and a one-time token that prove that the harness makes a change; None if nothing
         listens."""
         if not self._listening:
             return None
-        if len(self._signs) >= _SIGNS:
-            self._signs.clear()
-        sign = secrets.token_hex(8)
-        self._signs.add(sign)
-        return _SIGN, sign
+        if len(self._tokens) >= _SIGNS:
+            self._tokens.clear()
+        token = secrets.token_hex(8)
+        self._tokens.add(token)
+        return _SIGN, token
 
-    def _receiver(self, channel: Channel, where: tuple[str, ...]) -> Callable[[str, dict[str, Any]], None]:
+    def _receiver(self, channel: Channel, sessions: tuple[str, ...]) -> Callable[[str, dict[str, Any]], None]:
         """Return the handler of the events of one session, which must not raise."""
         worlds: dict[object, str] = {}
         """Frame of each of the listener's contexts."""
@@ -129,29 +131,29 @@ class DomEvents:
             if method == "Runtime.bindingCalled":
                 frame = worlds.get(params.get("executionContextId"))
                 if params.get("name") == BINDING and frame is not None:
-                    context = (*where, str(params["executionContextId"]))
+                    context = (*sessions, str(params["executionContextId"]))
                     self._receive(str(params.get("payload", "")), context, frame, channel)
             elif method == "Runtime.executionContextCreated":
                 context = params.get("context", {})
                 if context.get("name") == WORLD:
                     frame = worlds[context.get("id")] = str(context.get("auxData", {}).get("frameId", ""))
-                    for early, its in self._frames.listened(frame, channel, context.get("id")):
-                        self._in_background(self._frames.follow(early, its))
+                    for earlier_frame, its_channel in self._frames.note_listener(frame, channel, context.get("id")):
+                        self._in_background(self._frames.follow(earlier_frame, its_channel))
             elif method == "Page.frameAttached":
-                self._frames.attached(str(params.get("frameId", "")), str(params.get("parentFrameId", "")))
+                self._frames.note_attached(str(params.get("frameId", "")), str(params.get("parentFrameId", "")))
             elif method == "Page.frameDetached" and params.get("reason") != "swap":  # a swap moves it
-                self._frames.detached(str(params.get("frameId", "")))
+                self._frames.note_detached(str(params.get("frameId", "")))
             elif method == "Page.frameNavigated":
-                shown = params.get("frame", {})
+                frame_info = params.get("frame", {})
                 # Restored documents still have their listener; the browser's own error pages need none.
-                if params.get("type") != "BackForwardCacheRestore" and not shown.get("unreachableUrl"):
-                    self._signals.document(str(shown.get("id", "")), listening=False)
+                if params.get("type") != "BackForwardCacheRestore" and not frame_info.get("unreachableUrl"):
+                    self._signals.note_document(str(frame_info.get("id", "")), listening=False)
             elif method == "Target.attachedToTarget":
                 child, info = str(params.get("sessionId", "")), params.get("targetInfo", {})
                 if parent := info.get("parentFrameId"):
-                    self._frames.attached(str(info.get("targetId", "")), str(parent))
+                    self._frames.note_attached(str(info.get("targetId", "")), str(parent))
                 nested = _Nested(channel, child, self._ids)
-                inner[child] = (nested, self._receiver(nested, (*where, child)))
+                inner[child] = (nested, self._receiver(nested, (*sessions, child)))
                 self._in_background(_set_up(nested, self._script(), waiting=True))
             elif method == "Target.receivedMessageFromTarget" and params.get("sessionId") in inner:
                 message = json.loads(params.get("message", "{}"))
@@ -165,67 +167,69 @@ class DomEvents:
 
     def _receive(self, payload: str, document: tuple[str, ...], frame: str, channel: Channel) -> None:
         try:
-            said = json.loads(writable(payload[:_LONGEST]))
-            if isinstance(said, list):  # a click into a field and its first input
-                click, first = said
-                self._happened(click, document, frame, len(payload))
-                self._happened({**first, "target": click["target"]}, document, frame, len(payload))
+            report = json.loads(writable(payload[:_LONGEST]))
+            if isinstance(report, list):  # a click into a field and its first input
+                click, first = report
+                self._record(click, document, frame, len(payload))
+                self._record({**first, "target": click["target"]}, document, frame, len(payload))
                 return
-            if "listening" in said:
-                self._signals.document(frame, listening=True)
-                if said.get("enclosed"):
+            if "listening" in report:
+                self._signals.note_document(frame, listening=True)
+                if report.get("enclosed"):
                     self._in_background(self._frames.follow(frame, channel))
                 return
-            if "around" in said:
-                chain = tuple(map(_element, said["chain"]))
-                self._frames.told(said["around"], chain, whole=said["whole"], maker=said["maker"])
+            if "around" in report:
+                chain = tuple(map(_element, report["chain"]))
+                self._frames.store_surroundings(report["around"], chain, whole=report["whole"], maker=report["maker"])
                 return
-            self._happened(said, document, frame, len(payload))
+            self._record(report, document, frame, len(payload))
         except (AttributeError, KeyError, TypeError, ValueError):  # too long, not announced, unreadable, or malformed
             self._signals.lost()
 
-    def _happened(self, said: dict[str, Any], document: tuple[str, ...], frame: str, size: int) -> None:
-        sign = said.get("sign")
-        if sign is not None and sign not in self._signs:
+    def _record(self, report: dict[str, Any], document: tuple[str, ...], frame: str, size: int) -> None:
+        token = report.get("sign")
+        if token is not None and token not in self._tokens:
             raise ValueError("not announced by the harness")
-        self._signs.discard(sign)
-        if "again" in said:
-            happening = self._written[document]
-            if happening.field != (*document, said["again"]):
+        self._tokens.discard(token)
+        if "again" in report:
+            event = self._written[document]
+            if event.field != (*document, report["again"]):
                 raise ValueError("another field")
-            happening = replace(happening, value=said["value"])
+            event = replace(event, value=report["value"])
         else:
-            happening = self._happening(said, document, frame, size)
-        if happening.event == "input":
+            event = self._reported_event(report, document, frame, size)
+        if event.event == "input":
             self._written.pop(document, None)
-            self._written[document] = happening
+            self._written[document] = event
             if len(self._written) > _DOCUMENTS:
                 self._written.pop(next(iter(self._written)))
-        self._signals.dom_event(happening)
+        self._signals.record_dom_event(event)
 
-    def _happening(self, said: dict[str, Any], document: tuple[str, ...], frame: str, size: int) -> Happening:
-        own = tuple(map(_element, said["chain"]))
-        chain, whole, unknown = self._frames.continued(frame, own, said["whole"])
+    def _reported_event(
+        self, report: dict[str, Any], document: tuple[str, ...], frame: str, size: int
+    ) -> ReportedEvent:
+        own_chain = tuple(map(_element, report["chain"]))
+        chain, whole, unknown = self._frames.extend_chain(frame, own_chain, report["whole"])
         if unknown:
             self._in_background(self._frames.follow_again(unknown))
-        maker = said["maker"]
-        if not maker and said["frame"].startswith("about:srcdoc"):  # a sandboxed document
-            maker = self._frames.maker_around(frame)
-        return Happening(
-            event=said["event"],
-            target=TargetRecord(**said["target"]),
-            value=said["value"],
+        maker = report["maker"]
+        if not maker and report["frame"].startswith("about:srcdoc"):  # a sandboxed document
+            maker = self._frames.nearest_maker(frame)
+        return ReportedEvent(
+            event=report["event"],
+            target=TargetRecord(**report["target"]),
+            value=report["value"],
             chain=chain,
             whole=whole,
-            frame=said["frame"],
-            control=ControlRecord(**said["control"]) if said["control"] else None,
-            field=(*document, said["field"]),
+            frame=report["frame"],
+            control=ControlRecord(**report["control"]) if report["control"] else None,
+            field=(*document, report["field"]),
             size=size,
             maker=maker,
-            by_script="scripted" in said,
-            selects="selects" in said,
-            done_at=said.get("scripted", 0),
-            rows=tuple(tuple(map(str, row)) for row in said.get("rows", ())),
+            by_script="scripted" in report,
+            selects="selects" in report,
+            done_at=report.get("scripted", 0),
+            rows=tuple(tuple(map(str, row)) for row in report.get("rows", ())),
         )
 
 
@@ -248,33 +252,33 @@ class _Session:
 class _Nested:
     """Protocol session nested in another one."""
 
-    def __init__(self, around: Channel, id: str, ids: itertools.count[int]) -> None:
-        self._around, self._id, self._ids = around, id, ids
-        self._asked: dict[int, asyncio.Future[Mapping[str, Any]]] = {}
+    def __init__(self, parent: Channel, id: str, ids: itertools.count[int]) -> None:
+        self._parent, self._id, self._ids = parent, id, ids
+        self._pending: dict[int, asyncio.Future[Mapping[str, Any]]] = {}
 
     async def send(self, method: str, params: dict[str, Any]) -> object:
         """Send one command without waiting for its answer."""
-        return await self._say(next(self._ids), method, params)
+        return await self._send_command(next(self._ids), method, params)
 
     async def ask(self, method: str, params: dict[str, Any]) -> Mapping[str, Any]:
         """Send one command; return its answer, which is empty if it failed. `TimeoutError` if the frame was removed."""
         id = next(self._ids)
-        answer = self._asked[id] = asyncio.get_running_loop().create_future()
+        answer = self._pending[id] = asyncio.get_running_loop().create_future()
         try:
-            await self._say(id, method, params)
+            await self._send_command(id, method, params)
             return await asyncio.wait_for(answer, _ANSWER)
         finally:
-            self._asked.pop(id, None)
+            self._pending.pop(id, None)
 
     def answered(self, message: Mapping[str, Any]) -> None:
         """Handle an answer."""
-        asked = self._asked.get(message.get("id", 0))
-        if asked is not None and not asked.done():
-            asked.set_result(message.get("result", {}))
+        pending = self._pending.get(message.get("id", 0))
+        if pending is not None and not pending.done():
+            pending.set_result(message.get("result", {}))
 
-    async def _say(self, id: int, method: str, params: dict[str, Any]) -> object:
+    async def _send_command(self, id: int, method: str, params: dict[str, Any]) -> object:
         message = json.dumps({"id": id, "method": method, "params": params})
-        return await self._around.send("Target.sendMessageToTarget", {"sessionId": self._id, "message": message})
+        return await self._parent.send("Target.sendMessageToTarget", {"sessionId": self._id, "message": message})
 
 
 async def _set_up(channel: Channel, source: str, *, waiting: bool = False) -> None:
@@ -299,8 +303,8 @@ async def _set_up(channel: Channel, source: str, *, waiting: bool = False) -> No
             raise answer  # errors of a frame are ignored, because it may be removed already
 
 
-def _element(said: list[Any]) -> ElementRecord:
-    tag, attributes, nth, children, nth_of_type, of_type, within = said
+def _element(fields: list[Any]) -> ElementRecord:
+    tag, attributes, nth, children, nth_of_type, of_type, within = fields
     return ElementRecord(
         tag=tag,
         attributes=attributes,

@@ -7,7 +7,7 @@ import contextlib
 from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.browser.config import Deadlines
-from pytest_webarena.browser.faults import DialogBlocks, TabGone, Unresponsive
+from pytest_webarena.browser.faults import DialogBlocks, TabClosed, Unresponsive
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.messages import first_line, net_error
 from pytest_webarena.browser.tabs.address_guard import RefusedAddress, resolve_address
@@ -30,7 +30,7 @@ async def open_first_page(tab: Tab, url: str, limits: Deadlines, budget: Deadlin
             await settle(tab, limits, budget)
     except RefusedAddress as error:
         raise TaskError(f"the first page of a task: {error}") from error
-    except (PlaywrightError, Unresponsive, TabGone) as error:
+    except (PlaywrightError, Unresponsive, TabClosed) as error:
         reason = net_error(error) or shorten(first_line(error))
         raise SiteError(f"{url}: expected a page within {seconds:g} s, found: {reason}") from error
     except DialogBlocks:

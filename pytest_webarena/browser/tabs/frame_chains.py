@@ -65,15 +65,15 @@ class FrameChains:
         self._asking: set[str] = set()
         """Frames whose surroundings are being asked for."""
 
-    def attached(self, frame: str, parent: str) -> None:
+    def note_attached(self, frame: str, parent: str) -> None:
         """Note that a frame is within another one."""
         _keep(self._parents, frame, parent)
 
-    def detached(self, frame: str) -> None:
+    def note_detached(self, frame: str) -> None:
         """Note that a frame was removed. Its surroundings are kept, because events of it may arrive late."""
         self._contexts.pop(frame, None)
 
-    def listened(self, frame: str, channel: Channel, context: int) -> list[tuple[str, Channel]]:
+    def note_listener(self, frame: str, channel: Channel, context: int) -> list[tuple[str, Channel]]:
         """Note the world of the listener in a frame's new document.
 
         Returns the frames in it that existed before, each with its channel, which are to be followed now.
@@ -87,7 +87,7 @@ class FrameChains:
         return list(self._contexts.values())
 
     async def follow(self, frame: str, channel: Channel) -> None:
-        """Have the document around a frame tell of it. ``channel``: where the frame's own listener is."""
+        """Make the document around a frame report it. ``channel``: where the frame's own listener is."""
         if frame in self._asking:
             return
         self._asking.add(frame)
@@ -102,34 +102,34 @@ class FrameChains:
 
     async def follow_again(self, frame: str) -> None:
         """Follow a frame whose surroundings an event found unknown: on a busy machine every attempt may have failed."""
-        if (where := self._contexts.get(frame)) is not None:
-            await self.follow(frame, where[0])
+        if (listener := self._contexts.get(frame)) is not None:
+            await self.follow(frame, listener[0])
 
     async def _follow_once(self, frame: str, channel: Channel) -> None:
         if frame not in self._parents:  # it was there before anybody listened
-            self._attached_all((await channel.ask("Page.getFrameTree", {}))["frameTree"])
-        where = self._contexts.get(self._parents.get(frame, ""))
-        if where is None:
+            self._note_all_attached((await channel.ask("Page.getFrameTree", {}))["frameTree"])
+        listener = self._contexts.get(self._parents.get(frame, ""))
+        if listener is None:
             _keep(self._too_early, frame, channel)
             return
-        around, context = where
-        owner = await around.ask("DOM.getFrameOwner", {"frameId": frame})
+        channel_around, context = listener
+        owner = await channel_around.ask("DOM.getFrameOwner", {"frameId": frame})
         found = {"backendNodeId": owner["backendNodeId"], "executionContextId": context}
-        node = (await around.ask("DOM.resolveNode", found))["object"]["objectId"]
+        node = (await channel_around.ask("DOM.resolveNode", found))["object"]["objectId"]
         call = {"objectId": node, "functionDeclaration": self._follow, "arguments": [{"value": frame}]}
-        await around.ask("Runtime.callFunctionOn", call)
-        await around.send("Runtime.releaseObject", {"objectId": node})
+        await channel_around.ask("Runtime.callFunctionOn", call)
+        await channel_around.send("Runtime.releaseObject", {"objectId": node})
 
-    def _attached_all(self, tree: Mapping[str, Any]) -> None:
+    def _note_all_attached(self, tree: Mapping[str, Any]) -> None:
         for child in tree.get("childFrames", ()):
-            self.attached(str(child["frame"]["id"]), str(tree["frame"]["id"]))
-            self._attached_all(child)
+            self.note_attached(str(child["frame"]["id"]), str(tree["frame"]["id"]))
+            self._note_all_attached(child)
 
-    def told(self, frame: str, chain: tuple[ElementRecord, ...], *, whole: bool, maker: str) -> None:
+    def store_surroundings(self, frame: str, chain: tuple[ElementRecord, ...], *, whole: bool, maker: str) -> None:
         """Store the surroundings that the listener around a frame reports."""
         _keep(self._around, frame, Surroundings(chain=chain, whole=whole, maker=maker))
 
-    def continued(
+    def extend_chain(
         self, frame: str, chain: tuple[ElementRecord, ...], whole: bool
     ) -> tuple[tuple[ElementRecord, ...], bool, str]:
         """Return the chain of an element in ``frame`` past what its own listener sees, whether that chain reaches the
@@ -147,7 +147,7 @@ class FrameChains:
             found = (*found, *piece)
         return found, whole, ""
 
-    def maker_around(self, frame: str) -> str:
+    def nearest_maker(self, frame: str) -> str:
         """Return the maker of the nearest known page around ``frame``; empty if there is none."""
         for _ in range(_DEEPEST):
             around = self._around.get(frame)

@@ -15,7 +15,7 @@ from pytest_webarena.browser.config import Deadlines
 from pytest_webarena.browser.faults import ActionFailed, ScriptFailed, Unresponsive
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.messages import first_line, net_error
-from pytest_webarena.browser.tabs.aborted_requests import CUT, is_document
+from pytest_webarena.browser.tabs.aborted_requests import ABORTED, is_document
 from pytest_webarena.browser.tabs.address_guard import resolve_address
 from pytest_webarena.browser.tabs.navigation_events import EMPTY
 from pytest_webarena.browser.tabs.navigation_lock import navigation_locked
@@ -45,9 +45,9 @@ async def load(tab: Tab, url: str, seconds: float) -> Response | None:
     """
     what = f"opening {shorten(url, 100)}"
     for tries_left in (2, 1, 0):
-        going = tab.page.goto(url, wait_until="commit", timeout=_milliseconds(seconds))
+        navigation = tab.page.goto(url, wait_until="commit", timeout=_milliseconds(seconds))
         try:
-            return await tab.run(going, seconds + 1.0, what)
+            return await tab.run(navigation, seconds + 1.0, what)
         except PlaywrightError as error:
             if not tries_left or _NETWORK_CHANGED.search(str(error)) is None:
                 raise
@@ -62,15 +62,15 @@ async def go_to(tab: Tab, address: str, limits: Deadlines, deadline: Deadline) -
     """
     url = resolve_address(address, tab.url)
     lock = tab.is_navigating()
-    left = {"elsewhere": _OVERTAKEN, "broken off": _BROKEN_OFF}
+    tries_left = {"elsewhere": _OVERTAKEN, "broken off": _BROKEN_OFF}
     while True:
         seconds = deadline.left(limits.navigation)
         async with navigation_locked(tab, but=url) if lock else contextlib.nullcontext():
             why = await _overtaken(tab, url, load(tab, url, seconds), seconds)
         if not why:
             return url
-        left[why] -= 1
-        if not left[why]:
+        tries_left[why] -= 1
+        if not tries_left[why]:
             reason = "the page itself keeps navigating" if why == "elsewhere" else "it was broken off again and again"
             raise ActionFailed(f"{shorten(url, 100)} was not opened: {reason}.")
         lock = True
@@ -81,8 +81,8 @@ async def reload(tab: Tab, limits: Deadlines, deadline: Deadline) -> str:
     url = tab.url
     seconds = deadline.left(limits.navigation)
     reloading = tab.page.reload(wait_until="commit", timeout=_milliseconds(seconds))
-    going = tab.run(reloading, seconds + 1.0, f"opening {shorten(url, 100)}")
-    if await _overtaken(tab, url, going, seconds):
+    navigation = tab.run(reloading, seconds + 1.0, f"opening {shorten(url, 100)}")
+    if await _overtaken(tab, url, navigation, seconds):
         raise ActionFailed(f"{shorten(url, 100)} was not loaded again: the page itself went elsewhere.")
     return url
 
@@ -106,14 +106,14 @@ async def _go_by_playwright(tab: Tab, step: int, *, seconds: float) -> str:
     """Do the same in browsers other than Chromium, whose history can't be read; they report a missing page at once."""
     arrivals = tab.arrivals
     go = tab.page.go_back if step < 0 else tab.page.go_forward
-    going = asyncio.ensure_future(go(wait_until="commit", timeout=_milliseconds(seconds)))
-    tab.in_background(going)
+    navigation = asyncio.ensure_future(go(wait_until="commit", timeout=_milliseconds(seconds)))
+    tab.in_background(navigation)
     limit = Deadline(min(seconds, _SILENT))
-    while not going.done() and not limit.over and tab.arrivals == arrivals and not tab.is_navigating():
-        await tab.changed(limit.left(0.05))  # changes within the same document may not be reported
+    while not navigation.done() and not limit.over and tab.arrivals == arrivals and not tab.is_navigating():
+        await tab.wait_for_activity(limit.left(0.05))  # changes within the same document may not be reported
         with contextlib.suppress(PlaywrightError, ScriptFailed):
             await tab.ask_address(seconds)
-    if going.done() and tab.arrivals == arrivals and not tab.is_navigating():
+    if navigation.done() and tab.arrivals == arrivals and not tab.is_navigating():
         raise _no_page(step)
     return tab.url
 
@@ -127,9 +127,9 @@ def _milliseconds(seconds: float) -> float:
 
 
 async def _overtaken(
-    tab: Tab, url: str, going: Awaitable[Any], seconds: float
+    tab: Tab, url: str, navigation: Awaitable[Any], seconds: float
 ) -> Literal["", "elsewhere", "broken off"]:
-    """Wait for ``going`` to ``url``; return why to try again, or empty if the page has arrived.
+    """Wait for ``navigation`` to ``url``; return why to try again, or empty if the page has arrived.
 
     Either the page itself navigated elsewhere before, or the navigation was aborted by the machine, after which the
     browser may request the same address itself.
@@ -143,7 +143,7 @@ async def _overtaken(
 
     tab.page.on("response", on_response)
     try:
-        await going
+        await navigation
     except Unresponsive as error:
         raise _unanswered(tab, url, seconds) from error
     except PlaywrightError as error:
@@ -153,17 +153,17 @@ async def _overtaken(
         if interrupted := _INTERRUPTED.search(text):
             if interrupted[1] not in (url, "chrome-error://chromewebdata/"):
                 return "elsewhere"
-            await tab.changed(0.2)
+            await tab.wait_for_activity(0.2)
             return "broken off"
-        if CUT in text:
-            await tab.changed(0.2)  # the browser's own error page comes first
+        if ABORTED in text:
+            await tab.wait_for_activity(0.2)  # the browser's own error page comes first
             return "broken off"
         if "Download is starting" in text:
             return ""
         if "ERR_ABORTED" in text:  # an empty answer, which leaves the page unchanged, or another navigation
             limit = Deadline(_SILENT)
             while not (empty or limit.over or tab.is_navigating() or tab.document != document):
-                await tab.changed(limit.left(0.1))
+                await tab.wait_for_activity(limit.left(0.1))
             return "elsewhere" if not empty and (tab.is_navigating() or tab.document != document) else ""
         reason = net_error(error) or shorten(first_line(error), 100)
         raise ActionFailed(f"{shorten(url, 100)} could not be opened: {reason}.") from error

@@ -29,12 +29,12 @@ class Navigations:
         self,
         page: Page,
         *,
-        started: Callable[[str], None],
-        over: Callable[[], None],
-        shown: Callable[[str, bool], None],
+        on_start: Callable[[str], None],
+        on_end: Callable[[], None],
+        on_shown: Callable[[str, bool], None],
     ) -> None:
         self._page = page
-        self._started, self._over, self._shown = started, over, shown
+        self._on_start, self._on_end, self._on_shown = on_start, on_end, on_shown
         self._request: Request | None = None
         self._url = page.url
         page.on("request", self._on_request)
@@ -49,7 +49,7 @@ class Navigations:
     def _on_request(self, request: Request) -> None:
         if is_document(request):
             self._request = request
-            self._started(request.url)
+            self._on_start(request.url)
 
     def _on_response(self, response: Response) -> None:
         if response.request is self._request and response.status in EMPTY:
@@ -70,11 +70,11 @@ class Navigations:
         # Scripts that only change the address request no document and stay on the site.
         another = self._request is not None or not (_is_web(before) and _is_web(frame.url))
         self._request = None
-        self._shown(frame.url, another)
+        self._on_shown(frame.url, another)
 
     def _end(self) -> None:
         self._request = None
-        self._over()
+        self._on_end()
 
 
 def _is_web(url: str) -> bool:

@@ -9,10 +9,10 @@ from urllib.parse import unquote, urldefrag
 
 from playwright.async_api import Error as PlaywrightError
 
-from pytest_webarena.browser.faults import PageCrashed, TabGone, Unresponsive
+from pytest_webarena.browser.faults import PageCrashed, TabClosed, Unresponsive
 from pytest_webarena.browser.tabs.tab import Tab
 
-__all__ = ["navigates_endlessly", "navigation_locked"]
+__all__ = ["keeps_navigating", "navigation_locked"]
 
 _MANY = 4
 """Number of documents that distinguishes an endless navigation from a form with some redirects."""
@@ -20,7 +20,7 @@ _DOCUMENTS = {"patterns": [{"urlPattern": "*", "resourceType": "Document", "requ
 _SECONDS = 2.0
 
 
-def navigates_endlessly(tab: Tab, since: int) -> bool:
+def keeps_navigating(tab: Tab, since: int) -> bool:
     """Return whether ``tab`` has shown so many documents since number ``since`` that it navigates endlessly.
 
     Such a page leaves calls unanswered without being hung.
@@ -40,11 +40,11 @@ async def navigation_locked(tab: Tab, *, but: str = "") -> AsyncIterator[None]:
         return
 
     async def refuse(paused: dict[str, Any]) -> None:
-        wanted = paused.get("redirectedRequestId") or (but and _bare(str(paused["request"]["url"])) == _bare(but))
+        is_allowed = paused.get("redirectedRequestId") or (but and _bare(str(paused["request"]["url"])) == _bare(but))
         order: dict[str, Any] = {"requestId": paused["requestId"]}
-        if not wanted:
+        if not is_allowed:
             order["errorReason"] = "Aborted"
-        await _try(tab, "Fetch.continueRequest" if wanted else "Fetch.failRequest", order)
+        await _try(tab, "Fetch.continueRequest" if is_allowed else "Fetch.failRequest", order)
 
     def on_paused(paused: dict[str, Any]) -> None:
         tab.in_background(refuse(paused))
@@ -61,7 +61,7 @@ async def navigation_locked(tab: Tab, *, but: str = "") -> AsyncIterator[None]:
 async def _try(tab: Tab, method: str, parameters: dict[str, Any]) -> None:
     """Send a command and ignore failures: the page may be closed, or the request over; a slow browser gets it later."""
     assert tab.session is not None
-    with contextlib.suppress(PlaywrightError, PageCrashed, TabGone, Unresponsive):
+    with contextlib.suppress(PlaywrightError, PageCrashed, TabClosed, Unresponsive):
         await tab.run(tab.session.send(method, parameters), _SECONDS, method, despite_dialog=True)
 
 

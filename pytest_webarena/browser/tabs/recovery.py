@@ -8,7 +8,7 @@ import contextlib
 
 from playwright.async_api import Error as PlaywrightError
 
-from pytest_webarena.browser.faults import PageCrashed, ScriptFailed, TabGone, Unresponsive
+from pytest_webarena.browser.faults import PageCrashed, ScriptFailed, TabClosed, Unresponsive
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.reports import STOPPED_RESPONDING, PageEvent
 from pytest_webarena.browser.tabs.navigation_lock import navigation_locked
@@ -16,7 +16,7 @@ from pytest_webarena.browser.tabs.tab import Tab
 from pytest_webarena.browser.tabs.tabs import Tabs
 from pytest_webarena.text import shorten
 
-__all__ = ["calm", "recover"]
+__all__ = ["make_readable", "recover"]
 
 _STOPS = 3
 """Minimum number of times that a restarting script is stopped after an episode."""
@@ -46,7 +46,7 @@ async def recover(tabs: Tabs, tab: Tab, *, seconds: float, stop: bool = True) ->
                 await tab.evaluate("() => 1", seconds=limit.left(), what="asking the page")
             except ScriptFailed:  # the termination may hit the query itself
                 await tab.evaluate("() => 1", seconds=limit.left(), what="asking the page")
-    except (Unresponsive, ScriptFailed, PlaywrightError, TabGone):
+    except (Unresponsive, ScriptFailed, PlaywrightError, TabClosed):
         await tabs.replace(tab)
         what = "kept opening dialogs" if looping else STOPPED_RESPONDING
         return PageEvent(
@@ -58,7 +58,7 @@ async def recover(tabs: Tabs, tab: Tab, *, seconds: float, stop: bool = True) ->
     return PageEvent(kind="script_stopped", text=f"The page {what}; its script was stopped.", url=url)
 
 
-async def calm(tab: Tab, *, seconds: float) -> str:
+async def make_readable(tab: Tab, *, seconds: float) -> str:
     """Make ``tab`` readable after the episode; return why it is not, or an empty string.
 
     Its dialogs are dismissed from now on as soon as they open. A page that is only busy gets ``seconds``. Then an
@@ -66,7 +66,7 @@ async def calm(tab: Tab, *, seconds: float) -> str:
     machine the termination often arrives while a dialog is open.
     """
     tab.dialogs.drain(accept=False)
-    with contextlib.suppress(PlaywrightError, PageCrashed, TabGone):  # the reader will report these
+    with contextlib.suppress(PlaywrightError, PageCrashed, TabClosed):  # the reader will report these
         for patience in (min(1.0, seconds), seconds):
             if not tab.dialogs.looping and await _answers(tab, patience):
                 return ""

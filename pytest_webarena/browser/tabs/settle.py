@@ -13,7 +13,7 @@ from pytest_webarena.browser.config import Deadlines
 from pytest_webarena.browser.faults import ActionFailed, ScriptFailed, Unresponsive
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.reports import PageEvent
-from pytest_webarena.browser.tabs.aborted_requests import CUT
+from pytest_webarena.browser.tabs.aborted_requests import ABORTED
 from pytest_webarena.browser.tabs.navigation import reload
 from pytest_webarena.browser.tabs.tab import Tab
 from pytest_webarena.browser.tabs.timers import PENDING
@@ -88,14 +88,14 @@ async def wait_for_change(tab: Tab, seconds: float, *, hang: float) -> None:
         return
     try:
         await tab.evaluate(
-            _CHANGE, seconds * 1000, not tab.restless, seconds=hang + seconds, what="waiting for the page"
+            _CHANGE, seconds * 1000, not tab.keeps_changing, seconds=hang + seconds, what="waiting for the page"
         )
     except Unresponsive:
         if not tab.is_navigating():
             raise
     except (ScriptFailed, PlaywrightError):
         while tab.document == document and not tab.is_navigating() and not limit.over:
-            await tab.changed(limit.left())
+            await tab.wait_for_activity(limit.left())
 
 
 async def settle(
@@ -133,15 +133,15 @@ async def settle(
     """
     for _ in range(_MENDINGS):
         events = await _rest(tab, limits, deadline, before=before, brief=brief, since=since)
-        if not tab.cuts.urls:
+        if not tab.aborted_requests.urls:
             return events
-        if not tab.cuts.mendable:
+        if not tab.aborted_requests.can_reload:
             break
         with contextlib.suppress(ActionFailed):  # the next iteration shows whether it worked
             await reload(tab, limits, deadline)
-    cut = shorten(tab.cuts.urls[0], 100)
+    cut = shorten(tab.aborted_requests.urls[0], 100)
     raise BrowserError(
-        f"expected an answer for {cut}, found {CUT}: the browser broke it off because the network of this machine "
+        f"expected an answer for {cut}, found {ABORTED}: the browser broke it off because the network of this machine "
         "changed (a container started, a VPN connected)"
     )
 
@@ -153,25 +153,25 @@ async def _rest(
     quiet = _TWO_FRAMES if brief else limits.quiet
     navigation, hang, cap = deadline.left(limits.navigation), deadline.left(limits.hang), limits.settle
     old = set(before)
-    arrival, rest = Deadline(navigation), Deadline(cap)
+    arrival_limit, rest_limit = Deadline(navigation), Deadline(cap)
     first = document = tab.document
-    while tab.is_navigating() or not rest.over:
+    while tab.is_navigating() or not rest_limit.over:
         if tab.is_navigating():
-            await tab.changed(arrival.left())
-            if arrival.over:
+            await tab.wait_for_activity(arrival_limit.left())
+            if arrival_limit.over:
                 return (_give_up(tab, navigation),)
             continue
         if tab.document != document:
             document = tab.document
-            rest = Deadline(cap) if document - first < _DOCUMENTS else rest
-        limit = rest.left(_RESTLESS_CAP if tab.restless else _RESTLESS)
+            rest_limit = Deadline(cap) if document - first < _DOCUMENTS else rest_limit
+        limit = rest_limit.left(_RESTLESS_CAP if tab.keeps_changing else _RESTLESS)
         try:
-            calm, changes, loading, ticking, address = await tab.evaluate(
+            is_calm, changes, loading, ticking, address = await tab.evaluate(
                 _WATCH,
                 quiet * 1000,
                 limit * 1000,
                 not tab.never_loads,
-                -1 if since is None or tab.ticking else (time.monotonic() - since + _ON_ITS_WAY) * 1000,
+                -1 if since is None or tab.keeps_setting_timers else (time.monotonic() - since + _ON_ITS_WAY) * 1000,
                 seconds=hang + limit,
                 what="waiting for the page",
             )
@@ -185,22 +185,24 @@ async def _rest(
             continue
         if tab.is_navigating() or tab.document != document:
             continue
-        tab.see_address(address)
-        pending = [key for request, key in tab.inflight.items() if request not in old and key not in tab.endless]
-        if calm and not pending:
+        tab.note_address(address)
+        pending = [
+            key for request, key in tab.inflight.items() if request not in old and key not in tab.endless_requests
+        ]
+        if is_calm and not pending:
             return ()
-        owed = pending or ticking or (loading and not tab.never_loads)
-        if owed and not rest.over:
+        is_busy = pending or ticking or (loading and not tab.never_loads)
+        if is_busy and not rest_limit.over:
             if pending:
-                await tab.changed(rest.left())
+                await tab.wait_for_activity(rest_limit.left())
             continue
         # Remember what was awaited in vain, so as not to wait for it again.
-        tab.restless = tab.restless or changes > 0
+        tab.keeps_changing = tab.keeps_changing or changes > 0
         tab.never_loads = tab.never_loads or loading
-        tab.ticking = tab.ticking or ticking
-        tab.endless.update(pending)
+        tab.keeps_setting_timers = tab.keeps_setting_timers or ticking
+        tab.endless_requests.update(pending)
         return ()
-    tab.endless.update(key for request, key in tab.inflight.items() if request not in old)
+    tab.endless_requests.update(key for request, key in tab.inflight.items() if request not in old)
     return ()
 
 

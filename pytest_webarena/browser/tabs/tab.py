@@ -11,10 +11,10 @@ from typing import Any, TypeVar
 from playwright.async_api import CDPSession, FileChooser, Page, Request, Response
 from playwright.async_api import Error as PlaywrightError
 
-from pytest_webarena.browser.faults import DialogBlocks, PageCrashed, ScriptFailed, TabGone, Unresponsive
-from pytest_webarena.browser.messages import first_line, went_elsewhere, writable
+from pytest_webarena.browser.faults import DialogBlocks, PageCrashed, ScriptFailed, TabClosed, Unresponsive
+from pytest_webarena.browser.messages import first_line, is_navigation_error, writable
 from pytest_webarena.browser.observation.extraction import ElementInfo
-from pytest_webarena.browser.observation.fast.element_ids import Numbers
+from pytest_webarena.browser.observation.fast.element_ids import IdCounter
 from pytest_webarena.browser.observation.fast.inpage import InPage
 from pytest_webarena.browser.reports import PageEvent
 from pytest_webarena.browser.signal_log import TabSignals
@@ -48,29 +48,29 @@ class Tab:
         """Number of addresses shown, including those of the same document; not on Chromium."""
         self.elements: dict[str, ElementInfo] = {}
         """Everything that observations of this document have shown, by id."""
-        self.kept: dict[type, Any] = {}
+        self.extras: dict[type, Any] = {}
         """Further objects that belong to the tab, by their type."""
-        self.in_page = InPage(self, Numbers.of(page.context))
+        self.in_page = InPage(self, IdCounter.of(page.context))
         """Data of the ``fast`` extractor about the tab's elements."""
         self.inflight: dict[Request, str] = {}
         """Requests without an answer, each with the key that identifies endless ones."""
         self.answering: set[Request] = set()
         """Those of them whose answer's head has arrived. If nobody reads the body, its end is never reported."""
-        self.pictures: dict[Request, str] = {}
+        self.pending_images: dict[Request, str] = {}
         """Images that have not begun to arrive. They change nothing yet, but notify their page."""
-        self.endless: set[str] = set()
+        self.endless_requests: set[str] = set()
         """Keys of requests of this document that outlasted the waiting, such as polling. They are not awaited again."""
-        self.restless = False
+        self.keeps_changing = False
         """Whether this document kept changing until the time limit."""
         self.never_loads = False
         """Whether this document was still loading something at the time limit."""
-        self.ticking = False
+        self.keeps_setting_timers = False
         """Whether this document kept setting timers until the time limit."""
         self.unpaintable = False
         """Whether taking a picture of this document timed out."""
         self.flooded = False
         """Whether this document was stopped once from opening dialogs; the next time, it is closed."""
-        self.cuts = AbortedRequests()
+        self.aborted_requests = AbortedRequests()
         """Requests of this document that the machine aborted."""
         self.popups_expected = 0
         self.last_title = ""
@@ -96,16 +96,18 @@ class Tab:
         self._background: set[asyncio.Future[Any]] = set()
         self._ended: asyncio.Future[Exception] = asyncio.get_running_loop().create_future()
         page.on("crash", lambda _: self._end(PageCrashed(f"the process that rendered {shorten(page.url)} crashed")))
-        page.on("close", lambda _: self._end(TabGone("the tab is closed")))
+        page.on("close", lambda _: self._end(TabClosed("the tab is closed")))
         page.on("framenavigated", lambda frame: self._on_address(frame.url) if frame == page.main_frame else None)
-        signals.shows(page.url)  # a window may have an address before its listener is installed
+        signals.record_address(page.url)  # a window may have an address before its listener is installed
         page.on("request", self._on_request)
         page.on("response", self._on_response)
         page.on("requestfinished", self._on_request_over)
         page.on("requestfailed", self._on_request_failed)
         self._is_chromium = page.context.browser is not None and page.context.browser.browser_type.name == "chromium"
         if not self._is_chromium:
-            Navigations(page, started=self._on_plain_start, over=self._on_plain_end, shown=self._on_plain_document)
+            Navigations(
+                page, on_start=self._on_plain_start, on_end=self._on_plain_end, on_shown=self._on_plain_document
+            )
 
     @property
     def url(self) -> str:
@@ -139,16 +141,16 @@ class Tab:
         """The protocol session; None on other browsers than Chromium. Wrap calls to it in `run`."""
         return self._cdp
 
-    def see_address(self, url: str) -> None:
+    def note_address(self, url: str) -> None:
         """Note the address that the page itself reports, because Firefox does not report navigations in the history."""
         if not self._is_chromium and url != self.page.url:
             self.arrivals += url != self.url
             self._reported_url, self._actual_url = self.page.url, url
-            self.signals.shows(url)
+            self.signals.record_address(url)
 
     async def ask_address(self, seconds: float) -> None:
         """Ask the page for its address."""
-        self.see_address(await self.evaluate("() => document.URL", seconds=seconds, what="asking for an address"))
+        self.note_address(await self.evaluate("() => document.URL", seconds=seconds, what="asking for an address"))
 
     async def title(self) -> str:
         """Return the page's title. Asks the browser, because the page may be busy."""
@@ -159,7 +161,7 @@ class Tab:
                 return writable(await self.run(self.page.title(), 2.0, "reading a title", despite_dialog=True))
             call = self._cdp.send("Page.getNavigationHistory")
             history = await self.run(call, 2.0, "reading a title", despite_dialog=True)
-        except (PlaywrightError, PageCrashed, TabGone, Unresponsive):
+        except (PlaywrightError, PageCrashed, TabClosed, Unresponsive):
             return ""
         return writable(history["entries"][history["currentIndex"]]["title"])
 
@@ -234,13 +236,13 @@ class Tab:
         try:
             answer = await self.run(self._cdp.send("Runtime.evaluate", parameters), seconds, what)
         except PlaywrightError as error:
-            if went_elsewhere(error):
+            if is_navigation_error(error):
                 raise
             # The browser refuses to send circular objects, symbols and getters that throw, with various messages.
             raise ScriptFailed(f"the browser can't return its result: {first_line(error)}") from error
         return script_value(answer)
 
-    async def changed(self, seconds: float) -> None:
+    async def wait_for_activity(self, seconds: float) -> None:
         """Wait until a navigation or request begins or ends, at most ``seconds``. Raises if the tab is closed."""
         if self._ended.done():
             raise self._ended.result()
@@ -252,8 +254,8 @@ class Tab:
         finally:
             self._pulses.discard(future)
 
-    def pulse(self) -> None:
-        """Wake all callers of `changed`."""
+    def notify_change(self) -> None:
+        """Wake all callers of `wait_for_activity`."""
         for future in self._pulses:
             if not future.done():
                 future.set_result(None)
@@ -318,7 +320,7 @@ class Tab:
             if "Connection closed" in text or (browser is not None and not browser.is_connected()):
                 raise BrowserError("the browser crashed or was killed") from error
             if "has been closed" in text or self.page.is_closed():
-                raise TabGone("the tab is closed") from error
+                raise TabClosed("the tab is closed") from error
             raise
 
     def _drop(self, task: asyncio.Future[Any]) -> None:
@@ -332,16 +334,16 @@ class Tab:
     def _end(self, reason: Exception) -> None:
         if not self._ended.done():
             self._ended.set_result(reason)
-        if isinstance(reason, TabGone):
-            self.signals.closed()
-        self.pulse()
+        if isinstance(reason, TabClosed):
+            self.signals.record_closed()
+        self.notify_change()
 
     def _new_document(self) -> None:
         self.document += 1
         self.elements.clear()
-        self.endless.clear()
-        self.restless = self.never_loads = self.ticking = self.flooded = self.unpaintable = False
-        self.cuts.on_document()
+        self.endless_requests.clear()
+        self.keeps_changing = self.never_loads = self.keeps_setting_timers = self.flooded = self.unpaintable = False
+        self.aborted_requests.on_document()
 
     def _guard(self, url: str) -> None:
         """Navigate the tab away from a forbidden address, however it got there."""
@@ -364,13 +366,13 @@ class Tab:
     def _on_cleared(self, event: dict[str, Any]) -> None:
         if self._is_main(event):
             self._requested = False
-            self.pulse()
+            self.notify_change()
 
     def _on_address(self, url: str) -> None:
         # Links and scripts may lead to another place in the same document without an event at the start.
         cause: AddressCause = self._cause or "page"
         self._cause = ""
-        self.signals.shows(url, cause if self._is_chromium else "")
+        self.signals.record_address(url, cause if self._is_chromium else "")
 
     def _on_started(self, event: dict[str, Any]) -> None:
         if self._is_main(event):
@@ -379,7 +381,7 @@ class Tab:
         if self._is_main(event) and not str(event.get("navigationType", "")).lower().endswith("samedocument"):
             self._requested, self._navigating = False, True
             self.destination = str(event.get("url", ""))
-            self.pulse()
+            self.notify_change()
 
     def _on_navigated(self, event: dict[str, Any]) -> None:
         frame = event.get("frame", {})
@@ -390,13 +392,13 @@ class Tab:
         self._requested = self._navigating = False
         self._new_document()
         self._guard(str(frame.get("url", "")))
-        self.pulse()
+        self.notify_change()
 
     def _on_stopped(self, event: dict[str, Any]) -> None:
         if self._is_main(event):  # also the end of a download, an empty answer or an aborted navigation
             self._requested = self._navigating = False
             self._cause = ""
-            self.pulse()
+            self.notify_change()
 
     def _on_window_open(self, event: dict[str, Any]) -> None:
         if allowed_in_tab(str(event.get("url", ""))):  # no window opens for other addresses
@@ -404,11 +406,11 @@ class Tab:
 
     def _on_plain_start(self, url: str) -> None:
         self._navigating, self.destination = True, url
-        self.pulse()
+        self.notify_change()
 
     def _on_plain_end(self) -> None:
         self._navigating = False
-        self.pulse()
+        self.notify_change()
 
     def _on_plain_document(self, url: str, another: bool) -> None:
         self.arrivals += 1
@@ -418,32 +420,32 @@ class Tab:
             self._new_document()
             self.never_loads = failed_address(url) != url  # Firefox's own error page never reports that it has loaded
         self._guard(url)
-        self.pulse()
+        self.notify_change()
 
     def _on_request(self, request: Request) -> None:
-        self.cuts.on_request(request)
+        self.aborted_requests.on_request(request)
         if request.redirected_from is not None:
             self.inflight.pop(request.redirected_from, None)
             self.answering.discard(request.redirected_from)
         if (kind := request.resource_type) in _WAITED_FOR or kind == "image":
-            found = self.inflight if kind in _WAITED_FOR else self.pictures
+            found = self.inflight if kind in _WAITED_FOR else self.pending_images
             found[request] = f"{request.method} {request.url.partition('?')[0]}"
-        self.pulse()
+        self.notify_change()
 
     def _on_response(self, response: Response) -> None:
-        self.pictures.pop(response.request, None)
+        self.pending_images.pop(response.request, None)
         if response.request in self.inflight:
             self.answering.add(response.request)
 
     def _on_request_over(self, request: Request) -> None:
         self.inflight.pop(request, None)
         self.answering.discard(request)
-        self.pictures.pop(request, None)
-        self.pulse()
+        self.pending_images.pop(request, None)
+        self.notify_change()
 
     def _on_request_failed(self, request: Request) -> None:
         key = self.inflight.get(request)
-        self.cuts.on_failed(request, awaited=key is not None and key not in self.endless)
+        self.aborted_requests.on_failed(request, awaited=key is not None and key not in self.endless_requests)
         self._on_request_over(request)
 
 

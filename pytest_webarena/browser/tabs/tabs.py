@@ -10,9 +10,9 @@ from pathlib import Path
 from playwright.async_api import BrowserContext, Dialog, Download, FileChooser, Page
 from playwright.async_api import Error as PlaywrightError
 
-from pytest_webarena.browser.acting.uploads import offered
+from pytest_webarena.browser.acting.uploads import list_uploads
 from pytest_webarena.browser.config import SessionConfig
-from pytest_webarena.browser.faults import PageCrashed, TabGone, Unresponsive
+from pytest_webarena.browser.faults import PageCrashed, TabClosed, Unresponsive
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.messages import first_line
 from pytest_webarena.browser.reports import PageEvent
@@ -92,7 +92,7 @@ class Tabs:
             self._current = self._tabs[-1] if self._tabs else await self.open()
         try:
             await self._current.attach(self._config.deadlines.context)
-        except TabGone:
+        except TabClosed:
             await self.sync()
         except Unresponsive:
             if not self.recovers_pages:
@@ -102,17 +102,17 @@ class Tabs:
             self._tabs.remove(self._current)
             await self.sync()
 
-    async def wait_for_tab(self, target: str, seconds: float) -> None:
+    async def wait_until_ready(self, target: str, seconds: float) -> None:
         """Wait until the tab with this protocol id exists with its listeners: another program will act on it."""
         limit = Deadline(seconds)
         while not limit.over and not any(tab.is_observable and tab.frame_id == target for tab in self._tabs):
             for tab in self._tabs:
                 if not tab.closed and not tab.is_observable:
-                    with contextlib.suppress(BrowserError, PageCrashed, TabGone, Unresponsive):
+                    with contextlib.suppress(BrowserError, PageCrashed, TabClosed, Unresponsive):
                         await tab.run(tab.attach(seconds), limit.left(), "opening a tab", despite_dialog=True)
             if self._current is None or self._current.closed:
                 return
-            await self._current.changed(limit.left(0.05))
+            await self._current.wait_for_activity(limit.left(0.05))
 
     async def open(self, *, current: bool = True) -> Tab:
         """Open an empty tab."""
@@ -138,10 +138,10 @@ class Tabs:
             await self._close_page(tab)
         self._tabs, self._current = list(keep), keep[0]
 
-    def end_untold(self) -> None:
+    def suppress_close_events(self) -> None:
         """Note that the tabs are closed with the session, so that their end is not logged."""
         for tab in self._tabs:
-            tab.signals.ends_unreported = True
+            tab.signals.is_closed_by_harness = True
 
     async def close_all(self) -> None:
         """Close every tab; there is none until the next one is opened."""
@@ -164,7 +164,7 @@ class Tabs:
         """Wait for windows that ``tab`` has opened: Playwright reports them when their page begins to arrive."""
         limit = Deadline(seconds)
         while tab.popups_expected > 0 and not limit.over and not tab.closed:
-            await tab.changed(limit.left())
+            await tab.wait_for_activity(limit.left())
         tab.popups_expected = 0
 
     async def _new_page(self) -> Tab:
@@ -188,10 +188,10 @@ class Tabs:
 
     async def _close_page(self, tab: Tab, *, logged: bool = False) -> None:
         """Close a page. ``logged``: whether to log it, because the agent wanted it."""
-        tab.signals.ends_unreported, tab.signals.by_page = not logged, False
+        tab.signals.is_closed_by_harness, tab.signals.by_page = not logged, False
         try:
             await tab.run(tab.page.close(), self._config.deadlines.close, "closing a tab", despite_dialog=True)
-        except (TabGone, PageCrashed, PlaywrightError):
+        except (TabClosed, PageCrashed, PlaywrightError):
             pass  # it is already closed
         except Unresponsive as error:
             raise BrowserError("a tab could not be closed: the browser no longer answers") from error
@@ -200,7 +200,7 @@ class Tabs:
         signals = self._signals.of_tab(cause)
         dialogs = Dialogs(self._config.dialogs, self._report, signals)
         tab = Tab(page, dialogs, self._report, signals)
-        tab.kept[DocumentStatus] = DocumentStatus(page, self._first_statuses.take(page.url))
+        tab.extras[DocumentStatus] = DocumentStatus(page, self._first_statuses.take(page.url))
         page.on("download", self._on_download)
         # With a listener, the system's own file dialog, which nothing could answer, does not open.
         page.on("filechooser", lambda chooser: self._on_file_dialog(tab, chooser))
@@ -222,13 +222,13 @@ class Tabs:
             popup = self._register(page, cause)
             self._popups.append(popup)
         for tab in self._tabs:
-            tab.pulse()
+            tab.notify_change()
 
     def _on_file_dialog(self, tab: Tab, chooser: FileChooser) -> None:
         tab.file_dialog = chooser
-        text = f"The page opened a dialog to choose a file. {offered(self._config.uploads)}"
+        text = f"The page opened a dialog to choose a file. {list_uploads(self._config.uploads)}"
         self._report(PageEvent(kind="file_dialog", text=text, url=tab.url))
-        tab.pulse()
+        tab.notify_change()
 
     def _on_dialog(self, dialog: Dialog) -> None:
         page = dialog.page

@@ -25,14 +25,14 @@ _NEW_TOKENS = 32
 
 class NoCaptioner(WebArenaError):
     """No model for questions about images is available; the message names what to install. The checks that need it are
-    inconclusive."""
+    undecided."""
 
 
 class Captioner(Protocol):
     """A model that looks at an image."""
 
     def answer(self, image: Image, question: str) -> str:
-        """Returns the answer to a question about one image. Any exception makes the verdict inconclusive."""
+        """Returns the answer to a question about one image. Any exception makes the verdict undecided."""
 
 
 _instead: list[Captioner] = []

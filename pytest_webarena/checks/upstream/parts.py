@@ -46,6 +46,8 @@ class Part:
     why: str = ""
     cause: Cause | None = None
     actual: str = ""
+    judgeable: bool = False
+    """Whether a person or a judge model could decide it."""
 
 
 def judgement_of(parts: Iterable[Part], view: View, *, expected: str, actual: str) -> Judgement:

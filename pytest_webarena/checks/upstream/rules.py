@@ -61,104 +61,15 @@ _TABLE = (
         source="web-arena-x/webarena#275",
     ),
     Rule(
-        name="whole-numbers",
-        part="string_match",
-        effect="tightens",
-        defect="A number of several digits passes as a part of any other: 36.39 in 136.395, 25 in 1925.",
-        repair="The number has to stand alone, as the quantity that is asked for: not in a date, time, "
-        "range, size or "
-        "name, not as a bound, with no other unit, not as the number of something else; leading zeros are "
-        "allowed, and further decimals of references with "
-        "three or more (coordinates).",
-        source=_OWN,
-    ),
-    Rule(
-        name="number-values",
-        part="string_match",
-        effect="loosens",
-        defect="Numbers are compared as text: $0.00 is not 0, 3,053.97 is not 3053.97, $745 is not 745.00.",
-        repair="Numbers that stand by themselves are compared by value, those in words too; 'none' and 'no "
-        "reviews' are 0; amounts of money with three decimals may be rounded to cents.",
-        source="web-arena-x/webarena#211",
-    ),
-    Rule(
-        name="whole-words",
-        part="string_match",
-        effect="tightens",
-        defect="'Yes', 'No' and names pass as parts of other words: 'yes' in 'yesterday', 'Lo' in 'Lola', 'Mist' in "
-        "'Misty'.",
-        repair="They have to stand by themselves; names may have an ending ('tops') or, as user names do, four letters "
-        "more.",
-        source=_OWN,
-    ),
-    Rule(
-        name="case-of-codes",
-        part="string_match",
-        effect="tightens",
-        defect="A token passes in another case: glft_abc for glft_aBC.",
-        repair="Tokens and keys, which mix cases and digits, have to be written as they are.",
-        source=_OWN,
-    ),
-    Rule(
-        name="asserted",
-        part="string_match",
-        effect="tightens",
-        defect="An answer passes that names the reference in order to deny or doubt it: 'not Acme but Bolt', "
-        "'maybe 6', 'yes, it is open' for closed.",
-        repair="One that is denied, doubted, offered as a choice or only compared with does not count, nor one that is "
-        "given another rank, number, date or kind than the question asks for, or when another one is called the "
-        "answer, nor anything in an answer that gives up, takes back or leaves undone what it says.",
-        source=_OWN,
-    ),
-    Rule(
-        name="shotgun",
-        part="string_match",
-        effect="tightens",
-        defect="An answer passes by naming every candidate, or by being the whole page.",
-        repair="'Yes and no', several different numbers for one (unless the others are its parts, of something "
-        "else or of "
-        "the question), names beyond those asked for in a list, and answers longer than 2,000 characters plus "
-        "ten times "
-        "the reference fail.",
-        source=_OWN,
-    ),
-    Rule(
-        name="plain-text",
-        part="string_match",
-        effect="loosens",
-        defect="Typographic quotes and dashes, doubled spaces, a full stop at the end of an exact answer and the space "
-        "in '914 km' make right answers fail.",
-        repair="Texts are compared in one Unicode form, with plain quotes and dashes and single spaces, exact answers "
-        "without a closing full stop, distances without the space before the unit.",
-        source="web-arena-x/webarena#104, #134",
-    ),
-    Rule(
-        name="written-forms",
-        part="string_match",
-        effect="loosens",
-        defect="Other forms fail: 2 km for 2.0km, (412) 578-5000 for 4125785000, Forbes Ave for Forbes Avenue, "
-        "Noren for Nor\u00e9n.",
-        repair="Distances are compared by length, telephone and postal numbers by digits, names without accents and "
-        "trade marks, with the usual abbreviations of addresses; 'Ann: 7' may be said in other words.",
-        source="web-arena-x/webarena#104, #134",
-    ),
-    Rule(
-        name="whole-sentences",
-        part="string_match",
-        effect="loosens",
-        defect="Where one exact text is wanted, a sentence with it fails: 'The best-selling brand is Acme.'",
-        repair="A sentence counts that gives it as the one thing asked for.",
-        source="web-arena-x/webarena#104, #134",
-    ),
-    Rule(
-        name="unsure",
+        name="typed-references",
         part="string_match",
         effect="asks",
-        defect="Every answer is taken to be one that the comparison understands.",
-        repair="One that says more than the rules can vouch for (other names or numbers, a turn like 'but', several "
-        "words of its own), or that fails although all that is asked for stands in it in some form and nothing speaks "
-        "against it, is given to the judge model; without one it is not met, and marked as unsure.",
-        source=_OWN,
+        defect="A reference counts wherever its characters occur: 36.39 in 136.395, 'yes' in 'yesterday', 'Acme' in "
+        "'not Acme but Bolt'; and in no other form: $745 is not 745.00, 2 km is not 2.0km.",
+        repair="Each reference is read as a value of its type: number, date, length of time, yes or no, address, name. "
+        "An answer that does not state it fails, one that states nothing else than the question accounts for passes, "
+        "any other one is given to the judge model; without one it is undecided.",
+        source="web-arena-x/webarena#104, #134, #211",
     ),
     Rule(
         name="early-stops",

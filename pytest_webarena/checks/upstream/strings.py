@@ -6,17 +6,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pytest_webarena.checks.grading import ORIGINAL
+from pytest_webarena.checks.answer_types.reading import read
 from pytest_webarena.checks.judge_protocol import Grade, JudgeOff, JudgeUnreadable, Question, QuestionKind
 from pytest_webarena.checks.kind import Judgement, Kind, View
-from pytest_webarena.checks.upstream import references
-from pytest_webarena.checks.upstream.known_right import is_known_right
 from pytest_webarena.checks.upstream.numeric import as_int, meets_all
 from pytest_webarena.checks.upstream.parts import COMPARISONS, DIALECT, TEXTS, Dialect, Part, judgement_of, resolved
 from pytest_webarena.checks.upstream.replies import loosely
-from pytest_webarena.checks.upstream.stated_numbers import question_of
 from pytest_webarena.checks.upstream.text import ALTERNATIVE, clean, equals, includes, unquoted
-from pytest_webarena.checks.upstream.unexplained import doubt
+from pytest_webarena.checks.upstream.typed_references import is_copy, typed
 from pytest_webarena.errors import JudgeError
 from pytest_webarena.evidence import Evidence
 from pytest_webarena.tasks.file_reading import Reading
@@ -24,7 +21,7 @@ from pytest_webarena.tasks.nodes import MapNode
 from pytest_webarena.tasks.placeholders import resolve_placeholders
 from pytest_webarena.tasks.record_shapes import Either, Field, Record
 from pytest_webarena.tasks.shapes import Choice, Fault, Text
-from pytest_webarena.text import UNSURE, clip
+from pytest_webarena.text import clip
 
 __all__ = ["STOP_WORDS", "STRING_MATCH", "StringSpec", "ask", "original_answer"]
 
@@ -110,72 +107,39 @@ def judge(spec: StringSpec, view: View) -> Judgement:
     shown = f'"{clip(answer, 200)}"' if answer else "no answer"
     filled = _filled(spec, view.evidence.sites)
     parts = tuple(_judged(filled, answer, view))
-    if why := _doubt(filled, answer, view, holds=all(part.holds for part in parts)):
-        reference = "; ".join(each.replace(ALTERNATIVE, " or ") for each in filled.texts)
-        asked = ask("equivalent", reference, answer, view, copies=False)
-        if asked.holds is None:  # nobody may gain by being hard to read: neither this nor its contrary is met
-            why = f"{UNSURE}{why}; {asked.why}"
-            return Judgement.unknown(expected=str(spec), actual=shown, why=why, cause="agent")
-        parts = (replace(asked, why=f"beyond the rules ({why}); {asked.why}"),)
+    unread = next((part for part in parts if part.holds is None and part.judgeable), None)
+    if unread is not None and not any(part.holds is False for part in parts):
+        return Judgement.undecided(expected=str(spec), actual=shown, why=unread.why)
     return judgement_of(parts, view, expected=str(spec), actual=shown)
 
 
-def _doubt(spec: StringSpec, answer: str, view: View, *, holds: bool) -> str:
-    """``unsure``: why the rules can't vouch for their verdict on the texts of a reference; empty when they can."""
-    if (
-        not view.grading.repairs("unsure")
-        or spec.dialect == "visualwebarena"
-        or not spec.texts
-        or any(each is not None for each in (spec.fuzzy_match, spec.must_exclude, spec.one_of, spec.required_values))
-        or not references.is_readable(answer)
-        or references.is_dump(spec.texts, answer)
-        or (holds and is_known_right(_asked(view), answer))
-    ):
-        return ""
-    original = all(part.holds for part in _judged(spec, answer, replace(view, grading=ORIGINAL)))
-    return doubt(unquoted(answer), spec.texts, question_of(_asked(view)), holds=holds, original=original)
-
-
 def _judged(spec: StringSpec, answer: str, view: View) -> Iterator[Part]:
-    """The comparisons in the original's order; where a failure decides, up to the first one."""
+    """Yields the comparisons in the original's order; where a failure decides, up to the first one."""
     rules = view.grading.repairs
     strip = spec.dialect != "visualwebarena"
     text = clean(answer, strip=strip)
-    if rules("shotgun") and spec.texts and (why := references.is_dump(spec.texts, answer)):
-        yield Part(False, why)
-        return
-    if rules("shotgun") and spec.must_include and (more := _more(spec.must_include, answer, view)):
-        yield Part(False, f'it names "{clip(more, 60)}" too')
-        return
-    if rules("asserted") and references.is_misattributed(spec.must_include or (), answer, question_of(_asked(view))):
-        yield Part(False, "its parts belong to others")
-        return
     if rules("early-stops") and spec.fuzzy_match is not None and not text.strip():
         yield Part(False, "there is no answer")
         return
     compared = list(_compared(spec, unquoted(answer, strip=strip), view))
-    holds = all(part.holds for part in compared)
+    failed = any(part.holds is False for part in compared)
     if isinstance(spec.fuzzy_match, str):  # N/A; a reason that counts makes up for whatever else fails
         said = equals(spec.fuzzy_match, text, strip=strip)
-        if holds and (said or (rules("equal-answers") and references.is_copy(spec.fuzzy_match, text))):
+        if not failed and (said or (rules("equal-answers") and is_copy(spec.fuzzy_match, text))):
             yield from compared
-        elif holds or not view.grading.decides:
+        elif not failed or not view.grading.decides:
             yield ask("unachievable", spec.note, text, view)
         else:
             yield from compared
         return
     yield from compared
-    if not holds and view.grading.decides:
+    if failed and view.grading.decides:
         return
     for reference in spec.fuzzy_match or ():
         part = ask("equivalent", reference, text, view)
         yield part
         if part.holds is None if not view.grading.decides else part.holds is False:
             return  # the original stops where it raises, a repaired one at what decides
-
-
-def _more(included: tuple[str, ...], answer: str, view: View) -> str:
-    return references.names_more(included, answer, question_of(_asked(view)))
 
 
 def _filled(spec: StringSpec, sites: Mapping[str, str]) -> StringSpec:
@@ -185,40 +149,54 @@ def _filled(spec: StringSpec, sites: Mapping[str, str]) -> StringSpec:
 
 
 def _compared(spec: StringSpec, given: str, view: View) -> Iterator[Part]:
-    """What needs no judge model. ``given`` is the answer without its quotes."""
+    """Yields what needs no judge model. ``given`` is the answer without its quotes."""
     text = given.lower()
-    rules = view.grading.repairs
     strip = spec.dialect != "visualwebarena"
-    if spec.exact_match is not None:
-        if view.grading.rules:
-            holds = references.same(spec.exact_match, given, rules, question_of(_asked(view)))
-        else:
-            holds = equals(spec.exact_match, text, strip=strip)
-        yield Part(holds, "" if holds else "it is another text")
+    if view.grading.repairs("typed-references"):
+        yield from _typed(spec, given, view)
+    else:
+        yield from _as_parts(spec, text, strip=strip)
     if spec.required_values is not None:
         number = as_int(text)
         yield Part(number is not None and meets_all(number, spec.required_values), f"the number is {number}")
-    for reference in spec.must_include or ():
-        holds = _includes(reference, given, spec, view)
-        yield Part(holds, "" if holds else f'"{clip(reference, 60)}" is not in it')
     for reference in spec.must_exclude or ():
         holds = not includes(reference, text, tokens=True, strip=strip)
         yield Part(holds, "" if holds else f'"{clip(reference, 60)}" is in it')
+
+
+def _typed(spec: StringSpec, answer: str, view: View) -> Iterator[Part]:
+    """``typed-references``: yields one comparison of all references, by their types; a judge decides what is
+    undecided."""
+    references = [*spec.texts, *([ALTERNATIVE.join(spec.one_of)] if spec.one_of else [])]
+    if not references:
+        return
+    if not view.grading.repairs("string-alternatives") and not spec.one_of:
+        references = [reference.replace(ALTERNATIVE, " ") for reference in references]
+    values = typed(references, _asked(view), any_host=view.grading.repairs("site-hosts"))
+    found = read(answer, values, _asked(view))
+    if found.outcome != "undecided":
+        yield Part(found.outcome == "met", found.why)
+        return
+    reference = "; ".join(each.replace(ALTERNATIVE, " or ") for each in references)
+    asked = ask("equivalent", reference, answer, view, copies=False)
+    yield replace(asked, why=f"{found.why}; {asked.why}", judgeable=asked.holds is None and asked.cause == "judge")
+
+
+def _as_parts(spec: StringSpec, text: str, *, strip: bool) -> Iterator[Part]:
+    """Yields the comparisons of the original: references are parts of the answer."""
+    if spec.exact_match is not None:
+        holds = equals(spec.exact_match, text, strip=strip)
+        yield Part(holds, "" if holds else "it is another text")
+    alone = len(spec.must_include or ()) == 1
+    for reference in spec.must_include or ():
+        if spec.dialect == "visualwebarena":
+            holds = any(includes(each, text, tokens=True, strip=False) for each in reference.split(ALTERNATIVE))
+        else:
+            holds = includes(reference, text, tokens=alone and len(clean(reference)) == 1)
+        yield Part(holds, "" if holds else f'"{clip(reference, 60)}" is not in it')
     if spec.one_of is not None:
         holds = any(clean(each, strip=strip) in text for each in spec.one_of)
         yield Part(holds, "" if holds else "none of them is in it")
-
-
-def _includes(reference: str, text: str, spec: StringSpec, view: View) -> bool:
-    assert spec.must_include is not None
-    if spec.dialect == "visualwebarena":
-        return any(includes(each, text, tokens=True, strip=False) for each in reference.split(ALTERNATIVE))
-    alone = len(spec.must_include) == 1
-    if view.grading.rules:
-        others = tuple(each for each in spec.must_include if each != reference)
-        question = question_of(_asked(view))
-        return references.contains(reference, text, view.grading.repairs, question, others, tokens=alone)
-    return includes(reference, text, tokens=alone and len(clean(reference)) == 1)
 
 
 def _asked(view: View) -> str:
@@ -229,7 +207,7 @@ def ask(kind: QuestionKind, reference: str, answer: str, view: View, *, intent: 
     """What a judge model says; read as the original reads replies, or strictly. ``copies``: it need not be asked about
     the reference itself."""
     intent = intent or _asked(view)
-    if copies and view.grading.repairs("equal-answers") and references.is_copy(reference, answer):
+    if copies and view.grading.repairs("equal-answers") and is_copy(reference, answer):
         return Part(True, "it is the reference itself")
     question = Question(kind=kind, intent=intent, reference=reference, answer=answer)
     if view.asker is None:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from pytest_webarena.checks.images.spec import ImageQuery
 from pytest_webarena.checks.upstream.addresses import UrlMatchSpec
 from pytest_webarena.checks.upstream.calls import LAST_URL
-from pytest_webarena.checks.upstream.folding import folded_reference
 from pytest_webarena.checks.upstream.page_scripts import close_selectors
 from pytest_webarena.checks.upstream.program_spec import LAST, ProgramSpec, Target
-from pytest_webarena.checks.upstream.references import is_cased_code, is_name, is_short_word, same_place_of_clone
 from pytest_webarena.checks.upstream.rules import RULES
-from pytest_webarena.checks.upstream.stated_numbers import is_number
 from pytest_webarena.checks.upstream.strings import STOP_WORDS, StringSpec
 from pytest_webarena.checks.upstream.text import ALTERNATIVE, clean, equals, includes
 from pytest_webarena.tasks.model import Task
@@ -54,23 +51,6 @@ def _judged(spec: object) -> bool:
     return isinstance(spec, ProgramSpec) and any(
         target.required_contents.first == "fuzzy_match" for target in spec.targets
     )
-
-
-def _included(spec: StringSpec) -> Iterator[str]:
-    """What WebArena's dialect looks for in answers, cleaned, alternatives apart."""
-    if spec.dialect != "visualwebarena":
-        for reference in spec.must_include or ():
-            yield from map(clean, reference.split(ALTERNATIVE))
-
-
-def _whole_number(spec: StringSpec) -> bool:
-    alone = len(spec.must_include or ()) == 1
-    return any(is_number(each) and not (alone and len(each) == 1) for each in _included(spec))
-
-
-def _number(spec: StringSpec) -> bool:
-    exact = clean(spec.exact_match or "")
-    return any(map(is_number, _included(spec))) or (is_number(exact) and (len(exact) == 1 or exact[0] != "0"))
 
 
 def _stop_words(spec: StringSpec) -> bool:
@@ -139,23 +119,10 @@ _TESTS: Mapping[str, Callable[[object], bool]] = {
     "string-alternatives": _strings(
         lambda spec: spec.dialect != "visualwebarena" and any(ALTERNATIVE in each for each in spec.texts)
     ),
-    "whole-numbers": _strings(_whole_number),
-    "number-values": _strings(_number),
-    "case-of-codes": _strings(lambda spec: is_cased_code(spec.exact_match or "")),
-    "asserted": _strings(lambda spec: bool(spec.must_include)),
-    "written-forms": _strings(lambda spec: bool(spec.texts)),
-    "whole-sentences": _strings(lambda spec: spec.exact_match is not None),
-    "whole-words": _strings(
-        lambda spec: any(is_short_word(each) or is_name(folded_reference(each)) for each in _included(spec))
-    ),
-    "shotgun": _strings(lambda spec: bool(spec.texts)),
-    "plain-text": _strings(lambda spec: bool(spec.texts)),
-    "unsure": _strings(lambda spec: bool(spec.texts) and spec.fuzzy_match is None),
+    "typed-references": _strings(lambda spec: bool(spec.texts or spec.one_of)),
     "early-stops": _strings(_stop_words),
     "corrections": _corrected,
-    "site-hosts": _strings(
-        lambda spec: spec.exact_match is not None and same_place_of_clone(spec.exact_match, "")[0] != spec.exact_match
-    ),
+    "site-hosts": _strings(lambda spec: any("ssh://git@" in each for each in spec.texts)),
     "url-base": _addresses(lambda reference: True),
     "url-alternatives": _addresses(lambda reference: ALTERNATIVE in reference),
     "url-slash": _addresses(lambda reference: "/?" in reference),

@@ -25,7 +25,7 @@ _ASSETS = (".css", ".js", ".png", ".jpg", ".jpeg", ".gif", ".svg", ".woff", ".wo
 def judge(spec: VerifiedSpec, view: View) -> Judgement:
     """Returns the judgement of the package's evaluators on the answer and the requests.
 
-    Inconclusive where they could only guess: without the package, without addresses or requests, for a plain answer of
+    Undecided where they could only guess: without the package, without addresses or requests, for a plain answer of
     an agent that was not asked for a typed one, and if a part that was cut off a request or a response would decide.
     """
     evidence, expected = view.evidence, str(spec)

@@ -15,7 +15,7 @@ __all__ = ["judge_as"]
 
 
 def judge_as(grading: str, spec: KeyNodes, view: View) -> Judgement:
-    """Returns the judgement by ``webcanvas-paper`` or ``webcanvas-code``; inconclusive for nodes that WebCanvas does
+    """Returns the judgement by ``webcanvas-paper`` or ``webcanvas-code``; undecided for nodes that WebCanvas does
     not have."""
     for number, node in enumerate(spec.nodes, 1):
         try:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from pytest_webarena.plugin.reporting.summary_lines import plural
-from pytest_webarena.results.wording import cost_words
+from pytest_webarena.results.wording import cost_words, if_met_words, passed_words
 from pytest_webarena.text import clip
 from pytest_webarena.workflow_commands import Level, annotation
 
@@ -164,8 +164,8 @@ def _cells(name: str, found: Summary | None, coverage: Coverage | None) -> Itera
         yield from ("0/0", "", "", str(errors or ""), missing, "")
         return
     rate = found.rate
-    yield f"{rate.passed}/{rate.judged}"
-    yield f"{rate.value:.1%}" + (" (sees the solutions)" if found.privileged else "")
+    yield passed_words(rate)
+    yield f"{rate.value:.1%}{if_met_words(rate)}" + (" (sees the solutions)" if found.privileged else "")
     judged = rate.corrected
     known = "" if judged is None else "; with the judge's errors {:.1%} to {:.1%}".format(*judged.interval)
     yield "{:.1%} to {:.1%}".format(*rate.interval) + known
@@ -187,6 +187,8 @@ def _failure(record: TrialRecord, place: TaskPlace | None, repository: str, fold
 
 
 def _outcome(record: TrialRecord) -> str:
+    if record.undecided:
+        return "undecided"
     return f"error ({record.cause})" if record.outcome == "error" and record.cause else record.outcome
 
 

@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING
 from pytest_webarena.plugin.reporting.summary_lines import LABEL, WIDTH, Line, plural, row
 from pytest_webarena.results import Rate, Summary
 from pytest_webarena.results.comparing.uncertainty import bounds
-from pytest_webarena.results.wording import cost_words, dollars, seconds_words, shortfall_words, usage_words
+from pytest_webarena.results.wording import (
+    DECIDE,
+    cost_words,
+    dollars,
+    if_met_words,
+    passed_words,
+    seconds_words,
+    shortfall_words,
+    usage_words,
+)
 
 if TYPE_CHECKING:
     from pytest_webarena.results.conditions import Difference
@@ -24,13 +33,20 @@ _FLAKY = 4
 
 
 def summary_lines(
-    summaries: Iterable[Summary], differing: Mapping[str, Sequence[Difference]] = MappingProxyType({})
+    summaries: Iterable[Summary],
+    differing: Mapping[str, Sequence[Difference]] = MappingProxyType({}),
+    originals: Mapping[str, Rate] = MappingProxyType({}),
 ) -> Iterator[Line]:
     """Yield the figures of each agent in each browser. Errors are next to the rate, not in it.
 
-    ``differing`` are differences between an agent's trials that make its rate meaningless.
+    Args:
+        differing: Differences between an agent's trials that make its rate meaningless.
+        originals: Rates by the original evaluators of a suite with published rates, which come first.
     """
     for summary in summaries:
+        if (original := originals.get(summary.name)) is not None and original.value is not None:
+            rate = f"original {original.passed}/{original.judged} passed = {original.value:.1%}"
+            yield Line(f"{summary.name}: {rate}: comparable with published rates", "bold")
         yield from _rate_lines(summary)
         if found := differing.get(summary.name):
             yield from row("mixed", ["no one rate: its trials differ", *(each.short for each in found)], mark="red")
@@ -56,9 +72,10 @@ def summary_lines(
             yield from row("", [f"whatever they would have been: {low:.1%} to {high:.1%} passed"], mark="yellow")
         if summary.shortfalls:
             yield from row("", [f"{shortfall_words(summary.shortfalls)}: not passed in a gate's rate"], mark="yellow")
-        if summary.unsure:
-            beyond = f"{plural(summary.unsure, 'answer')} beyond the rules, not met"
-            yield from row("unsure", [beyond, "give to a judge (--judge, --rescore), or look"], mark="yellow")
+        if summary.undecided:
+            low, high = summary.rate.upper.interval
+            upper = f"{plural(summary.undecided, 'trial')} (95% to {high:.1%} if met)"
+            yield from row("undecided", [upper, DECIDE], mark="yellow")
         yield from _judge_rows(summary)
         if summary.retried:
             yield from row("retried", [f"{plural(summary.retried, 'trial')} after an error of the environment"])
@@ -101,7 +118,7 @@ def _key_nodes(scores: KeyNodeScores) -> Iterator[str]:
     if scores.efficiency_total is not None:
         yield f"{scores.efficiency_total:.1f} steps each"
     if scores.open:
-        yield f"{plural(scores.open, 'trial')} excluded, undecided"
+        yield f"{plural(scores.open, 'trial')} excluded for lack of evidence"
 
 
 def _judge_rows(summary: Summary) -> Iterator[Line]:
@@ -143,7 +160,7 @@ def _rate_lines(summary: Summary) -> Iterator[Line]:
         return
     low, high = rate.interval
     graded = f", grading {' and '.join(summary.gradings)}" if summary.gradings else ""
-    first = f"{summary.name}: {rate.passed}/{rate.judged} passed = {rate.value:.1%}{graded}"
+    first = f"{summary.name}: {rate.passed}/{rate.judged} passed = {rate.value:.1%}{if_met_words(rate)}{graded}"
     rule = "clustered interval" if rate.clusters < rate.judged else "interval"
     second = f"(95% {rule} {low:.1%} to {high:.1%}){errors}"
     if rate.chance is not None:
@@ -157,7 +174,7 @@ def _rate_lines(summary: Summary) -> Iterator[Line]:
 
 
 def _short(rate: Rate) -> str:
-    return f"{rate.passed}/{rate.judged}" + (f"+{rate.errors}E" if rate.errors else "")
+    return passed_words(rate) + (f"+{rate.errors}E" if rate.errors else "")
 
 
 def _counts(counts: Mapping[str, int]) -> list[str]:

@@ -19,8 +19,9 @@ from pytest_webarena.plugin.stash import SETTINGS
 from pytest_webarena.results import summarise
 from pytest_webarena.results.conditions import mixed, source_of
 from pytest_webarena.results.gradings import compare
+from pytest_webarena.results.published import published
 from pytest_webarena.results.statistics import grouped
-from pytest_webarena.results.wording import dollars, size_words
+from pytest_webarena.results.wording import dollars, passed_words, size_words
 from pytest_webarena.sites.catalogues.external import EXTERNAL
 from pytest_webarena.text import printable
 
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from pytest_webarena.plugin.items import TaskItem
     from pytest_webarena.plugin.selection import LeftOut
     from pytest_webarena.plugin.settings import Settings
-    from pytest_webarena.results import TrialRecord
+    from pytest_webarena.results import Rate, TrialRecord
     from pytest_webarena.results.gate import Ruling
     from pytest_webarena.results.plan import Coverage
     from pytest_webarena.results.rundir import Unreadable
@@ -172,7 +173,8 @@ def write_summary(reporter: TerminalReporter, controller: Controller) -> None:
     if reporter.config.stash[SETTINGS].on_record is not None:
         lines = list(on_record_lines(controller.records))
     else:
-        lines = list(summary_lines(summarise(controller.records).values(), differing))
+        summaries = summarise(controller.records).values()
+        lines = list(summary_lines(summaries, differing, original_rates(controller.records)))
     lines += coverage_lines(controller.coverages.values())
     lines += stopped_lines(controller.stopped, f"pytest --resume={shlex.quote(shorter(run.path))}")
     lines += unreadable_lines(controller.unreadable)
@@ -205,6 +207,22 @@ def unreadable_lines(unreadable: Sequence[Unreadable]) -> Iterator[Line]:
         yield from (Line(f"  {each}", "red") for each in unreadable)
 
 
+def original_rates(records: Sequence[TrialRecord]) -> dict[str, Rate]:
+    """Return rates by ``original`` of agents whose trials are of one suite with published rates.
+
+    Agents whose trials count by ``original`` anyway have none.
+    """
+    suites: dict[str, set[str]] = {}
+    for name, trials in grouped(records).items():
+        suites[name] = {str(record.source.get("suite", "")) for record in trials}
+    return {
+        name: each.rates["original"]
+        for name, each in compare(records).items()
+        if "original" in each.rates and each.headline != "original"
+        if len(suites[name]) == 1 and published(*suites[name])
+    }
+
+
 def grading_lines(records: Sequence[TrialRecord], run_dir: Path) -> Iterator[Line]:
     """Yield the rates of several gradings, and the number of trials on which they disagree."""
     found = [each for each in compare(records).values() if each.compared]
@@ -212,7 +230,7 @@ def grading_lines(records: Sequence[TrialRecord], run_dir: Path) -> Iterator[Lin
     for each in found:
         whose = f"{each.name}: " if len(found) > 1 else ""
         rates = [
-            f"{name} {rate.passed}/{rate.judged}" + (f" ({rate.errors} not computed)" if rate.errors else "")
+            f"{name} {passed_words(rate)}" + (f" ({rate.errors} not computed)" if rate.errors else "")
             for name, rate in each.rates.items()
         ]
         yield from row("gradings" if each is found[0] else "", [whose + rates[0], *rates[1:]], indent=0)
@@ -317,7 +335,7 @@ def comparison_lines(controller: Controller) -> Iterator[Line]:
         for number, text in enumerate(wrapped(why)):
             yield Line(f"{'settled' * (not number):<{LABEL}}{text}", "bold")
     if controller.until is not None and controller.records and not controller.decided:
-        yield Line(f"{'settled':<{LABEL}}no: undecided at {controller.until * 100:g} points after all trials", "yellow")
+        yield Line(f"{'settled':<{LABEL}}no: unsettled at {controller.until * 100:g} points after all trials", "yellow")
     # Intervals of a fixed size are not valid after a sequential stop.
     between = [] if controller.decided else controller.between_agents()
     for each in (*between, *controller.comparisons):

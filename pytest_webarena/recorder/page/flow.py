@@ -11,23 +11,23 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from pytest_webarena.actions import Action, Goto, Stop, Upload
-from pytest_webarena.agents.builtin import addressed, describe_step
+from pytest_webarena.agents.builtin import describe_step, with_full_address
 from pytest_webarena.errors import TaskFileError, TrialError, UsageError, WebArenaError
 from pytest_webarena.recorder.autosave import FILES, Autosaver, upload_of
 from pytest_webarena.recorder.editing import ANSWER, Edits, key_of
 from pytest_webarena.recorder.key_nodes import ProposedNode, proposed_nodes
 from pytest_webarena.recorder.page.input_relay import InputRelay
-from pytest_webarena.recorder.page.panel import Asked, Panel, Result
+from pytest_webarena.recorder.page.panel import Panel, PanelRequest, Result
 from pytest_webarena.recorder.page.server import PageServer
 from pytest_webarena.recorder.proposing import ProposedCheck, proposed_checks
 from pytest_webarena.recorder.selector_proving import relative
 from pytest_webarena.recorder.steps import RecordedStep, steps_of
 from pytest_webarena.recorder.task_building import (
-    Again,
-    Shown,
-    do_again,
+    RecordedSession,
+    ReplayedSteps,
+    read_session,
     remark,
-    shown_of,
+    replay_steps,
     task_keys,
     task_text,
     try_task,
@@ -62,7 +62,7 @@ class PageOptions:
     """A line for each site that says who is signed in, and who else could be."""
     name: Callable[[str], str]
     """Returns the id of a task with this intent."""
-    say: Callable[[str], None]
+    report: Callable[[str], None]
     open: Callable[[str], None] = lambda address: None
     """Opens the page's address for the author."""
 
@@ -72,13 +72,13 @@ def record_on_page(task: Task, runtime: Runtime, options: PageOptions) -> int:
     panel = Panel(task.intent, options.answer, task.sites, options.accounts)
     place = options.output
     files = place.parent / f"{place.stem}{FILES}" if place is not None else Path(f"recorded{FILES}")
-    keeper = Autosaver(place, files, options.say)
+    autosaver = Autosaver(place, files, options.report)
     with PageServer(panel, port=options.port, live=options.live) as server:
-        options.say(f"{server.address} is the recording page; keep the address secret, Ctrl+C ends the recording")
+        options.report(f"{server.address} is the recording page; keep the address secret, Ctrl+C ends the recording")
         for line in options.accounts:
-            options.say(line)
+            options.report(line)
         options.open(server.address)
-        recording = _Recording(task, runtime, options, panel, server, files, keeper)
+        recording = _Recording(task, runtime, options, panel, server, files, autosaver)
         with contextlib.suppress(KeyboardInterrupt):
             while recording.handle_request():
                 pass
@@ -94,123 +94,134 @@ class _Recording:
         panel: Panel,
         server: PageServer,
         files: Path,
-        keeper: Autosaver,
+        autosaver: Autosaver,
     ) -> None:
         self._task, self._runtime, self._options = task, runtime, options
         self._panel, self._server = panel, server
-        self._shown: Shown | None = None
-        self._again: Again | None = None
+        self._recorded_session: RecordedSession | None = None
+        self._replayed: ReplayedSteps | None = None
         self._checks: list[ProposedCheck] = []
         self._nodes: list[ProposedNode] = []
         self._result: Result | None = None
-        self._files, self._keeper = files, keeper
+        self._files, self._autosaver = files, autosaver
 
     def handle_request(self) -> bool:
         """Carry out the author's next request; return False if it is to leave."""
-        asked = self._do() if self._shown is None else self._panel.asked()
-        assert asked is not None
+        request = self._do() if self._recorded_session is None else self._panel.next_request()
+        assert request is not None
         try:
-            match asked.what:
+            match request.what:
                 case "finish" | "prove":
                     self._prove()
                 case "try":
-                    self._try(asked)
+                    self._try(request)
                 case "write":
                     self._write()
                 case "again":
-                    self._shown = self._again = None
-                    self._keeper.drop()
+                    self._recorded_session = self._replayed = None
+                    self._autosaver.drop()
                 case "leave":
                     return False
         except WebArenaError as error:
-            self._panel.tell(Result(passed=False, about=str(error), text=self._result.text if self._result else ""))
+            self._panel.set_result(
+                Result(passed=False, about=str(error), text=self._result.text if self._result else "")
+            )
         return True
 
     def leave(self) -> int:
         """Print the result on the terminal and return the exit code."""
-        self._panel.enter("over")
+        self._panel.set_phase("over")
         result = self._result
         if result is not None and (result.written or (result.passed and result.text)):
-            self._keeper.drop()
-        self._keeper.tell()
+            self._autosaver.drop()
+        self._autosaver.print_location()
         if result is None or not result.text:
-            self._options.say("no task was recorded")
+            self._options.report("no task was recorded")
             return 1
         if not result.written:
-            self._options.say(f"\n{result.text}")
+            self._options.report(f"\n{result.text}")
         else:
-            self._options.say(f"written: {result.written}")
-            self._options.say(f"next: pytest --audit {result.written}  (wrong agents must fail it)")
+            self._options.report(f"written: {result.written}")
+            self._options.report(f"next: pytest --audit {result.written}  (wrong agents must fail it)")
         return 0 if result.passed else 1
 
     # --- doing
 
-    def _do(self) -> Asked:
-        with tryout(self._task, self._runtime, _quiet, Path("tryout"), by_hand=True) as trying:
-            sites = trying.sites
-            self._server.hand = InputRelay(trying.by_hand(), self._files, lambda typed: _address(typed, sites))
+    def _do(self) -> PanelRequest:
+        with tryout(self._task, self._runtime, _quiet, Path("tryout"), by_hand=True) as running_tryout:
+            sites = running_tryout.sites
+            self._server.input_relay = InputRelay(
+                running_tryout.remote_input(), self._files, lambda typed: _address(typed, sites)
+            )
             self._panel.begin()
-            self._keeper.begin()
+            self._autosaver.begin()
             try:
-                asked = self._follow(trying)
+                request = self._follow(running_tryout)
             finally:
-                self._server.hand = None
-            if asked.what == "finish":
-                self._panel.say("looking at what has changed on the sites")
-                self._shown = self._seen(trying)
-                self._panel.steps_are(self._shown.steps)
-        return asked
+                self._server.input_relay = None
+            if request.what == "finish":
+                self._panel.log("looking at what has changed on the sites")
+                self._recorded_session = self._recorded(running_tryout)
+                self._panel.set_steps(self._recorded_session.steps)
+        return request
 
-    def _seen(self, trying: Tryout) -> Shown:
+    def _recorded(self, running_tryout: Tryout) -> RecordedSession:
         """Return the recorded steps and evidence; only the steps if the browser or a site has died."""
         answer = self._panel.edits.answer
-        trying.answered(answer)
+        running_tryout.answered(answer)
         try:
-            return shown_of(trying.evidence(), answer)
+            return read_session(running_tryout.evidence(), answer)
         except TrialError as error:
-            self._options.say(f"the browser, or a site, is gone ({error}); the steps are known all the same")
-            steps = steps_of(trying.signals(), before=trying.signals_before)
-            return Shown(steps=steps, answer=answer, url="", sites=trying.sites, changes=())
+            self._options.report(f"the browser, or a site, is gone ({error}); the steps are known all the same")
+            steps = steps_of(running_tryout.signals(), before=running_tryout.signals_before)
+            return RecordedSession(steps=steps, answer=answer, url="", sites=running_tryout.sites, changes=())
 
-    def _follow(self, trying: Tryout) -> Asked:
+    def _follow(self, running_tryout: Tryout) -> PanelRequest:
         printed: set[str] = set()
-        asked = None
-        while asked is None:
-            asked = self._panel.asked(_LOOK)
-            self._keeper.look(trying, self._task, intent=self._panel.intent, answer=self._panel.edits.answer)
-            steps = steps_of(trying.signals(), before=trying.signals_before)
-            self._panel.steps_are(steps)
-            for step in steps if asked is not None else steps[:-1]:
+        request = None
+        while request is None:
+            request = self._panel.next_request(_LOOK)
+            self._autosaver.save_changes(
+                running_tryout, self._task, intent=self._panel.intent, answer=self._panel.edits.answer
+            )
+            steps = steps_of(running_tryout.signals(), before=running_tryout.signals_before)
+            self._panel.set_steps(steps)
+            for step in steps if request is not None else steps[:-1]:
                 if key_of(step) not in printed:
                     printed.add(key_of(step))
-                    self._options.say(f"  · {describe_step(step.action)}{remark(step.problem)}")
-        return asked
+                    self._options.report(f"  · {describe_step(step.action)}{remark(step.problem)}")
+        return request
 
     def _prove(self) -> None:
-        shown = self._shown
-        assert shown is not None
+        recorded = self._recorded_session
+        assert recorded is not None
         panel, edits = self._panel, self._panel.edits
-        steps = edits.applied(shown.steps)
+        steps = edits.applied(recorded.steps)
         self._task = replace(self._task, intent=panel.intent, id=self._options.name(panel.intent))
         if not steps and not edits.answer:
             raise UsageError("expected something done in the browser, or an answer; found neither")
-        panel.say(f"doing {len(steps)} steps again on fresh sites, to see by what their elements can be found")
-        again = do_again(
-            self._task, steps, self._runtime, panel.say, uploads=self._uploads(steps), annotate=self._options.annotate
+        panel.log(f"doing {len(steps)} steps again on fresh sites, to see by what their elements can be found")
+        replayed = replay_steps(
+            self._task,
+            steps,
+            self._runtime,
+            panel.log,
+            uploads=self._uploads(steps),
+            annotate=self._options.annotate,
         )
-        self._again = again
-        self._nodes = proposed_nodes(again.passed, again.sites)
+        self._replayed = replayed
+        self._nodes = proposed_nodes(replayed.passed, replayed.sites)
         self._checks = proposed_checks(
-            self._task, answer=edits.answer, url=again.url, steps=[step.action for step in steps],
-            changes=again.changes, ignored=self._options.ignored, requests=again.requests, sites=again.sites,
+            self._task, answer=edits.answer, url=replayed.url, steps=[step.action for step in steps],
+            changes=replayed.changes, ignored=self._options.ignored, requests=replayed.requests, sites=replayed.sites,
         )  # fmt: skip
         problems = {
-            key_of(step): chosen.problem for step, chosen in zip(steps, again.chosen, strict=False) if chosen.problem
+            key_of(step): chosen.problem for step, chosen in zip(steps, replayed.chosen, strict=False) if chosen.problem
         }
         panel.propose(self._checks, self._nodes, problems, edits)
-        if again.untold:
-            self._options.say(again.untold)
-            panel.say(again.untold)
+        if replayed.unknown_changes_warning:
+            self._options.report(replayed.unknown_changes_warning)
+            panel.log(replayed.unknown_changes_warning)
 
     def _uploads(self, steps: Sequence[RecordedStep]) -> dict[str, Path]:
         names = [name for step in steps if isinstance(step.action, Upload) for name in step.action.files]
@@ -218,37 +229,37 @@ class _Recording:
 
     # --- the task
 
-    def _try(self, asked: Asked) -> None:
+    def _try(self, request: PanelRequest) -> None:
         panel, edits = self._panel, self._panel.edits
-        assert self._shown is not None
-        assert self._again is not None
+        assert self._recorded_session is not None
+        assert self._replayed is not None
         self._task = replace(self._task, intent=panel.intent, id=self._options.name(panel.intent))
-        steps = edits.applied(self._shown.steps)
-        whole = len(self._again.chosen) == len(steps)
-        variables = edits.variables(self._shown.steps)
-        fillings = fillings_of(asked.fillings, list(variables)) if variables else []
-        checks = [check for number, check in enumerate(self._checks) if number in asked.checks]
-        nodes = [node for number, node in enumerate(self._nodes) if number in asked.nodes]
+        steps = edits.applied(self._recorded_session.steps)
+        is_complete = len(self._replayed.chosen) == len(steps)
+        variables = edits.variables(self._recorded_session.steps)
+        fillings = fillings_of(request.fillings, list(variables)) if variables else []
+        checks = [check for number, check in enumerate(self._checks) if number in request.checks]
+        nodes = [node for number, node in enumerate(self._nodes) if number in request.nodes]
         text = self._text(steps, edits, variables, fillings, checks, nodes)
         try:
             tasks = parse_tasks(text)
         except TaskFileError as error:
             self._result = Result(passed=False, about=f"the task is not whole yet: {error}", text=text)
-            panel.tell(self._result)
+            panel.set_result(self._result)
             return
         verdicts = []
         for task in tasks:
-            panel.say(f"trying {task.id} on fresh sites")
-            verdicts.append(try_task(task, self._runtime, panel.say, uploads=self._uploads(steps)))
-        asked_of = [check.about for check in checks] + (["key nodes"] if nodes else [])
-        missing = 0 if whole else len(steps) - len(self._again.chosen)
+            panel.log(f"trying {task.id} on fresh sites")
+            verdicts.append(try_task(task, self._runtime, panel.log, uploads=self._uploads(steps)))
+        check_names = [check.about for check in checks] + (["key nodes"] if nodes else [])
+        missing = 0 if is_complete else len(steps) - len(self._replayed.chosen)
         doubts = _doubts(in_text(panel.intent, variables), text, variables, edits.names.get(ANSWER, ""))
-        if self._again.untold:
-            doubts += (self._again.untold,)
-        self._result = replace(_judged(tasks, verdicts, text, asked_of, missing=missing), doubts=doubts)
+        if self._replayed.unknown_changes_warning:
+            doubts += (self._replayed.unknown_changes_warning,)
+        self._result = replace(_judged(tasks, verdicts, text, check_names, missing=missing), doubts=doubts)
         if self._result.passed:
             self._write()
-        panel.tell(self._result)
+        panel.set_result(self._result)
 
     def _text(
         self,
@@ -259,8 +270,8 @@ class _Recording:
         checks: Sequence[ProposedCheck],
         nodes: Sequence[ProposedNode],
     ) -> str:
-        assert self._again is not None
-        keys = task_keys(self._task, mutates=self._again.mutates)
+        assert self._replayed is not None
+        keys = task_keys(self._task, mutates=self._replayed.mutates)
         if variables:
             first = {"id": keys.pop("id"), "intent": in_text(self._task.intent, variables)}
             keys = {**first, "each": each_of(variables, fillings), **_without(keys, "intent")}
@@ -270,9 +281,9 @@ class _Recording:
         if variables:
             lines = [yaml_lines(in_data(yaml.safe_load("\n".join(each)), variables)) for each in lines]
         done: list[tuple[Action, str]] = []
-        for step, chosen in zip(steps, self._again.chosen, strict=False):
+        for step, chosen in zip(steps, self._replayed.chosen, strict=False):
             own = edits.names.get(key_of(step), "")
-            action = relative(chosen.action, self._again.sites)
+            action = relative(chosen.action, self._replayed.sites)
             done.append((in_action(action, variables, own=own) if variables else action, chosen.problem))
         stop = Stop(edits.answer)
         done.append((in_action(stop, variables) if variables else stop, ""))
@@ -289,11 +300,11 @@ class _Recording:
         output.parent.mkdir(parents=True, exist_ok=True)
         output.write_text(result.text, encoding="utf-8")
         self._result = replace(result, written=str(output))
-        self._panel.tell(self._result)
+        self._panel.set_result(self._result)
 
 
 def _judged(
-    tasks: Sequence[Task], verdicts: Sequence[Verdict], text: str, asked: Sequence[str], *, missing: int
+    tasks: Sequence[Task], verdicts: Sequence[Verdict], text: str, check_names: Sequence[str], *, missing: int
 ) -> Result:
     """Combine the verdicts of all instances into one result."""
     passed = not missing and all(verdict.passed for verdict in verdicts)
@@ -304,10 +315,10 @@ def _judged(
         failed = [task.id for task, verdict in zip(tasks, verdicts, strict=True) if not verdict.passed]
         about = f"failed on fresh sites: {', '.join(failed)}"
     checks = []
-    for number, about_it in enumerate(asked):
+    for number, about_it in enumerate(check_names):
         results = [verdict.results[number] for verdict in verdicts]
         bad = next((result for result in results if not result.passed), None)
-        checks.append((about_it, bad is None, "" if bad is None else _why(bad)))
+        checks.append((about_it, bad is None, "" if bad is None else _failure_reason(bad)))
     return Result(passed=passed, about=about, checks=tuple(checks), text=text)
 
 
@@ -323,7 +334,7 @@ def _doubts(intent: str, text: str, variables: Mapping[str, str], answer: str) -
     return tuple(found)
 
 
-def _why(result: Any) -> str:
+def _failure_reason(result: Any) -> str:
     return f"expected {result.expected}; found {result.actual or 'nothing'}" + (
         f" ({result.why})" if result.why else ""
     )
@@ -331,7 +342,7 @@ def _why(result: Any) -> str:
 
 def _address(typed: str, sites: Mapping[str, str]) -> str:
     """Complete a typed address. Addresses as in task files are accepted."""
-    found = addressed(Goto(typed), sites)
+    found = with_full_address(Goto(typed), sites)
     url = found.url if isinstance(found, Goto) else typed
     return url if url.startswith(("/", "about:")) or "://" in url else f"http://{url}"
 

@@ -45,26 +45,26 @@ class InputRelay:
         self._order = threading.Lock()
         """Keeps mouse and keyboard events in the order in which they arrive."""
 
-    def frame(self, seen: int, seconds: float) -> Frame | None:
-        """Return the latest picture if it is newer than number ``seen``; wait for it at most ``seconds``."""
-        return self._browser.frame(seen, seconds)
+    def frame(self, after: int, seconds: float) -> Frame | None:
+        """Return the latest picture if it is newer than number ``after``; wait for it at most ``seconds``."""
+        return self._browser.frame(after, seconds)
 
     def selected(self) -> str:
         """Return the text that is selected in the page."""
         return self._browser.selected()
 
-    def shows(self) -> dict[str, Any]:
+    def state(self) -> dict[str, Any]:
         """Return tabs, loading state, dialog and file dialog as plain data."""
-        shows = self._browser.shows()
+        state = self._browser.state()
         dialog = None
-        if shows.dialog is not None:
-            kind, message, proposed = shows.dialog
+        if state.dialog is not None:
+            kind, message, proposed = state.dialog
             dialog = {"kind": kind, "message": message, "proposed": proposed}
         return {
-            "tabs": [{"title": tab.title, "url": tab.url, "active": tab.active} for tab in shows.tabs],
-            "loading": shows.loading,
+            "tabs": [{"title": tab.title, "url": tab.url, "active": tab.active} for tab in state.tabs],
+            "loading": state.loading,
             "dialog": dialog,
-            "file_dialog": shows.file_dialog,
+            "file_dialog": state.file_dialog,
         }
 
     def input(self, events: Any) -> dict[str, Any] | None:

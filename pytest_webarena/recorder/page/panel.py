@@ -16,7 +16,7 @@ from pytest_webarena.recorder.proposing import ProposedCheck
 from pytest_webarena.recorder.steps import RecordedStep
 from pytest_webarena.recorder.variables import VARIABLE
 
-__all__ = ["Asked", "Panel", "Phase", "Result"]
+__all__ = ["Panel", "PanelRequest", "Phase", "Result"]
 
 Phase = Literal["starting", "doing", "proving", "choosing", "trying", "over"]
 """``doing``: a person uses the browser. ``proving``, ``trying``: the harness does. ``choosing``: checks are chosen."""
@@ -26,7 +26,7 @@ _LOG = 400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class PanelRequest:
     """The author's request for the next operation."""
 
     what: Literal["finish", "again", "prove", "try", "write", "leave"]
@@ -77,7 +77,7 @@ class Panel:
         self._sites, self._accounts = tuple(sites), tuple(accounts)
         self._lock = threading.Lock()
         self._state = _State(intent=intent, edits=Edits(answer=answer))
-        self._asked: queue.Queue[Asked] = queue.Queue()
+        self._asked: queue.Queue[PanelRequest] = queue.Queue()
 
     # --- for the flow
 
@@ -96,17 +96,17 @@ class Panel:
     def begin(self) -> None:
         """Start a new recording. Earlier steps are discarded."""
         with self._lock:
-            kept = self._state
-            self._state = _State(phase="doing", intent=kept.intent, edits=Edits(answer=kept.edits.answer))
+            previous = self._state
+            self._state = _State(phase="doing", intent=previous.intent, edits=Edits(answer=previous.edits.answer))
 
-    def enter(self, phase: Phase) -> None:
+    def set_phase(self, phase: Phase) -> None:
         """Change to another phase."""
         with self._lock:
             self._state.phase = phase
             if phase in ("proving", "trying"):
                 self._state.log = []
 
-    def steps_are(self, steps: Sequence[RecordedStep]) -> None:
+    def set_steps(self, steps: Sequence[RecordedStep]) -> None:
         """Set the steps recorded so far."""
         with self._lock:
             self._state.steps = tuple(steps)
@@ -124,18 +124,18 @@ class Panel:
             state.checks, state.nodes, state.problems = tuple(checks), tuple(nodes), dict(problems)
             state.proved, state.phase, state.result = edits, "choosing", None
 
-    def tell(self, result: Result) -> None:
+    def set_result(self, result: Result) -> None:
         """Set the result of a trial."""
         with self._lock:
             self._state.result, self._state.phase = result, "choosing"
             self._state.trials += 1
 
-    def say(self, text: str) -> None:
+    def log(self, text: str) -> None:
         """Append a line to the log."""
         with self._lock:
             self._state.log = [*self._state.log[1 - _LOG :], text]
 
-    def asked(self, seconds: float | None = None) -> Asked | None:
+    def next_request(self, seconds: float | None = None) -> PanelRequest | None:
         """Return the author's next request; None if there is none within ``seconds``."""
         try:
             return self._asked.get(timeout=seconds)
@@ -180,13 +180,13 @@ class Panel:
                 case {"answer": str(text)}:
                     self._edit(replace(self._state.edits, answer=text.strip()))
                 case {"leave_out": str(key)}:
-                    self._edit(self._state.edits.leave_out(self._known(key)))
+                    self._edit(self._state.edits.delete_step(self._known(key)))
                 case {"leave_out_last": True}:
-                    left = self._state.edits.applied(self._state.steps)
-                    if left:
-                        self._edit(self._state.edits.leave_out(key_of(left[-1])))
+                    steps = self._state.edits.applied(self._state.steps)
+                    if steps:
+                        self._edit(self._state.edits.delete_step(key_of(steps[-1])))
                 case {"give": str(key), "value": str(value)}:
-                    self._edit(self._state.edits.give(self._known(key), value))
+                    self._edit(self._state.edits.set_value(self._known(key), value))
                 case {"name": str(key), "variable": str(name)}:
                     self._edit(self._state.edits.name(self._known(key), self._variable(name.strip(), key)))
                 case {"take_back": True}:
@@ -221,7 +221,7 @@ class Panel:
                 self._state.result = None
             self._state.phase = {"finish": "proving", "prove": "proving", "try": "trying"}.get(what, phase)  # type: ignore[assignment]
         self._asked.put(
-            Asked(
+            PanelRequest(
                 what=what,
                 checks=_numbers(data.get("checks"), checks),
                 nodes=_numbers(data.get("nodes"), nodes),
@@ -254,7 +254,7 @@ class Panel:
 
 
 def _of_steps(edits: Edits) -> tuple[object, ...]:
-    return edits.left_out, dict(edits.values), edits.answer
+    return edits.deleted_steps, dict(edits.values), edits.answer
 
 
 def _shown(step: RecordedStep, state: _State) -> dict[str, Any]:

@@ -51,7 +51,7 @@ class PageServer(ThreadingHTTPServer):
         self.panel = panel
         self.live = live
         """Whether the page shows the browser; else the browser has a window."""
-        self.hand: InputRelay | None = None
+        self.input_relay: InputRelay | None = None
         """Relay to the browser while a person may use it."""
         self.token = secrets.token_urlsafe(24)
         try:
@@ -131,20 +131,22 @@ class _Handler(PageHandler):
                 raise _Refused(HTTPStatus.NOT_FOUND, "There is nothing of that name.")
 
     def _state(self) -> dict[str, Any]:
-        hand, shown = self.server.hand, self.server.panel.snapshot()
-        shown["live"] = self.server.live
+        relay, state = self.server.input_relay, self.server.panel.snapshot()
+        state["live"] = self.server.live
         try:
-            shown["browser"] = hand.shows() if hand is not None and shown["phase"] == "doing" else None
+            state["browser"] = relay.state() if relay is not None and state["phase"] == "doing" else None
         except WebArenaError as error:  # it has just been closed, or is no more
-            shown["browser"], shown["problem"] = None, str(error)
-        return shown
+            state["browser"], state["problem"] = None, str(error)
+        return state
 
     def _frame(self) -> None:
-        seen = parse_qs(urlsplit(self.path).query).get("seen", ["0"])[0]
-        hand = self.server.hand
+        after = parse_qs(urlsplit(self.path).query).get("seen", ["0"])[0]
+        relay = self.server.input_relay
         try:
             frame = (
-                hand.frame(int(seen) if seen.isascii() and seen.isdigit() else 0, _WAIT) if hand is not None else None
+                relay.frame(int(after) if after.isascii() and after.isdigit() else 0, _WAIT)
+                if relay is not None
+                else None
             )
         except WebArenaError:  # `state.json` says why
             frame = None
@@ -176,9 +178,9 @@ class _Handler(PageHandler):
                 raise _Refused(HTTPStatus.NOT_FOUND, "There is nothing of that name.")
 
     def _hand(self) -> InputRelay:
-        if self.server.hand is None:
+        if self.server.input_relay is None:
             raise UsageError("expected to be asked while the browser is used, found that it is not; reload the page")
-        return self.server.hand
+        return self.server.input_relay
 
     def _body(self, most: int, kind: str) -> bytes:
         """Return the body if its type is ``kind``, which pages of other origins can't send without a preflight."""

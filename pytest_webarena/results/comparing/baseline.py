@@ -16,13 +16,15 @@ from pytest_webarena.results.records import JudgeErrors, Outcome
 
 __all__ = ["BASELINE_VERSION", "as_gated", "read_baseline", "save_baseline", "sides_at"]
 
-BASELINE_VERSION = 1
+BASELINE_VERSION = 2
+"""Version of the file; 2 marks undecided trials."""
 _KIND = "pytest-webarena baseline"
 _LETTERS: Mapping[Outcome, str] = {"passed": "p", "failed": "f", "error": "e"}
 _OUTCOMES: Mapping[str, Outcome] = {letter: outcome for outcome, letter in _LETTERS.items()}
 _SHORT = "s"
 """Mark of an error that a gate counts as not passed."""
 _JUDGED = "j"
+_UNDECIDED = "u"
 
 
 class _Odd(Exception):
@@ -71,7 +73,9 @@ def _task(task: SideTask) -> dict[str, Any]:
         "tags": list(task.tags),
         **({"node": task.node} if task.node else {}),
         "outcomes": " ".join(
-            f"{each.trial}{_LETTERS[each.outcome]}{_SHORT * each.counts}{_JUDGED * each.judge}" for each in task.tries
+            f"{each.trial}{_LETTERS[each.outcome]}{_SHORT * each.counts}{_JUDGED * each.judge}"
+            f"{_UNDECIDED * each.undecided}"
+            for each in task.tries
         ),
         "cost": [round(each.cost, 6) if each.cost is not None else None for each in task.tries],
         "saved": [round(each.saved, 6) for each in task.tries],
@@ -146,10 +150,11 @@ def _read_task(data: Mapping[str, Any]) -> SideTask:
         _check_amounts(name, data.get(name, []), data["task"], of=len(codes))
     tries = [
         Try(
-            trial=int(each.rstrip("pfesj")),
+            trial=int(each.rstrip("pfesju")),
             outcome=_OUTCOMES[each.lstrip("0123456789")[0]],
             counts=_SHORT in each,
             judge=_JUDGED in each,
+            undecided=_UNDECIDED in each,
             cost=cost,
             saved=saved,
             tokens=tokens,

@@ -12,7 +12,7 @@ from pytest_webarena.results.comparing.effort import MEASURES, Effort, Growth, M
 from pytest_webarena.results.comparing.sides import Side, SideTask, Try, bounds_of, paired
 from pytest_webarena.results.comparing.significance import flip_test_of, holm, mcnemar
 from pytest_webarena.results.comparing.uncertainty import Corrected, corrected_difference
-from pytest_webarena.results.comparing.worst_case import Verdict, WorstCase, word, worst_of
+from pytest_webarena.results.comparing.worst_case import Verdict, WorstCase, undecided_ends, word, worst_of
 from pytest_webarena.results.conditions import alike
 from pytest_webarena.text import shorten
 
@@ -27,7 +27,7 @@ __all__ = [
     "compare_all",
 ]
 
-Fate = Literal["won", "lost", "undecided", "same"]
+Fate = Literal["won", "lost", "unsettled", "same"]
 
 _MEANT = ("model", "digest of the agent")
 """Traits that comparisons are about; a difference is only reported."""
@@ -45,7 +45,7 @@ class TaskFate:
     """Which side passed.
 
     ``won``: only the second side, in all of its trials; ``lost``: only the first side, in all of its trials;
-    ``undecided``: other rates that differ; ``same``: equal rates.
+    ``unsettled``: other rates that differ, or undecided trials; ``same``: equal rates.
     """
     first: SideTask
     second: SideTask
@@ -82,9 +82,9 @@ class Group:
         """Verdict by the rule of `Comparison.verdict`."""
         alpha = 1 - self.difference.confidence
         if self.adjusted > alpha + 1e-12:
-            return "can't tell"
+            return "unsettled"
         found = word(self.difference.decided())
-        return found if _stays(found, self.worst, alpha * self.p / self.adjusted) else "can't tell"
+        return found if _stays(found, self.worst, alpha * self.p / self.adjusted) else "unsettled"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,9 +118,11 @@ class Comparison:
     forced: tuple[str, ...] = ()
     """Differences that make the comparison invalid; it was made on request anyway."""
     bounds: tuple[float, float]
-    """The smallest and the largest difference of rates, over all possible outcomes of the trials without a verdict."""
+    """The smallest and the largest difference of rates, over all outcomes of undecided trials and errors."""
     worst: WorstCase | None = None
-    """The rest of the difference if trials without a verdict had gone against it; None where there are none."""
+    """The rest of the difference if undecided trials and errors had gone against it; None where there are none."""
+    undecided_ends: tuple[WorstCase, WorstCase] | None = None
+    """The comparison if undecided trials count against the second side, and if they count for it; None without any."""
     asked: tuple[int, int] = (0, 0)
     """Number of each side's trials with a verdict for which a judge model was asked."""
     corrected: Corrected | None = None
@@ -136,17 +138,31 @@ class Comparison:
         """The verdict on tasks like these, which are a sample.
 
         Interval and test have to agree; with a judge whose errors are known, so does the interval that includes them.
-        All have to hold whatever the outcomes of the excluded trials were.
+        All have to hold whatever the outcomes of the undecided and excluded trials were.
         """
         found = self.verdict_of_judged
-        return found if _stays(found, self.worst, self.alpha * self.p / self.adjusted) else "can't tell"
+        return found if _stays(found, self.worst, self.alpha * self.p / self.adjusted) else "unsettled"
 
     @property
     def verdict_of_judged(self) -> Verdict:
         """The verdict by trials with a verdict alone, whatever the excluded ones would have been."""
         if self.adjusted > self.alpha + 1e-12:
-            return "can't tell"
+            return "unsettled"
         return self._judged(self.difference.decided())
+
+    @property
+    def verdicts_if_decided(self) -> tuple[Verdict, Verdict] | None:
+        """The verdicts if undecided trials count against the second side, and for it; None without undecided trials."""
+        if self.undecided_ends is None:
+            return None
+        most = self.alpha * self.p / self.adjusted
+        low, high = (end.verdict(most) for end in self.undecided_ends)
+        return low, high
+
+    @property
+    def depends_on_undecided(self) -> bool:
+        """Whether the verdict depends on undecided trials."""
+        return self.verdicts_if_decided is not None and len(set(self.verdicts_if_decided)) > 1
 
     @property
     def judge_is_uninformative(self) -> bool:
@@ -158,13 +174,13 @@ class Comparison:
         if self.corrected is not None:
             low, high = self.corrected.interval
             sign *= (low > 0) if sign > 0 else (high < 0)
-        return "can't tell" if self.judge_is_uninformative else word(sign)
+        return "unsettled" if self.judge_is_uninformative else word(sign)
 
     @property
     def verdict_here(self) -> Verdict:
         """The verdict on exactly these tasks, as the whole set."""
         found = self._judged(self.difference.decided(whole=True))
-        return found if _stays(found, self.worst, whole=True) else "can't tell"
+        return found if _stays(found, self.worst, whole=True) else "unsettled"
 
     def growth_beyond(self, allowed: float) -> Growth | None:
         """Return the growth of a trial's dollars, tested against what is allowed; None where dollars are unknown."""
@@ -181,7 +197,7 @@ class Comparison:
 
     @property
     def open_trials(self) -> tuple[int, int]:
-        """Number of each side's trials that ended in errors or were planned and have no result."""
+        """Number of each side's trials that ended in errors or were planned and have no result; undecided ones have."""
         first, second = (side.errors + sum(side.missing.values()) for side in (self.first, self.second))
         return first, second
 
@@ -334,6 +350,7 @@ def compare(first: Side, second: Side, *, confidence: float = 0.95, allow_mixed:
         forced=tuple(refused),
         bounds=bounds_of(first, second, asked_of_both),
         worst=worst_of(first, second, asked_of_both, difference),
+        undecided_ends=undecided_ends(first, second, common, confidence),
         growth={measure: found for measure, found in growth.items() if found is not None},
         efforts=(efforts[0], efforts[1]),
     )
@@ -362,9 +379,11 @@ def _judge_errors(
 
 def _fate(one: SideTask, other: SideTask) -> TaskFate:
     rates = one.passed / one.judged, other.passed / other.judged
-    fate: Fate = "same" if rates[0] == rates[1] else "undecided"
+    fate: Fate = "same" if rates[0] == rates[1] else "unsettled"
     if rates in ((0.0, 1.0), (1.0, 0.0)):
         fate = "won" if rates[1] else "lost"
+    if one.undecided or other.undecided:
+        fate = "unsettled"
     return TaskFate(task=one.task, fate=fate, first=one, second=other)
 
 

@@ -72,7 +72,10 @@ def _collapsed(side: Side) -> Side:
     tasks = {
         name: replace(
             task,
-            tries=tuple(each if each.outcome == "error" else replace(each, outcome="failed") for each in task.tries),
+            tries=tuple(
+                each if each.outcome == "error" else replace(each, outcome="failed", undecided=False)
+                for each in task.tries
+            ),
         )
         for name, task in side.tasks.items()
     }

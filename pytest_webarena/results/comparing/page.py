@@ -28,12 +28,13 @@ from pytest_webarena.results.comparing.wording import (
     points,
     saved_words,
     titled,
+    undecided_words,
     unpaired_words,
 )
 
 __all__ = ["write_page"]
 
-_FATES: tuple[Fate, ...] = ("lost", "won", "undecided")
+_FATES: tuple[Fate, ...] = ("lost", "won", "unsettled")
 _SIDE_BY_SIDE = 60
 """Number of tasks of each list whose trials are shown side by side; the others are only named."""
 
@@ -60,8 +61,7 @@ def write_page(comparisons: Sequence[Comparison], target: Path) -> None:
 
 def _section(each: Comparison, number: int, base: Path) -> Iterator[str]:
     one, other = titled(each)
-    kind = each.verdict.replace("'", "").replace(" ", "-")
-    yield f'<section id="c{number}"><h2 class="{kind}">{escape(headline(each))}</h2>'
+    yield f'<section id="c{number}"><h2 class="{each.verdict}">{escape(headline(each))}</h2>'
     found = each.difference
     yield f'<p class="key"><b>first</b> {escape(one)} &nbsp; <b>second</b> {escape(other)}</p>'
     for line in each.forced:
@@ -116,6 +116,8 @@ def _figures(each: Comparison) -> Iterator[str]:
         yield f". The judge was {escape(', '.join(judged))}"
     if each.adjusted != each.p:
         yield f", {escape(p_words(each.adjusted))} among all comparisons (Holm)"
+    if undecided := undecided_words(each):
+        yield f". Undecided: {escape(', '.join(undecided))}"
     if any(each.open_trials):
         yield f". Without a verdict: {escape(', '.join(open_words(each)))}"
     yield "</p>"

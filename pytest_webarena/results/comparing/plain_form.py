@@ -26,6 +26,7 @@ def plain(each: Comparison) -> dict[str, Any]:
             "run": of.run,
             "path": str(of.path) if of.path is not None else None,
             "errors": of.errors,
+            "undecided": of.undecided,
             "missing": sum(of.missing.values()),
             "stopped_by_until": of.looked,
             **{name: repeats[name] for name in ("tasks", "pass_any", "pass_all", "chance_share")},
@@ -53,6 +54,7 @@ def plain(each: Comparison) -> dict[str, Any]:
         "adjusted": each.adjusted,
         "test": each.test,
         "bounds": each.bounds,
+        "verdicts_if_decided": each.verdicts_if_decided,
         "judge": {
             "asked": each.asked,
             "corrected": {"value": corrected.value, "interval": corrected.interval}

@@ -1,4 +1,4 @@
-"""Sequential test: looks after each template and stops when the question is decided, by bets that chance can't win."""
+"""Sequential test: looks after each template and stops when the question is settled, by bets that chance can't win."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Literal
 __all__ = ["Decision", "Watch"]
 
 Decision = Literal["better", "worse", "alike", ""]
-"""``alike``: neither better nor worse by the planned difference; empty: not decided."""
+"""``alike``: neither better nor worse by the planned difference; empty: unsettled."""
 
 _STAKES = (1.0, 1.75)
 """Fractions of the best stake for the planned difference; the larger one finds larger differences sooner."""

@@ -42,6 +42,8 @@ class Try:
     """Whether a judge model was asked about the trial."""
     counts: bool = False
     """Whether a gate counts this error as not passed: the agent reported it, or its budget was spent."""
+    undecided: bool = False
+    """Whether the trial counts as failed because the rules could not decide (`TrialRecord.undecided`)."""
     folder: str = ""
     """Name of the trial's folder in its run directory."""
     attempt: int = 1
@@ -70,6 +72,11 @@ class SideTask:
     def judged(self) -> int:
         """Number of trials with a verdict."""
         return sum(each.outcome != "error" for each in self.tries)
+
+    @property
+    def undecided(self) -> int:
+        """Number of failed trials that could have passed, because the rules could not decide."""
+        return sum(each.undecided for each in self.tries)
 
     @property
     def verdicts(self) -> Verdicts:
@@ -119,6 +126,11 @@ class Side:
         """The number of planned trials without a result, as text; empty where all have one."""
         lacking = sum(self.missing.values())
         return f"{lacking:,} of {lacking + len(self.tries):,} planned trials have no result" if lacking else ""
+
+    @property
+    def undecided(self) -> int:
+        """Number of trials that the rules could not decide; they count as failed."""
+        return sum(task.undecided for task in self.tasks.values())
 
     @property
     def errors(self) -> int:
@@ -227,6 +239,7 @@ def _try(record: TrialRecord) -> Try:
         seconds=record.seconds.get("total", 0.0),
         judge=record.judge is not None,
         counts=bool(record.shortfall),
+        undecided=record.undecided,
         folder=record.key.folder,
         attempt=record.attempt,
     )
@@ -250,15 +263,17 @@ def paired(first: Side, second: Side, tasks: Iterable[str]) -> list[PairedTask]:
 
 
 def bounds_of(first: Side, second: Side, tasks: Sequence[str]) -> tuple[float, float]:
-    """Return the smallest and the largest difference, over all possible outcomes of trials without a verdict."""
+    """Return the smallest and the largest difference, over all outcomes of trials that are undecided or errors."""
     return difference_bounds(_rate_bounds(first, tasks), _rate_bounds(second, tasks))
 
 
 def _rate_bounds(side: Side, tasks: Sequence[str]) -> tuple[float, float]:
-    """The rate if all trials without a verdict had failed, and if all had passed; each task has the same weight."""
+    """The rate if all undecided trials and errors had failed, and if all had passed; each task has the same weight."""
     parts = []
     for name in tasks:
         task, missing = side.tasks.get(name), side.missing.get(name, 0)
-        counts = (task.passed, task.judged, len(task.tries) - task.judged) if task is not None else (0, 0, 0)
-        parts.append(bounds(counts[0], counts[1], counts[2] + missing))
+        passed, decided, tried = 0, 0, 0
+        if task is not None:
+            passed, decided, tried = task.passed, task.judged - task.undecided, len(task.tries)
+        parts.append(bounds(passed, decided, tried - decided + missing))
     return math.fsum(low for low, _ in parts) / len(parts), math.fsum(high for _, high in parts) / len(parts)

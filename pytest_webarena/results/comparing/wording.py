@@ -12,7 +12,7 @@ from pytest_webarena.results.comparing.difference import Difference
 from pytest_webarena.results.comparing.effort import MEASURES, Effort, Growth, Measure
 from pytest_webarena.results.comparing.first_difference import FirstDifference, parting_of, walk_of
 from pytest_webarena.results.comparing.repeats import about
-from pytest_webarena.results.wording import dollars, seconds_words
+from pytest_webarena.results.wording import DECIDE, dollars, seconds_words
 from pytest_webarena.text import clip
 
 __all__ = [
@@ -28,12 +28,13 @@ __all__ = [
     "points",
     "saved_words",
     "titled",
+    "undecided_words",
     "unpaired_words",
 ]
 
 _WIDTH = 80
 _SHOWN = 5
-_FATES: dict[Fate, str] = {"won": "won", "lost": "lost", "undecided": "undecided"}
+_FATES: dict[Fate, str] = {"won": "won", "lost": "lost", "unsettled": "unsettled"}
 
 
 class Told(NamedTuple):
@@ -95,22 +96,39 @@ def headline(each: Comparison) -> str:
     level = f"{_level(found)}% interval {interval_words(found.sample)}"
     value = found.value or 0.0
     begin = f"{other} is {each.verdict} than {one}"
-    if each.verdict == "can't tell":
-        begin = f"Can't tell whether {other} is better than {one}"
+    if each.verdict == "unsettled":
+        begin = f"Unsettled whether {other} is better than {one}"
     judged = (
         f", {interval_words(each.corrected.interval)} with the judge's errors" if each.corrected is not None else ""
     )
     said = f"{begin}: {points(value)} points ({level}{judged}, {p_words(each.adjusted)})."
     if each.worst is not None and each.verdict != each.verdict_of_judged:
+        alone, others = "Trials with a verdict alone say", "those excluded"
+        if undecided_words(each):
+            alone, others = "With undecided trials not met it is", "undecided or excluded ones"
         said += (
-            f" Trials with a verdict alone say {each.verdict_of_judged!r}; those excluded could undo it: "
+            f" {alone} {each.verdict_of_judged!r}; {others} could undo it: "
             f"{interval_words(each.bounds)}, {p_words(each.worst.p)} at worst."
         )
+    if each.depends_on_undecided and each.verdicts_if_decided is not None:
+        low, high = each.verdicts_if_decided
+        said += f" It depends on undecided trials: {low} if they count against {other}, {high} if for it; {DECIDE}."
     if each.first.looked or each.second.looked:
         said += (
             " The run ended early because it was looked at (--stop-when-settled), which this interval does not know."
         )
     return said
+
+
+def undecided_words(each: Comparison) -> list[str]:
+    """Return the numbers of undecided trials, and the differences that they leave possible."""
+    counts = each.first.undecided, each.second.undecided
+    if not any(counts):
+        return []
+    return [
+        f"{counts[0]} and {counts[1]} trials, not met in the rates",
+        f"bounds: {interval_words(each.bounds)} points",
+    ]
 
 
 def open_words(each: Comparison) -> list[str]:
@@ -184,6 +202,8 @@ def in_words(each: Comparison, *, shown: int = _SHOWN, partings: bool = True) ->
         yield from _row("judge", judged, "" if each.corrected is not None else "yellow")
     if any(each.open_trials):
         yield from _row("errors", open_words(each), "yellow")
+    if undecided := undecided_words(each):
+        yield from _row("undecided", undecided, "yellow")
     yield from _group_rows(each.groups)
     for fate in _FATES:
         yield from _task_rows(each, fate, shown, partings=partings)
@@ -292,7 +312,7 @@ def saved_words(effort: Effort) -> str:
 def growth_words(growth: Growth) -> str:
     """Return a ratio as a change in per cent, with its interval."""
     low, high = growth.interval
-    ends = f"{_change(low)} to {_change(high)}" if math.isfinite(high) else "can't tell"
+    ends = f"{_change(low)} to {_change(high)}" if math.isfinite(high) else "unknown"
     return f"{_change(growth.ratio)} ({ends})"
 
 
@@ -380,6 +400,7 @@ def in_markdown(comparisons: Sequence[Comparison], *, shown: int = 20) -> Iterat
         notes = [
             *(f"{_count(len(names), 'task')} {reason}, left out" for reason, names in each.left_out.items()),
             *([f"without a verdict: {', '.join(open_words(each))}"] if any(each.open_trials) else []),
+            *([f"undecided: {', '.join(undecided_words(each))}"] if undecided_words(each) else []),
             *([f"pairs: {unpaired_words(each)[0]}"] if unpaired_words(each) else []),
             *([f"the judge was {', '.join(judge_words(each))}"] if any(each.asked) else []),
             *(f"differs too: {line}" for line in each.differing),

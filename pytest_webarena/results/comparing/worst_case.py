@@ -1,8 +1,8 @@
-"""Worst case of a comparison: all trials without a verdict count against its result."""
+"""Worst case of a comparison: all undecided trials and errors count against its result."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -10,14 +10,14 @@ from pytest_webarena.results.comparing.difference import Difference, PairedTask,
 from pytest_webarena.results.comparing.sides import Side
 from pytest_webarena.results.comparing.significance import flip_test_of
 
-__all__ = ["Verdict", "WorstCase", "word", "worst_of"]
+__all__ = ["Verdict", "WorstCase", "undecided_ends", "word", "worst_of"]
 
-Verdict = Literal["better", "worse", "can't tell"]
+Verdict = Literal["better", "worse", "unsettled"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorstCase:
-    """The difference and its test if all excluded trials count against the side that is ahead without them."""
+    """The difference and its test if all undecided and excluded trials count against the side that is ahead."""
 
     difference: Difference
     p: float
@@ -29,16 +29,20 @@ class WorstCase:
         """
         return self.p <= most + 1e-12 and word(self.difference.decided(whole=whole)) == verdict
 
+    def verdict(self, most: float) -> Verdict:
+        """Return the verdict, for which the p-value has to be at most ``most``."""
+        return word(self.difference.decided()) if self.p <= most + 1e-12 else "unsettled"
+
 
 def word(sign: int) -> Verdict:
     """Return the verdict of an interval above (1), below (-1) or around 0."""
-    return "better" if sign > 0 else "worse" if sign < 0 else "can't tell"
+    return "better" if sign > 0 else "worse" if sign < 0 else "unsettled"
 
 
 def worst_of(first: Side, second: Side, tasks: Iterable[str], found: Difference) -> WorstCase | None:
     """Return the worst case of ``found`` over all ``tasks`` that both sides tried or planned.
 
-    None without excluded trials.
+    None without undecided and excluded trials.
     """
     ahead = found.value or 0.0
     pairs, excluded = [], 0
@@ -48,11 +52,35 @@ def worst_of(first: Side, second: Side, tasks: Iterable[str], found: Difference)
             task = side.tasks.get(name)
             passed, judged, tried = (task.passed, task.judged, len(task.tries)) if task is not None else (0, 0, 0)
             left = tried - judged + side.missing.get(name, 0)
-            excluded += left
-            counts.append((passed + left * passes, judged + left))
+            undecided = task.undecided if task is not None else 0
+            excluded += left + undecided
+            counts.append((passed + (left + undecided) * passes, judged + left))
         cluster = (first.tasks.get(name) or second.tasks[name]).cluster
         passed_of, judged_of = zip(*counts, strict=True)
         pairs.append(PairedTask(task=name, cluster=cluster, passed=passed_of, judged=judged_of))
     if not excluded:
         return None
     return WorstCase(difference=difference_of(pairs, confidence=found.confidence), p=flip_test_of(pairs))
+
+
+def undecided_ends(
+    first: Side, second: Side, tasks: Sequence[str], confidence: float
+) -> tuple[WorstCase, WorstCase] | None:
+    """Return the comparison on ``tasks`` if undecided trials count against the second side, and if they count for it.
+
+    None without undecided trials.
+    """
+    if not any(side.tasks[name].undecided for side in (first, second) for name in tasks):
+        return None
+    low, high = (_resolved(first, second, tasks, met, confidence) for met in ((True, False), (False, True)))
+    return low, high
+
+
+def _resolved(first: Side, second: Side, tasks: Sequence[str], met: tuple[bool, bool], confidence: float) -> WorstCase:
+    """The comparison if each side's undecided trials are ``met`` or not."""
+    pairs = []
+    for name in tasks:
+        one, other = first.tasks[name], second.tasks[name]
+        passed = one.passed + one.undecided * met[0], other.passed + other.undecided * met[1]
+        pairs.append(PairedTask(task=name, cluster=one.cluster, passed=passed, judged=(one.judged, other.judged)))
+    return WorstCase(difference=difference_of(pairs, confidence=confidence), p=flip_test_of(pairs))

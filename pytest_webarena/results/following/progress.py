@@ -142,6 +142,7 @@ def _figures(summary: Any) -> dict[str, Any]:
     rate = summary.rate
     return {
         "passed": rate.passed,
+        "undecided": rate.undecided,
         "errors": rate.errors,
         "causes": dict(summary.error_causes),
         "rate": rate.value,
@@ -161,7 +162,7 @@ def _ended(record: TrialRecord, name: str) -> dict[str, Any]:
         "task": record.key.task,
         "trial": record.key.trial,
         "agent": name,
-        "outcome": record.outcome,
+        "outcome": "undecided" if record.undecided else record.outcome,
         "cause": record.cause or record.stop_reason,
         "message": clip(record.message.strip().partition("\n")[0], 200),
         "steps": record.steps,

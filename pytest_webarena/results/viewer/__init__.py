@@ -119,6 +119,7 @@ def _row(record: TrialRecord, name: str) -> dict[str, Any]:
         "agent": name,
         "trial": record.key.trial,
         "outcome": record.outcome,
+        "undecided": record.undecided,
         "cause": record.cause,
         "score": record.score,
         "stop": record.stop_reason,

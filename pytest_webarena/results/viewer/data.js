@@ -15,8 +15,9 @@ function make(tag, properties = {}, ...children) {
 }
 
 const index = JSON.parse($("index").textContent);
-const OUTCOMES = ["passed", "failed", "error"];
-const SIGNS = { passed: "✓", failed: "✗", error: "!" };
+for (const trial of index.trials) if (trial.undecided) trial.outcome = "undecided"; // failed, until a judge decides
+const OUTCOMES = ["passed", "failed", "undecided", "error"];
+const SIGNS = { passed: "✓", failed: "✗", undecided: "?", error: "!" };
 const AGENTS = [...new Set(index.trials.map((trial) => trial.agent))].sort();
 
 const percent = (value, digits = 1) => `${(100 * value).toFixed(digits)} %`;
@@ -31,10 +32,11 @@ function duration(seconds) {
 }
 
 function tally(trials) {
-  const count = { passed: 0, failed: 0, error: 0 };
+  const count = { passed: 0, failed: 0, undecided: 0, error: 0 };
   for (const trial of trials) count[trial.outcome] += 1;
-  const judged = count.passed + count.failed;
-  return { ...count, judged, rate: judged ? count.passed / judged : null, interval: clustered(trials) };
+  const judged = count.passed + count.failed + count.undecided;
+  const ifMet = judged ? (count.passed + count.undecided) / judged : null;
+  return { ...count, judged, ifMet, rate: judged ? count.passed / judged : null, interval: clustered(trials) };
 }
 
 const Z95 = 1.959963984540054;

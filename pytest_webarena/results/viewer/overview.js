@@ -44,7 +44,7 @@ function agents() {
     $("agents").append(make("article", { className: "card" },
       make("h2", {}, name),
       make("p", { className: "big" }, make("b", {}, count.rate === null ? "no verdict" : percent(count.rate)),
-        make("span", {}, count.judged ? ` ${count.passed} of ${count.judged} passed` : "")),
+        make("span", {}, count.judged ? ` ${count.passed} of ${count.judged} passed${count.undecided ? `; ${percent(count.ifMet)} if ${count.undecided} undecided are met` : ""}` : "")),
       bar(count),
       make("p", { className: "dim" }, count.judged ? `95 % interval ${percent(count.interval[0])} to ${percent(count.interval[1])}` : ""),
       make("dl", {}, rows.map(([term, text]) => [make("dt", {}, term), make("dd", { className: term === "errors" && count.error ? "error" : "" }, text)])),
@@ -56,7 +56,7 @@ function agents() {
 function gradings(agent) {
   const found = index.summary.gradings?.[agent];
   if (!found || Object.keys(found.rates).length < 2) return [];
-  const told = Object.entries(found.rates).map(([name, rate]) => `${name} ${rate.passed}/${rate.judged}${rate.value === null ? "" : ` = ${percent(rate.value)}`}${rate.errors ? `, ${rate.errors} not computed` : ""}${name === found.headline ? " (counts)" : ""}`);
+  const told = Object.entries(found.rates).map(([name, rate]) => `${name} ${rate.passed}/${rate.judged}${rate.value === null ? "" : ` = ${percent(rate.value)}`}${rate.undecided ? `, ${rate.undecided.count} undecided` : ""}${rate.errors ? `, ${rate.errors} not computed` : ""}${name === found.headline ? " (counts)" : ""}`);
   const disputed = found.disagreements.length;
   return [["gradings", told.join("\n")], ["disputed", disputed ? make("button", { type: "button", className: "link", onclick: () => narrow({ agent, name: "disputed", by: "gradings" }) }, plural(disputed, "trial")) : "none"]];
 }

@@ -157,7 +157,7 @@ const labels = new Map();
 let reader = "";
 
 function labelForm(trial, record, why) {
-  if (trial.outcome !== "failed") return "";
+  if (!["failed", "undecided"].includes(trial.outcome)) return "";
   const kept = labels.get(trial.folder);
   const chosen = new Set(kept?.classes ?? []);
   const boxes = Object.entries(index.classes).map(([name, about]) => {
@@ -187,7 +187,7 @@ function download(name, values) {
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }
 
-const verdictWord = (passed) => passed === true ? "passed" : passed === false ? "failed" : "not computed";
+const verdictWord = ({ passed, judgeable }) => passed === true ? "passed" : passed === false ? "failed" : judgeable ? "undecided" : "not computed";
 
 // Every grading's verdict; the one that counts first, the others folded.
 function gradingsOf(record) {
@@ -196,7 +196,7 @@ function gradingsOf(record) {
   return [make("h3", {}, "Gradings"), others.map(([name, verdict]) => {
     const [sign, kind] = mark(verdict.score);
     return make("details", { className: "raw grading" },
-      make("summary", {}, make("span", { className: `sign ${kind}` }, sign), ` ${verdict.grading}: `, make("b", {}, verdictWord(verdict.passed)), name === record.grading ? " (counts)" : ""),
+      make("summary", {}, make("span", { className: `sign ${kind}` }, sign), ` ${verdict.grading}: `, make("b", {}, verdictWord(verdict)), name === record.grading ? " (counts)" : ""),
       make("ul", { className: "checks" }, verdict.results.map(check)));
   })];
 }
@@ -226,6 +226,7 @@ async function openTrial(trial, frame = 0) {
       make("div", { className: "columns" },
         make("div", {},
           record.outcome === "error" ? [make("h3", {}, "Error"), make("p", { className: "dim" }, index.words[record.cause] ?? ""), make("pre", {}, record.message)] : "",
+          trial.undecided ? [make("h3", {}, "Undecided"), make("p", { className: "undecided" }, record.message.split("\n").slice(0, 2).join(" "))] : "",
           record.answer !== null ? [make("h3", {}, "Answer"), make("pre", {}, record.answer || "(empty)")] : "",
           verdict.length ? [make("h3", {}, "Checks"), make("ul", { className: "checks" }, verdict.map(check))] : "",
           gradingsOf(record),

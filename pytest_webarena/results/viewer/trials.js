@@ -118,6 +118,7 @@ function filters() {
   fill("ended", "any end", index.trials.map(ended).filter(Boolean));
   for (const outcome of OUTCOMES) {
     const count = tally(index.trials)[outcome];
+    if (outcome === "undecided" && !count) continue;
     $("outcomes").append(make("label", { className: outcome }, make("input", { type: "checkbox", value: outcome, defaultChecked: true }), make("span", {}, `${SIGNS[outcome]} ${outcome} ${count}`)));
   }
   if (several) $("view").append(...["tasks", "trials"].map((kind) => make("button", { type: "button", value: kind, onclick: () => rowsAs(kind) }, `by ${kind.slice(0, -1)}`)));

@@ -72,7 +72,7 @@ class LeaseTable:
     ) -> list[Unfinished]:
         """Wait at most ``timeout`` seconds until no request that may change a site is in flight. Returns those that
         still are."""
-        return await self.find(lease).session.writes_over(timeout, quiet=quiet, reads=reads, acted=acted)
+        return await self.find(lease).session.wait_for_writes(timeout, quiet=quiet, reads=reads, acted=acted)
 
     async def unrecorded(self, lease: str) -> list[Unrecorded]:
         """Returns what is missing in `requests` because of the size limit."""

@@ -124,4 +124,4 @@ def open_live_sites(
     terms = trial_terms(live[0], wishes.terms, list(wishes.starts))
     world = world_backend.world(live[0])
     session.enter(Guard(world, terms))
-    return {**asdict(world.manners), **terms.plain}
+    return {**asdict(world.policy), **terms.plain}

@@ -15,7 +15,7 @@ from pytest_webarena.errors import SiteAbsent, SiteError, SiteMissing, SiteUnrea
 from pytest_webarena.evidence import ReachedSite
 from pytest_webarena.gateway.off_archive import is_below
 from pytest_webarena.gateway.session import GatewaySession
-from pytest_webarena.gateway.upstream import Arrival, NotThere
+from pytest_webarena.gateway.upstream import Arrival, NotAvailable
 from pytest_webarena.sites.backends.base import Replica
 from pytest_webarena.sites.broker.ledgers import Ledger
 from pytest_webarena.sites.broker.pool import Pool
@@ -116,7 +116,7 @@ class ReachableSites:
                 # A browser that navigates away does not cancel it: the next request will need the same.
                 await asyncio.shield(visit.task)
             if visit.error is not None or visit.lease is None:
-                raise NotThere(str(visit.error or "its trial is over"))
+                raise NotAvailable(str(visit.error or "its trial is over"))
             replica = visit.lease.replicas[site.app]
             return replica.host, site.port or replica.port
 
@@ -213,7 +213,7 @@ def serve(
     parts = urlsplit(site.url)
     tls = parts.scheme == "https"
     if site.https:
-        session.tell(site.host, "X-Forwarded-Proto", "https")
+        session.add_environment_header(site.host, "X-Forwarded-Proto", "https")
     session.route(
         site.host,
         replica.host if replica is not None else "",

@@ -56,8 +56,9 @@ class Recording:
             return
         self._write(
             lambda: self._file.add(
-                method=entry.method, url=entry.url, asked=entry.request_head, sent=sent, answered=entry.response_head,
-                got=got, time=entry.time,
+                method=entry.method, url=entry.url, request_head=entry.request_head, request_body=sent,
+                response_head=entry.response_head,
+                response_body=got, time=entry.time,
             )
         )  # fmt: skip
 

@@ -134,7 +134,7 @@ class LeaseService:
         told = ", ".join((*chosen, *(site.name for site in others)))
         for site in (*served, *others):
             if site.reach_header:
-                session.tell(site.host, site.reach_header, told)
+                session.add_environment_header(site.host, site.reach_header, told)
         hosts = {site.host: site.app for site in served}
         ledger = Ledger(apps=self.catalogue.apps, backend=self._backends.get)
         held = self.held.add(ActiveLease(lease=lease, session=session, sites=chosen, hosts=hosts, ledger=ledger))
@@ -339,7 +339,7 @@ class LeaseService:
             for route in held.session.routes:
                 slot = held.slot(held.hosts.get(route.host, ""))
                 if slot is not None and slot.state is State.BROKEN:
-                    route.gone()
+                    route.mark_down()
 
     def _tell_waits(self) -> None:
         now = time.time()

@@ -224,7 +224,7 @@ class Lease:
             return ()
         return tuple(decode(ReachedSite, each) for each in self._connection.call("reached", lease=self.id))
 
-    def writes_over(
+    def wait_for_writes(
         self, seconds: float, *, quiet: float = 0.0, reads: float = 0.0, acted: float = 0.0
     ) -> tuple[Unfinished, ...]:
         """Wait at most ``seconds`` until all requests that may change a site have finished. Returns the unfinished

@@ -14,25 +14,27 @@ from typing import Any
 
 from pytest_webarena.errors import writing
 from pytest_webarena.results.self_contained_page import as_json, head
-from pytest_webarena.task_generation.answers import Said, told
+from pytest_webarena.task_generation.answers import PersonAnswer, answer_text
 from pytest_webarena.tasks import Task
 
 __all__ = ["write_form"]
 
 
-def write_form(drafts: Sequence[Task], target: Path, *, source: str, said: Sequence[Mapping[str, Said]] = ()) -> None:
-    """Write the page. ``source``: name of the drafts' file; ``said``: the answers of two people to each draft, for the
+def write_form(
+    drafts: Sequence[Task], target: Path, *, source: str, answers: Sequence[Mapping[str, PersonAnswer]] = ()
+) -> None:
+    """Write the page. ``source``: name of the drafts' file; ``answers``: two people's answers to each draft, for the
     adjudicator. Raises `UsageError` when it can't be written."""
-    rows = [_row(task, [each[task.id] for each in said]) for task in drafts]
-    data = {"source": source, "deciding": bool(said), "ideas": rows}
+    rows = [_row(task, [each[task.id] for each in answers]) for task in drafts]
+    data = {"source": source, "deciding": bool(answers), "ideas": rows}
     with writing(target):
         target.write_text(_page(data), encoding="utf-8", errors="replace")
 
 
-def _row(task: Task, said: Sequence[Said]) -> dict[str, Any]:
+def _row(task: Task, answers: Sequence[PersonAnswer]) -> dict[str, Any]:
     pages = task.source.get("pages")
     # In an order that does not show whose answer is whose.
-    apart = sorted(said, key=lambda each: hashlib.sha256(f"{task.id} {told(each)}".encode()).digest())
+    shuffled = sorted(answers, key=lambda each: hashlib.sha256(f"{task.id} {answer_text(each)}".encode()).digest())
     return {
         "task": task.id,
         "digest": task.digest,
@@ -40,13 +42,13 @@ def _row(task: Task, said: Sequence[Said]) -> dict[str, Any]:
         "kind": task.category,
         "sites": list(task.sites),
         "pages": [str(page) for page in pages] if isinstance(pages, Sequence) and not isinstance(pages, str) else [],
-        "said": [{"says": each.says, "text": each.text, "told": told(each)} for each in apart],
+        "answers": [{"says": each.kind, "text": each.text, "description": answer_text(each)} for each in shuffled],
     }
 
 
 def _page(data: Mapping[str, Any]) -> str:
-    here = files(__package__)
-    script, style, page = (here.joinpath(name).read_text("utf-8") for name in ("form.js", "form.css", "page.html"))
+    folder = files(__package__)
+    script, style, page = (folder.joinpath(name).read_text("utf-8") for name in ("form.js", "form.css", "page.html"))
     body, _, tail = page.partition("<!-- data -->\n")
     before = head("ideas for tasks", script=script, style=style)
     packed = f'<script type="application/json" id="data">{as_json(data)}</script>\n'

@@ -36,7 +36,7 @@ function ideaForm(idea, number) {
     radios.push(radio);
     return make("label", {}, radio, ` ${label}`);
   };
-  const offered = data.deciding ? idea.said.map((said, at) => option(`said-${at}`, said.says, said.text, `One says: ${said.told}`)) : [];
+  const offered = data.deciding ? idea.answers.map((answer, at) => option(`answer-${at}`, answer.says, answer.text, `One says: ${answer.description}`)) : [];
   const own = data.deciding ? "Neither: " : "";
   const options = [...offered,
     option("answer", "answer", null, own + (LABELS[idea.kind] ?? LABELS.information)),
@@ -46,16 +46,16 @@ function ideaForm(idea, number) {
   const element = make("fieldset", {}, make("legend", {}, idea.intent),
     make("p", { className: "dim" }, `${idea.task} · ${idea.kind} · ${idea.sites.join(", ")}${pages}`), options, box, note);
   form.update = () => {
-    box.hidden = !form.says || form.choice.startsWith("said-") || (form.says === "answer" && idea.kind === "content");
+    box.hidden = !form.says || form.choice.startsWith("answer-") || (form.says === "answer" && idea.kind === "content");
     const ready = isReady(form);
     element.className = ready ? "done" : "";
     note.textContent = form.says && !ready ? "Say what, or why." : "";
     count();
   };
-  form.take = (said) => {
-    form.says = said.says; form.text = said.text; box.value = said.text;
-    const at = data.deciding ? idea.said.findIndex((each) => each.says === said.says && each.text === said.text) : -1;
-    form.choice = at >= 0 ? `said-${at}` : said.says;
+  form.take = (answer) => {
+    form.says = answer.says; form.text = answer.text; box.value = answer.text;
+    const at = data.deciding ? idea.answers.findIndex((each) => each.says === answer.says && each.text === answer.text) : -1;
+    form.choice = at >= 0 ? `answer-${at}` : answer.says;
     for (const radio of radios) radio.checked = radio.value === form.choice;
     form.update();
   };
@@ -75,35 +75,35 @@ function lines() {
 }
 
 function count() {
-  $("said").textContent = `${[...forms.values()].filter(isReady).length} of ${data.ideas.length} answered${unsaved ? ", not saved yet" : ""}`;
+  $("status").textContent = `${[...forms.values()].filter(isReady).length} of ${data.ideas.length} answered${unsaved ? ", not saved yet" : ""}`;
 }
 
 function save() {
   const by = $("name").value.trim();
-  if (!by) { $("name").focus(); $("said").textContent = "Say who you are: two people answer apart, and nobody twice."; return; }
+  if (!by) { $("name").focus(); $("status").textContent = "Say who you are: two people answer apart, and nobody twice."; return; }
   const all = lines();
-  if (!all.length) { $("said").textContent = "Answer one idea at least."; return; }
+  if (!all.length) { $("status").textContent = "Answer one idea at least."; return; }
   const name = `${data.deciding ? "decisions" : "answers"}-${by.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "") || "mine"}.jsonl`;
   const link = make("a", { href: URL.createObjectURL(new Blob(all.map((line) => `${JSON.stringify(line)}\n`), { type: "application/x-ndjson" })), download: name });
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
   unsaved = false;
-  $("said").textContent = `${name} has ${all.length} of ${data.ideas.length}. ` + (data.deciding ? "Hand it to webarena tasks generate settle … --decided" : "Show it to nobody who has yet to answer; webarena tasks generate settle takes it with that of somebody else.");
+  $("status").textContent = `${name} has ${all.length} of ${data.ideas.length}. ` + (data.deciding ? "Hand it to webarena tasks generate settle … --decided" : "Show it to nobody who has yet to answer; webarena tasks generate settle takes it with that of somebody else.");
 }
 
-async function goOn(file) {
+async function loadAnswers(file) {
   let taken = 0, by = "";
   for (const line of (await file.text()).split("\n")) {
-    let said;
-    try { said = JSON.parse(line); } catch { continue; }
-    const form = said && forms.get(said.task);
-    if (!form || form.idea.digest !== said.digest || !["answer", "impossible", "bad"].includes(said.says) || typeof said.text !== "string") continue;
-    form.take(said);
-    by = typeof said.by === "string" ? said.by : by;
+    let answer;
+    try { answer = JSON.parse(line); } catch { continue; }
+    const form = answer && forms.get(answer.task);
+    if (!form || form.idea.digest !== answer.digest || !["answer", "impossible", "bad"].includes(answer.says) || typeof answer.text !== "string") continue;
+    form.take(answer);
+    by = typeof answer.by === "string" ? answer.by : by;
     taken += 1;
   }
   if (by && !$("name").value.trim()) $("name").value = by;
-  $("said").textContent = taken ? `${taken} taken over from ${file.name}` : `${file.name}: expected answers that this form has saved, found none to these ideas`;
+  $("status").textContent = taken ? `${taken} taken over from ${file.name}` : `${file.name}: expected answers that this form has saved, found none to these ideas`;
 }
 
 document.title = `${data.source} · ideas for tasks`;
@@ -114,5 +114,5 @@ $("about").textContent = data.deciding
 $("ideas").append(...data.ideas.map(ideaForm));
 for (const form of forms.values()) form.update();
 $("save").onclick = save;
-$("earlier").onchange = () => { if ($("earlier").files.length) goOn($("earlier").files[0]); };
+$("earlier").onchange = () => { if ($("earlier").files.length) loadAnswers($("earlier").files[0]); };
 addEventListener("beforeunload", (event) => { if (unsaved) event.preventDefault(); });

@@ -82,9 +82,9 @@ def test_oracle_error_suggests_heal_for_repair_selectors() -> None:
 @pytest.mark.parametrize(("shown", "error"), [("http://evil.test/", ""), ("http://shop.test/", "can't be reached")])
 def test_oracle_fails_when_gateway_refuses_an_address(shown: str, error: str) -> None:
     steps = (Click(Selector("text=Out")), Goto("http://evil.test/"), Click(Selector("text=Buy")), Stop("done"))
-    told = {"http://evil.test/": "evil.test is not one of this task's sites"}
+    refusals = {"http://evil.test/": "evil.test is not one of this task's sites"}
     oracle: Any = resolve_agent("oracle").make(
-        Assignment(view=VIEW, task=replace(TASK, solution=steps), refusal=lambda url: told.get(url, ""))
+        Assignment(view=VIEW, task=replace(TASK, solution=steps), refusal=lambda url: refusals.get(url, ""))
     )
     page = SimpleNamespace(text=PAGE, url=shown, error="")
     oracle.act(page)
@@ -139,8 +139,8 @@ def test_only_the_oracle_is_privileged() -> None:
 )
 def test_answers_are_typed_when_the_task_asks_for_typed_answers(name: str, status: str, data: Any) -> None:
     action = make(name, view=replace(VIEW, answer_format="verified")).act(seen())
-    said = json.loads(action.answer)
-    assert (said["status"], said["retrieved_data"]) == (status, data)
+    response = json.loads(action.answer)
+    assert (response["status"], response["retrieved_data"]) == (status, data)
 
 
 def test_oracle_replays_typed_answers_and_steps_unchanged() -> None:

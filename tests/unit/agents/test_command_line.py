@@ -58,10 +58,10 @@ GEMINI = {"prompt": 100, "candidates": 5, "thoughts": 2, "cached": 30, "total": 
     ],
 )
 def test_answer_and_usage_are_read_from_the_output(program: str, output: str, usage: tuple[Any, ...] | None) -> None:
-    said = PROGRAMS[program].read(output)
-    assert said.answer == "408"
+    result = PROGRAMS[program].read(output)
+    assert result.answer == "408"
     names = ("calls", "input_tokens", "cached_input_tokens", "output_tokens", "cost")
-    assert said.usage == (None if usage is None else dict(zip(names, usage, strict=True)))
+    assert result.usage == (None if usage is None else dict(zip(names, usage, strict=True)))
 
 
 @each_case(

@@ -56,7 +56,7 @@ def read(*actions: Any) -> tuple[Action, ...]:
 
 
 @each_case(
-    ("told", "action"),
+    ("call", "action"),
     [
         ({"type": "click", "button": "left", **AT}, Click(Point(10, 20))),
         ({"type": "click", "button": "wheel", **AT}, Click(Point(10, 20), button="middle")),
@@ -74,12 +74,12 @@ def read(*actions: Any) -> tuple[Action, ...]:
         ({"type": "wait"}, Wait()),
     ],
 )
-def test_computer_calls_become_actions(told: dict[str, Any], action: Action) -> None:
-    assert read(told) == (action,)
+def test_computer_calls_become_actions(call: dict[str, Any], action: Action) -> None:
+    assert read(call) == (action,)
 
 
 @each_case(
-    ("told", "reason"),
+    ("call", "reason"),
     [
         ({"type": "triple_click", **AT}, "no computer action 'triple_click'"),
         ({"type": ["click"], **AT}, "no computer action"),
@@ -95,8 +95,8 @@ def test_computer_calls_become_actions(told: dict[str, Any], action: Action) -> 
         (7, "can't be read"),
     ],
 )
-def test_unknown_computer_call_is_an_invalid_action_with_a_reason(told: Any, reason: str) -> None:
-    (action,) = read({"type": "wait"}, told)  # earlier actions of the call are dropped, too
+def test_unknown_computer_call_is_an_invalid_action_with_a_reason(call: Any, reason: str) -> None:
+    (action,) = read({"type": "wait"}, call)  # earlier actions of the call are dropped, too
     assert isinstance(action, Invalid)
     assert reason in action.reason
 

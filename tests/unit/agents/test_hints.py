@@ -11,7 +11,7 @@ Node.js v20.20.2"""
 
 
 @each_case(
-    ("said", "told"),
+    ("stderr", "expected"),
     [
         ("Error: apiRequestContext.get: getaddrinfo ENOTFOUND shop.test", "fetch from a page"),
         ("httpx.ConnectError: [Errno -2] Name or service not known (http://shop.test/)", "fetch from a page"),
@@ -23,6 +23,6 @@ Node.js v20.20.2"""
         ("", ""),
     ],
 )
-def test_hint_says_how_to_fix_common_errors(said: str, told: str) -> None:
-    assert told in hint(said)
-    assert bool(told) == bool(hint(said))
+def test_hint_says_how_to_fix_common_errors(stderr: str, expected: str) -> None:
+    assert expected in hint(stderr)
+    assert bool(expected) == bool(hint(stderr))

@@ -92,7 +92,7 @@ def test_memory_option_is_part_of_the_digest(tmp_path: Path) -> None:
 
 @each_case(("scope", "of"), [("all", "all"), ("site", "forum shop"), ("template", "t"), ("task", "t.1")])
 def test_memory_scope_decides_which_trials_share_memory(scope: Any, of: str) -> None:
-    assert MemoryKeys(scope=scope).of(TASK) == of
+    assert MemoryKeys(scope=scope).name_for(TASK) == of
 
 
 @pytest.mark.parametrize(
@@ -129,8 +129,8 @@ def test_agents_replace_the_memory_that_they_received(tmp_path: Path, text: str,
     definition = define(tmp_path, f"{text}\nmemory: task\n")
     with AgentWorker(lambda: definition.make(assigned("before")), name="a", timeout=10) as worker:
         _ = worker.drive("ws://x", "http://x") if definition.self_driving else worker.act(SEEN, 10)
-        said = worker.remember("answered", 10)
-    assert said == (Remembered(text="before+answered", usage=usage) if usage else "before+answered")
+        memory = worker.remember("answered", 10)
+    assert memory == (Remembered(text="before+answered", usage=usage) if usage else "before+answered")
 
 
 def test_model_writes_notes_from_its_earlier_notes_and_steps(tmp_path: Path) -> None:
@@ -139,7 +139,7 @@ def test_model_writes_notes_from_its_earlier_notes_and_steps(tmp_path: Path) -> 
         definition = define(tmp_path, f"kind: model\nmodel: gpt-4o\nmemory: all\n{options}\n")
         agent = definition.make(assigned("tea is on page 2", folder=tmp_path))
         agent.act(SEEN)
-        said = agent.remember("max_steps")
+        memory = agent.remember("max_steps")
         first, second = server.bodies
         assert agent.remember("cost") is None  # the budget is spent
         assert server.requests == 2
@@ -148,7 +148,7 @@ def test_model_writes_notes_from_its_earlier_notes_and_steps(tmp_path: Path) -> 
     assert "NOTES SO FAR: tea is on page 2" in asked
     assert "click [4] where [4] is link 'Rye' -- because: Rye is there." in asked
     assert asked.endswith("HOW IT ENDED: max_steps")
-    assert (said.text, said.usage.calls) == ("The shop lists rye first.", 1)
+    assert (memory.text, memory.usage.calls) == ("The shop lists rye first.", 1)
     assert (tmp_path / "model_calls" / "memory.json").is_file()
 
 

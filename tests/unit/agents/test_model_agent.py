@@ -176,8 +176,8 @@ def test_shipped_prompts_ask_for_typed_answers(make: Make) -> None:
         {"prompt": "standard"},
         {"prompt": "standard", "reply": "tools"},
     ):
-        said = call("stop", answer=answer) if keys.get("reply") else say(f"So.\n```stop [{answer}]```")
-        with model_server([said]) as server:
+        reply = call("stop", answer=answer) if keys.get("reply") else say(f"So.\n```stop [{answer}]```")
+        with model_server([reply]) as server:
             assert act(make(server, view=TYPED, **keys)).action == Stop(answer)
         prompt = server.prompt()
         assert prompt.count(TYPED.answer_instructions) == 1
@@ -185,7 +185,7 @@ def test_shipped_prompts_ask_for_typed_answers(make: Make) -> None:
         assert "as short as it can be" not in prompt
         assert "report_infeasible" not in json.dumps(server.bodies[0])
         assert ("stop [$24.50]" in prompt) is False
-        with model_server([said]) as server:
+        with model_server([reply]) as server:
             act(make(server, **keys))
         assert "retrieved_data" not in server.prompt()
 
@@ -220,12 +220,12 @@ ANSWER: (c)"""
 
 @pytest.mark.parametrize("reply", ["text", "tools", "json"])
 def test_multiline_answer_with_brackets_and_code_is_kept_whole(make: Make, reply: str) -> None:
-    said = {
+    replies = {
         "text": say(f"So.\n```stop [{PROOF}]```"),
         "tools": call("stop", answer=PROOF),
         "json": say(json.dumps({"thought": "so", "action": f"stop [{PROOF}]"})),
     }
-    with model_server([said[reply]]) as server:
+    with model_server([replies[reply]]) as server:
         agent = make(server, prompt="standard", reply=reply, invalid_retries=0)
         assert act(agent, Pageless().observe()).action == Stop(PROOF)
 
@@ -241,13 +241,13 @@ CHECKS = {
 @pytest.mark.parametrize("prompt", ["standard", "webarena"])
 @pytest.mark.parametrize("kind", CHECKS)
 def test_prompt_explains_the_form_of_computed_answers(make: Make, kind: str, prompt: str) -> None:
-    check, told = CHECKS[kind]
+    check, instructions = CHECKS[kind]
     [task] = parse_tasks(f"tasks: [{{id: t, intent: Which?, sites: [], checks: [{check}]}}]")
     view = TaskView(intent=task.intent, answer_form=answer_form(task, REPAIRED))
     with model_server([say("```noop```")]) as server:
         act(make(server, view=view, prompt=prompt), Pageless().observe())
     text = server.prompt()
-    assert all(each in text for each in told)
+    assert all(each in text for each in instructions)
     assert text.count(view.answer_form) == 1
     assert "Secret" not in text
     assert "as short as it can be" not in text
@@ -276,6 +276,15 @@ def test_tool_call_becomes_an_action(make: Make, api: str, stream: bool) -> None
     assert body["parallel_tool_calls"] is False
     names = {tool["function"]["name"] if api == "chat" else tool["name"] for tool in body["tools"]}
     assert {"click", "type", "stop", "report_infeasible"} <= names
+
+
+def test_stop_tool_has_the_schema_of_the_answer(make: Make) -> None:
+    view = replace(VIEW, answer_schema={"anyOf": [{"type": "number"}, {"type": "string"}]})
+    with model_server([call("stop", answer=84.97)]) as server:
+        reply = act(make(server, view=view, reply="tools"))
+    [stop] = [tool["function"] for tool in server.bodies[0]["tools"] if tool["function"]["name"] == "stop"]
+    assert stop["parameters"]["properties"]["answer"] == view.answer_schema
+    assert reply.action == Stop("84.97")
 
 
 def test_json_reply_becomes_an_action_with_its_thought(make: Make) -> None:

@@ -32,11 +32,11 @@ HOSTS = HostMap(SITES, PAPER_NAMES)
     ],
 )
 def test_urls_are_shown_with_the_host_names_of_the_paper(own: str, shown: str) -> None:
-    assert HOSTS.shown(own) == shown
+    assert HOSTS.to_shown(own) == shown
 
 
 @each_case(
-    ("said", "meant"),
+    ("written", "expected"),
     [
         (Goto("http://luma.com/admin/sales"), Goto("http://shopping.test/admin/sales")),
         (Goto("https://gitlab.com/a"), Goto("http://gitlab.test:8023/a")),
@@ -49,14 +49,15 @@ def test_urls_are_shown_with_the_host_names_of_the_paper(own: str, shown: str) -
         (Click(Element("4")), Click(Element("4"))),
     ],
 )
-def test_actions_are_translated_back_to_site_urls(said: Action, meant: Action) -> None:
-    assert HOSTS.action(said) == meant
+def test_actions_are_translated_back_to_site_urls(written: Action, expected: Action) -> None:
+    assert HOSTS.to_real(written) == expected
 
 
 def test_urls_stay_unchanged_without_host_names() -> None:
     plain = HostMap(SITES, {})
     assert (
-        plain.shown("http://shopping.test http://onestopmarket.com") == "http://shopping.test http://onestopmarket.com"
+        plain.to_shown("http://shopping.test http://onestopmarket.com")
+        == "http://shopping.test http://onestopmarket.com"
     )
-    assert plain.action(Goto("http://luma.com")) == Goto("http://luma.com")
+    assert plain.to_real(Goto("http://luma.com")) == Goto("http://luma.com")
     assert plain.sites == SITES

@@ -11,7 +11,7 @@ import pytest
 from pytest_webarena.actions import Action, Check, Click, Goto, Hover, Press, Select, Selector, Stop, Type
 from pytest_webarena.agents import Assignment, TaskView, resolve_agent
 from pytest_webarena.agents.audit_trials import NEIGHBOUR, NO_NEIGHBOUR, neighbourly_steps
-from pytest_webarena.agents.neighbour import otherwise
+from pytest_webarena.agents.neighbour import step_on_neighbour
 from pytest_webarena.agents.protocol import Reply
 from pytest_webarena.browser.reports import AdjacentControl, ListOption
 from pytest_webarena.evidence import TargetRecord
@@ -43,7 +43,7 @@ def neighbour_of(options: tuple[ListOption, ...] = ()) -> AdjacentControl:
 def actions_of(page: Any, task: Task, trial: int = 1, errors: Mapping[int, str] | None = None) -> list[Any]:
     """Return the agent's actions until it stops; ``errors`` are shown before steps, by number."""
     view = TaskView(intent="i", sites={"shop": "http://shop.test"})
-    agent: Any = resolve_agent(NEIGHBOUR).make(Assignment(view=view, task=task, trial=trial, beside=page))
+    agent: Any = resolve_agent(NEIGHBOUR).make(Assignment(view=view, task=task, trial=trial, find_neighbour=page))
     done: list[Any] = []
     for number in range(20):
         seen = SimpleNamespace(text="", url="http://shop.test/", error=(errors or {}).get(number, ""))
@@ -128,7 +128,7 @@ def test_error_before_the_change_is_invalid_and_after_it_answers() -> None:
     ],
 )
 def test_step_is_replaced_by_the_same_action_on_the_neighbour(step: Action, page: Any, other: Action | None) -> None:
-    assert otherwise(step, page)[0] == other
+    assert step_on_neighbour(step, page)[0] == other
 
 
 def test_only_effective_steps_are_candidates() -> None:

@@ -215,19 +215,19 @@ CLICKS = (Click(Element("1")),)
 def test_step_limit_follows_from_the_reference_length(tmp_path: Path, task: dict[str, Any], limit: int) -> None:
     made = plan(tmp_path, "webcanvas", Task(id="t", intent="i", sites=(), **task))
     assert made.effective_limits.steps == made.agent_limits.steps == limit
-    assert made.agent.lacks(made.task) == ""
+    assert made.agent.missing_requirement(made.task) == ""
 
 
 @pytest.mark.parametrize("source", [{}, {"reference_length": 0}, {"reference_length": "9"}, {"reference_length": True}])
 def test_step_limit_without_a_reference_length_is_an_error(tmp_path: Path, source: dict[str, Any]) -> None:
     task = Task(id="t", intent="i", sites=(), source=source)
     made = plan(tmp_path, "webcanvas", task)
-    told = "task t: expected a solution or 'source.reference_length', from which 'limits.steps: webcanvas' follows"
-    assert made.agent.lacks(task).startswith(told)
+    message = "task t: expected a solution or 'source.reference_length', from which 'limits.steps: webcanvas' follows"
+    assert made.agent.missing_requirement(task).startswith(message)
     with pytest.raises(TaskError, match="expected a solution or"):
         _ = made.effective_limits
     assert plan(tmp_path, "webcanvas", task, flag=7).effective_limits.steps == 7
-    assert plan(tmp_path, 12, task).agent.lacks(task) == ""
+    assert plan(tmp_path, 12, task).agent.missing_requirement(task) == ""
 
 
 # --- guides ---------------------------------------------------------------------------------------------------------
@@ -334,8 +334,8 @@ def test_oversized_guides_are_refused() -> None:
 def test_reward_model_gets_the_guide_and_the_planner_does_not(make: Make, tmp_path: Path) -> None:
     task = known(tmp_path)
     write_guide(guide_file(task), GUIDE, task=task.id, made_of={"digest": material_digest(task)})
-    said = '{"reason": "r", "status": "doing", "score": 1, "description": "Open."}'
-    with model_server([say(json.dumps(PLANNED)), say(said), say(json.dumps(PLANNED))]) as server:
+    verdict = '{"reason": "r", "status": "doing", "score": 1, "description": "Open."}'
+    with model_server([say(json.dumps(PLANNED)), say(verdict), say(json.dumps(PLANNED))]) as server:
         agent = make(server, task=task, grammar="webcanvas", prompt="webcanvas", reward="reference")
         act(agent)
         act(agent)
@@ -344,8 +344,8 @@ def test_reward_model_gets_the_guide_and_the_planner_does_not(make: Make, tmp_pa
     )
     assert "The cart lists tea" not in server.prompt(0) + server.prompt(2)
     definition = resolve_agent("mine", [tmp_path])
-    assert definition.lacks(task) == ""
-    assert definition.lacks(replace(task, id="other")).startswith("task other: expected a guide at")
+    assert definition.missing_requirement(task) == ""
+    assert definition.missing_requirement(replace(task, id="other")).startswith("task other: expected a guide at")
 
 
 # --- the shipped definitions ----------------------------------------------------------------------------------------
@@ -361,5 +361,5 @@ def test_shipped_webcanvas_definitions_have_the_papers_settings(tmp_path: Path, 
     assert definition.grammar == "webcanvas"
     assert definition.observation["kinds"] == ["webcanvas"]
     assert definition.limits.steps == "webcanvas"
-    assert definition.lacks(task).startswith("task tea:1: expected a guide" if by == "reference" else "")
-    assert bool(definition.lacks(task)) is (by == "reference")
+    assert definition.missing_requirement(task).startswith("task tea:1: expected a guide" if by == "reference" else "")
+    assert bool(definition.missing_requirement(task)) is (by == "reference")

@@ -82,10 +82,10 @@ def test_program_receives_the_task_first_and_the_end_last(start: Start, tmp_path
     )
     assert agent.act(SEEN).action == Stop("x")
     agent.close()
-    told = [json.loads(line) for line in (tmp_path / "attempt" / "agent-stderr.txt").read_text().splitlines()]
-    assert [message["type"] for message in told] == ["task", "observation", "end"]
-    assert (told[0]["intent"], told[0]["options"]) == ("find rye", {"depth": 3})
-    assert len({message["trial"] for message in told}) == 1
+    messages = [json.loads(line) for line in (tmp_path / "attempt" / "agent-stderr.txt").read_text().splitlines()]
+    assert [message["type"] for message in messages] == ["task", "observation", "end"]
+    assert (messages[0]["intent"], messages[0]["options"]) == ("find rye", {"depth": 3})
+    assert len({message["trial"] for message in messages}) == 1
 
 
 def test_environment_of_a_program_does_not_name_the_project(

@@ -68,7 +68,7 @@ def test_replay_txt_explains_each_step(recorded: RunDir, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("then", "now", "told", "kept"),
+    ("then", "now", "expected", "kept"),
     [
         ("passed", "passed", "", "the replay's verdict is the recorded one: passed"),
         ("passed", "failed", "the replay failed, and the recorded trial had passed: step 0 of 2 (click button 'Save'): "
@@ -76,7 +76,7 @@ def test_replay_txt_explains_each_step(recorded: RunDir, tmp_path: Path) -> None
     ],
 )  # fmt: skip
 def test_replay_ends_with_the_recorded_verdict_or_the_first_divergence(
-    recorded: RunDir, tmp_path: Path, then: str, now: str, told: str, kept: str | None
+    recorded: RunDir, tmp_path: Path, then: str, now: str, expected: str, kept: str | None
 ) -> None:
     nameless = {"action": {"kind": "click", "target": {"id": "4"}}, "target": TargetRecord(role="button", name="Save")}
     make_trial(recorded, steps=[nameless, STOP], outcome=then)
@@ -87,8 +87,8 @@ def test_replay_ends_with_the_recorded_verdict_or_the_first_divergence(
     file = recorded.path.parent / "again.yaml"
     task = Task(id="t", intent="i", sites=())
     verdict = Verdict(score=1.0, passed=True, results=())
-    assert resolve_agent(str(file)).judged(task, 1, tmp_path, now, verdict) == told
-    assert (tmp_path / "replay.txt").read_text().splitlines()[-1] == (told if kept is None else kept)
+    assert resolve_agent(str(file)).on_verdict(task, 1, tmp_path, now, verdict) == expected
+    assert (tmp_path / "replay.txt").read_text().splitlines()[-1] == (expected if kept is None else kept)
 
 
 @pytest.mark.parametrize(
@@ -281,11 +281,11 @@ def test_replay_with_equal_verdict_still_reports_changed_requests(recorded: RunD
     (tmp_path / "network.jsonl").write_text(json.dumps({"time": 1.0, "method": "POST", "url": "http://s.test/star"}))
     definition = resolve_agent(str(recorded.path.parent / "again.yaml"))
     verdict = Verdict(score=1.0, passed=True, results=())
-    told = definition.judged(Task(id="t", intent="i", sites=()), 1, tmp_path, "passed", verdict)
-    assert told.startswith(
+    text = definition.on_verdict(Task(id="t", intent="i", sites=()), 1, tmp_path, "passed", verdict)
+    assert text.startswith(
         "the replay's verdict is the recorded one: passed; but POST s.test/star was sent once this time"
     )
-    assert (tmp_path / "replay.txt").read_text().splitlines()[-1] == told
+    assert (tmp_path / "replay.txt").read_text().splitlines()[-1] == text
 
 
 def test_step_limit_is_reported_as_reason_before_any_step(recorded: RunDir, tmp_path: Path) -> None:
@@ -295,12 +295,12 @@ def test_step_limit_is_reported_as_reason_before_any_step(recorded: RunDir, tmp_
     agent.act(seen("[9] button 'Save'", url="http://s.test/elsewhere"))
     definition = resolve_agent(str(recorded.path.parent / "again.yaml"))
     verdict = Verdict(score=0.0, passed=False, results=(), stop_reason="max_steps")
-    told = definition.judged(Task(id="t", intent="i", sites=()), 1, tmp_path, "failed", verdict)
-    assert told == (
+    text = definition.on_verdict(Task(id="t", intent="i", sites=()), 1, tmp_path, "failed", verdict)
+    assert text == (
         "the replay failed, and the recorded trial had passed: the limit of steps (--max-steps) ended it before it had "
         "repeated all"
     )
-    assert (tmp_path / "replay.txt").read_text().splitlines()[-1] == told
+    assert (tmp_path / "replay.txt").read_text().splitlines()[-1] == text
 
 
 def test_waits_and_script_actions_of_a_replay_count_as_no_steps(recorded: RunDir) -> None:
@@ -309,7 +309,7 @@ def test_waits_and_script_actions_of_a_replay_count_as_no_steps(recorded: RunDir
     (folder,) = recorded.trials.iterdir()
     (folder / "attempt-1" / "observations" / "000.txt").write_text("[4] button 'Save'")
     agent = replay(recorded)
-    uncounted = resolve_agent(str(recorded.path.parent / "again.yaml")).uncounted
+    uncounted = resolve_agent(str(recorded.path.parent / "again.yaml")).is_uncounted
     shown = seen("[9] button 'Save'", url="http://s.test/done")
     did = [agent.act(observation).action for observation in (seen(), shown, shown, shown, shown)]
     assert [(each.kind, uncounted(each)) for each in did] == [

@@ -196,8 +196,8 @@ def test_failed_script_action_does_not_end_the_replay(recorded: RunDir) -> None:
         pass
     assert last.action == Stop("rye")
     assert last.ended is None
-    said = "diverged first what a script did before step 0 change combobox 'Corn' can't be repeated: the list has no"
-    assert said in last.thought
+    message = "diverged first what a script did before step 0 change combobox 'Corn' can't be repeated: the list has no"
+    assert message in last.thought
 
 
 def test_letters_typed_into_a_list_select_the_recorded_option(recorded: RunDir) -> None:
@@ -216,11 +216,11 @@ def test_value_of_a_list_is_compared_after_enter(recorded: RunDir) -> None:
     make_trial(recorded, steps=[typed, enter, STOP])
     before, after = ("[9] combobox 'Corn' value: 'Oats'", "[9] combobox 'Corn' value: 'Rye'")
     write_observations(recorded, before, before, after)
-    for last, told in ((after, "no divergence"), (before, "diverged first after step 1 expected 'Rye'")):
+    for last, expected in ((after, "no divergence"), (before, "diverged first after step 1 expected 'Rye'")):
         agent = replay(recorded)
         for shown in (before, after):
             agent.act(seen(shown))
-        assert told in agent.act(seen(last)).thought
+        assert expected in agent.act(seen(last)).thought
 
 
 def test_keys_go_to_the_focus_and_keep_the_text_selection(recorded: RunDir) -> None:
@@ -246,7 +246,7 @@ def test_keys_go_to_the_focus_and_keep_the_text_selection(recorded: RunDir) -> N
 
 
 @pytest.mark.parametrize(
-    ("said", "raw", "before", "left", "pieces"),
+    ("expected", "raw", "before", "left", "pieces"),
     [
         ([(0, 2)], "", "", "Bo", [("Bo", True)]),
         ([], "Input.insertText(text='Bo')", "", "Bo", [("Bo", True)]),  # an older record without insertions
@@ -261,13 +261,13 @@ def test_keys_go_to_the_focus_and_keep_the_text_selection(recorded: RunDir) -> N
 )
 def test_inserted_text_is_replayed_as_insertion(
     recorded: RunDir,
-    said: list[tuple[int, int]],
+    expected: list[tuple[int, int]],
     raw: str,
     before: str,
     left: str,
     pieces: list[tuple[str, bool | None]],
 ) -> None:
-    step = {**TYPED[0], "action": {**TYPE, "target": None}, "at_once": tuple(said), "raw": raw, "left": left}
+    step = {**TYPED[0], "action": {**TYPE, "target": None}, "at_once": tuple(expected), "raw": raw, "left": left}
     make_trial(recorded, steps=[step, STOP])
     write_observations(recorded, f"[4] textbox 'Name' value: {before!r}")
     action = first_reply(recorded, f"[9] textbox 'Name' value: {before!r}").action

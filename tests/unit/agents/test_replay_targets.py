@@ -16,7 +16,7 @@ from pytest_webarena.actions import (
     Stop,
     Wait,
 )
-from pytest_webarena.agents.text_filters import readings
+from pytest_webarena.agents.text_filters import text_filters
 from pytest_webarena.evidence import ScriptAct, TargetRecord
 from pytest_webarena.results.rundir import RunDir
 from tests.made_up import make_trial
@@ -120,7 +120,7 @@ def rows(*names: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("then", "now", "found", "thought"),
+    ("then", "now", "found", "expected"),
     [
         ("ABC", "ABC", "4", ""),
         ("AB", "BA", "2", "found by its neighbours, role and name (2 recorded, 2 now)"),
@@ -133,12 +133,12 @@ def rows(*names: str) -> list[str]:
     ],
 )  # fmt: skip
 def test_row_target_is_found_by_its_neighbours(
-    recorded: RunDir, then: str, now: str, found: str | None, thought: str | None
+    recorded: RunDir, then: str, now: str, found: str | None, expected: str | None
 ) -> None:
     """Rows may be added, removed or reordered; an equal number may still be other rows."""
     done = attempts(recorded, ROW, "\n".join(rows(*then)), rows(*now), {"kind": "click", "target": {"id": "4"}})
     assert [action for action, _ in done] == ([Click(Element(found))] if found else [])
-    assert [thought in text if thought else not text for _, text in done] == ([True] if found else [])
+    assert [expected in text if expected else not text for _, text in done] == ([True] if found else [])
 
 
 def test_row_target_is_not_found_with_ambiguous_neighbours(recorded: RunDir) -> None:
@@ -209,9 +209,9 @@ def test_target_without_recorded_page_must_match_name_or_text(recorded: RunDir) 
 
 def test_canvas_target_is_clicked_at_the_recorded_point(recorded: RunDir) -> None:
     drawn = TargetRecord(role="generic", tag="canvas", selector="#map", x=5, y=6)
-    thought = "its position, because the point within it matters"
+    message = "its position, because the point within it matters"
     assert attempts(recorded, drawn, "", [], AT)[0][0] == Click(Point(5, 6))
-    assert thought in attempts(recorded, drawn, "", [], AT)[0][1]
+    assert message in attempts(recorded, drawn, "", [], AT)[0][1]
     # Without a recorded point, the agent clicked the element.
     assert attempts(recorded, drawn, "", [])[0][0] == Click(Selector("css=#map"))
 
@@ -383,7 +383,7 @@ def test_target_by_place_requires_the_recorded_text(
     role = {"li": "listitem", "label": "LabelText", "input": "textbox"}.get(tag, tag)
     name = "Title" if tag == "input" else own
     hit = TargetRecord(role=role, name=name, text=own, selector=place, tag=tag, x=5, y=6, reads=((tag, own), *around))
-    reads = list(readings(hit.reads))
+    reads = list(text_filters(hit.reads))
     assert len(reads) == 1 + bool(around)
     by_name = {f'role={role}[name="{name}"s]'}
     done: list[Any] = attempts(recorded, hit, "[4] checkbox 'Mug'", ["[9] checkbox 'Mug'"], action)

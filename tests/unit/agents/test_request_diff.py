@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_webarena.agents.request_diff import paired, read_sent, unlike
+from pytest_webarena.agents.request_diff import differing_fields, pair_requests, read_sent
 
 FORM = "application/x-www-form-urlencoded"
 BOUNDARY = "multipart/form-data; boundary="
@@ -30,7 +30,7 @@ def posts(folder: Path, *bodies: tuple[str, str], query: str = "") -> Any:
 
 def request_diff(tmp_path: Path, kind: str, one: str, two: str) -> list[tuple[str, str | None, str | None]]:
     [then], [now] = posts(tmp_path / "then", (kind, one)), posts(tmp_path / "now", (kind, two))
-    return list(unlike(then, now))
+    return list(differing_fields(then, now))
 
 
 def in_parts(boundary: str, *fields: str) -> str:
@@ -40,7 +40,7 @@ def in_parts(boundary: str, *fields: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("kind", "one", "two", "told"),
+    ("kind", "one", "two", "expected"),
     [
         (FORM, "id=3&a=b+c", "id=2&a=b+c", [("id", "3", "2")]),
         (FORM, "row=1&row=2", "row=1&row=3", [("row", "1, 2", "1, 3")]),
@@ -58,8 +58,8 @@ def in_parts(boundary: str, *fields: str) -> str:
         ("", "<id>3</id>", "<id>2</id>", [("", "<id>3</id>", "<id>2</id>")]),
     ],
 )
-def test_fields_are_compared_in_every_body_format(tmp_path: Path, kind: str, one: str, two: str, told: Any) -> None:
-    assert request_diff(tmp_path, kind, one, two) == told
+def test_fields_are_compared_in_every_body_format(tmp_path: Path, kind: str, one: str, two: str, expected: Any) -> None:
+    assert request_diff(tmp_path, kind, one, two) == expected
     assert request_diff(tmp_path, kind, one, one) == []
 
 
@@ -67,14 +67,14 @@ def test_multipart_forms_are_compared_without_their_boundaries(tmp_path: Path) -
     [then] = posts(tmp_path / "then", (f"{BOUNDARY}x1", in_parts("x1", "id=3", "note=a\nb")))
     [same] = posts(tmp_path / "same", (f"{BOUNDARY}y2", in_parts("y2", "id=3", "note=a\nb")))
     [now] = posts(tmp_path / "now", (f"{BOUNDARY}y2", in_parts("y2", "id=2", "note=a\nb")))
-    assert list(unlike(then, same)) == []
-    assert list(unlike(then, now)) == [("id", "3", "2")]
+    assert list(differing_fields(then, same)) == []
+    assert list(differing_fields(then, now)) == [("id", "3", "2")]
 
 
 def test_query_parameters_are_compared(tmp_path: Path) -> None:
     [then] = posts(tmp_path / "then", ("", ""), query="?id=3&_=1732800000123")
     [now] = posts(tmp_path / "now", ("", ""), query="?id=2&_=1732800009123")
-    assert list(unlike(then, now)) == [("id", "3", "2")]
+    assert list(differing_fields(then, now)) == [("id", "3", "2")]
 
 
 @pytest.mark.parametrize(
@@ -111,16 +111,16 @@ def test_requests_to_one_url_are_paired_in_any_order(tmp_path: Path) -> None:
     then = posts(tmp_path / "then", (FORM, "x=1"), (FORM, "x=2"), (FORM, "x=3"))
     turned = posts(tmp_path / "turned", (FORM, "x=3"), (FORM, "x=1"), (FORM, "x=2"))
     now = posts(tmp_path / "now", (FORM, "x=3"), (FORM, "x=9"), (FORM, "x=1"))
-    assert list(paired(then, turned)) == []
-    assert [(one.fields, two.fields) for one, two in paired(then, now)] == [({"x": ("2",)}, {"x": ("9",)})]
+    assert list(pair_requests(then, turned)) == []
+    assert [(one.fields, two.fields) for one, two in pair_requests(then, now)] == [({"x": ("2",)}, {"x": ("9",)})]
 
 
 def test_reads_and_refused_requests_are_left_out(tmp_path: Path) -> None:
-    told = [
+    entries = [
         {"time": 1.0, "method": "GET", "url": "http://s.test/"},
         {"time": 2.0, "method": "POST", "url": "http://other.test/", "refused": "no site of this task"},
         {"time": 3.0, "method": "DELETE", "url": "http://s.test/rows/3"},
     ]
-    (tmp_path / "network.jsonl").write_text("".join(f"{json.dumps(each)}\n" for each in told))
+    (tmp_path / "network.jsonl").write_text("".join(f"{json.dumps(each)}\n" for each in entries))
     assert [each.place for each in read_sent(tmp_path)] == [("DELETE", "s.test", "/rows/3")]
     assert read_sent(tmp_path / "none") == []

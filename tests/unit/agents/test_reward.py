@@ -79,14 +79,14 @@ def test_reward_model_judges_each_step_and_the_planner_sees_it(make: Make) -> No
     ):
         assert words in asked
     assert "GUIDE" not in asked
-    told = both.planner.prompt(1)
-    assert "thought: the cart is next" in told
-    assert "reflection: doing, 3 of 10: The cart is open." in told
-    assert "The page says so." not in told, "its reasons are its own"
+    prompt = both.planner.prompt(1)
+    assert "thought: the cart is next" in prompt
+    assert "reflection: doing, 3 of 10: The cart is open." in prompt
+    assert "The page says so." not in prompt, "its reasons are its own"
 
 
 @pytest.mark.parametrize(
-    ("ends", "said", "ended"),
+    ("ends", "statuses", "ended"),
     [
         ("first", ["finished"], 1),
         ("first", ["doing", "loop", "finished"], 3),
@@ -95,12 +95,12 @@ def test_reward_model_judges_each_step_and_the_planner_sees_it(make: Make) -> No
     ],
 )
 def test_finished_verdict_ends_the_trial_as_configured(
-    make: Make, ends: str, said: list[str], ended: int | None
+    make: Make, ends: str, statuses: list[str], ended: int | None
 ) -> None:
-    with two(make, [say(verdict(each)) for each in said], reward={"ends": ends}) as both:
+    with two(make, [say(verdict(each)) for each in statuses], reward={"ends": ends}) as both:
         act(both.agent)
-        stopped = [isinstance(act(both.agent).action, Stop) for _ in said]
-    assert stopped == [number == ended for number in range(1, len(said) + 1)]
+        stopped = [isinstance(act(both.agent).action, Stop) for _ in statuses]
+    assert stopped == [number == ended for number in range(1, len(statuses) + 1)]
 
 
 def test_stop_by_the_reward_model_answers_with_the_notes(make: Make) -> None:
@@ -199,7 +199,7 @@ def test_page_text_cannot_imitate_the_reward_prompt(make: Make) -> None:
 
 
 @each_case(
-    ("reply", "told"),
+    ("reply", "expected"),
     [
         ("It goes well.", "Expected a JSON object"),
         ("", "Expected a JSON object"),
@@ -216,10 +216,10 @@ def test_page_text_cannot_imitate_the_reward_prompt(make: Make) -> None:
         ('{"status": ' + "[" * 900 + "]" * 900 + "}", "found a list"),
     ],
 )
-def test_reply_without_a_verdict_is_explained(reply: str, told: str) -> None:
-    said = read_verdict(reply)
-    assert isinstance(said, str)
-    assert told in said
+def test_reply_without_a_verdict_is_explained(reply: str, expected: str) -> None:
+    message = read_verdict(reply)
+    assert isinstance(message, str)
+    assert expected in message
 
 
 @each_case(
@@ -244,8 +244,8 @@ def test_reflection_is_truncated_to_one_line(make: Make) -> None:
 
 
 def test_unreadable_verdict_is_retried(make: Make) -> None:
-    said = [say("Well."), say(verdict("finished", 10), finish="length"), say(verdict("doing", 7))]
-    with two(make, said) as both:
+    replies = [say("Well."), say(verdict("finished", 10), finish="length"), say(verdict("doing", 7))]
+    with two(make, replies) as both:
         act(both.agent)
         reply = act(both.agent)
     assert reply.action == Click(Element("4")), "what was cut says nothing"
@@ -256,7 +256,7 @@ def test_unreadable_verdict_is_retried(make: Make) -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "told"),
+    ("answer", "expected"),
     [
         (say("I'd rather not say."), 'found them in none of 2 replies; the last one was "I\'d rather not say."'),
         (Answer(text=None, refusal="No."), "found them in none of 2 replies; the last one was 'No.'"),
@@ -266,12 +266,14 @@ def test_unreadable_verdict_is_retried(make: Make) -> None:
         (Answer(raw=b'{"choices": 5}'), "gave up after 2 requests"),
     ],
 )
-def test_missing_or_unreadable_verdict_is_a_model_error(make: Make, tmp_path: Path, answer: Answer, told: str) -> None:
+def test_missing_or_unreadable_verdict_is_a_model_error(
+    make: Make, tmp_path: Path, answer: Answer, expected: str
+) -> None:
     with two(make, [answer], reward={"asks": 2}) as both:
         act(both.agent)
         with pytest.raises(ModelError) as raised:
             act(both.agent)
-    assert told in str(raised.value)
+    assert expected in str(raised.value)
     assert "model watcher" in str(raised.value)
     calls = json.loads((tmp_path / "attempt" / "model_calls" / "001.json").read_text())["calls"]
     assert {call["purpose"] for call in calls} == {"reward"}
@@ -337,8 +339,8 @@ def test_slow_reward_model_ends_the_trial_by_time(make: Make) -> None:
 
 
 def test_reward_falls_back_to_text_without_structured_outputs(make: Make) -> None:
-    said = [fail(400, "response_format is not supported"), say(verdict())]
-    with two(make, said) as both:
+    replies = [fail(400, "response_format is not supported"), say(verdict())]
+    with two(make, replies) as both:
         act(both.agent)
         act(both.agent)
         act(both.agent)
@@ -347,8 +349,8 @@ def test_reward_falls_back_to_text_without_structured_outputs(make: Make) -> Non
 
 
 def test_reward_model_works_with_the_responses_api(make: Make) -> None:
-    said = [say("Well."), say(verdict("finished", 10))]
-    with model_server(said) as watcher, model_server([say(CLICK)]) as server:
+    replies = [say("Well."), say(verdict("finished", 10))]
+    with model_server(replies) as watcher, model_server([say(CLICK)]) as server:
         there = {"base_url": watcher.url, "key_env": None, "api": "responses"}
         agent = make(server, grammar="webcanvas", reward={"endpoint": there, "sees": "screenshot"})
         act(agent, page(screenshot=JPEG))

@@ -21,7 +21,7 @@ from pytest_webarena.agents import resolve_agent
 from pytest_webarena.agents.line_pipe import LinePipe, ProcessEnded
 from pytest_webarena.agents.process import ProcessKeys
 from pytest_webarena.agents.sandbox import bubblewrap, examine, read_host
-from pytest_webarena.agents.sandbox.relay import Outside
+from pytest_webarena.agents.sandbox.relay import OutsideProxy
 from pytest_webarena.errors import UsageError
 from pytest_webarena.llm.config import ModelSettings
 from tests.cases import each_case
@@ -201,8 +201,8 @@ say([tcp, unix, said])
     assert said.startswith("HTTP/1.1 403 Forbidden")
     assert f"the sandbox lets nobody out to 127.0.0.1:{server.port}; hosts that the agent's definition names" in said
     run.end()  # its stderr may arrive until then
-    told = tmp_path / "attempt" / "agent-stderr.txt"
-    assert f"sandbox: the sandbox lets nobody out to 127.0.0.1:{server.port}" in told.read_text()
+    stderr_file = tmp_path / "attempt" / "agent-stderr.txt"
+    assert f"sandbox: the sandbox lets nobody out to 127.0.0.1:{server.port}" in stderr_file.read_text()
 
 
 def test_sandbox_without_hosts_has_no_network(run: Run) -> None:
@@ -326,10 +326,10 @@ def test_missing_sandbox_is_reported_before_the_first_trial(tmp_path: Path, monk
     refusing.chmod(0o755)
     with pytest.raises(UsageError) as raised:
         definition.check(ModelSettings())
-    said = str(raised.value)
-    assert "with a user namespace of its own: bwrap: Creating new namespace failed: Operation not permitted" in said
-    assert ("without one, as root" in said) == (os.geteuid() == 0)
-    assert "kernel.apparmor_restrict_unprivileged_userns" in said
+    message = str(raised.value)
+    assert "with a user namespace of its own: bwrap: Creating new namespace failed: Operation not permitted" in message
+    assert ("without one, as root" in message) == (os.geteuid() == 0)
+    assert "kernel.apparmor_restrict_unprivileged_userns" in message
     monkeypatch.setattr(sys, "platform", "darwin")
     with pytest.raises(UsageError, match="bubblewrap is for Linux, and this is darwin"):
         definition.check(ModelSettings())
@@ -372,7 +372,7 @@ def test_host_is_parsed_with_its_default_port(text: str, place: str) -> None:
 
 def test_relay_forwards_only_to_named_hosts(tmp_path: Path, server: Server, capfd: pytest.CaptureFixture[str]) -> None:
     """It forwards only to named hosts, and one request for each connection."""
-    Outside(path=str(tmp_path / "s"), hosts={f"127.0.0.1:{server.port}": ""}).start()
+    OutsideProxy(path=str(tmp_path / "s"), hosts={f"127.0.0.1:{server.port}": ""}).start()
 
     def ask(request: bytes) -> bytes:
         with socket.socket(socket.AF_UNIX) as client:

@@ -52,7 +52,7 @@ def test_equal_actions_have_no_difference(made: Action, recorded: Action, target
 
 
 @each_case(
-    ("made", "recorded", "target", "told"),
+    ("made", "recorded", "target", "expected"),
     [
         (Click(Element("2")), Click(Element("1")), HOME, "another element"),
         (Click(Element("3")), Click(Element("4")), BUY, "another element"),
@@ -78,9 +78,9 @@ def test_equal_actions_have_no_difference(made: Action, recorded: Action, target
     ],
 )
 def test_different_actions_are_explained(
-    made: Action, recorded: Action, target: TargetRecord | None, told: str
+    made: Action, recorded: Action, target: TargetRecord | None, expected: str
 ) -> None:
-    assert told in difference_of(made, recorded, target)
+    assert expected in difference_of(made, recorded, target)
 
 
 def test_malformed_recorded_action_is_a_difference() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_webarena.agents.model.prompt import read_prompt, told
+from pytest_webarena.agents.model.prompt import prompt_identity, read_prompt
 from pytest_webarena.agents.model.upstream import VARIABLE, prompt_name
 from pytest_webarena.errors import UsageError
 
@@ -47,15 +47,15 @@ def test_recorded_prompt_name_has_the_digest_of_its_text(tmp_path: Path, raw: bo
     """An edited checkout has another digest."""
     folder = checkout(tmp_path, "p_cot_id_actree_2s", raw=raw)
     prompt = read_prompt(f"upstream:{folder}", tmp_path, "here")
-    assert told(f"upstream:{folder}", prompt) == "upstream p_cot_id_actree_2s@bd277ccdad8f"
+    assert prompt_identity(f"upstream:{folder}", prompt) == "upstream p_cot_id_actree_2s@bd277ccdad8f"
     (file,) = prompt.files
-    assert told(str(file), prompt).startswith(f"{file.name} sha256:")  # named as a file, it is the user's
+    assert prompt_identity(str(file), prompt).startswith(f"{file.name} sha256:")  # named as a file, it is the user's
     file.write_text(file.read_text().replace("seen", "Seen"))
-    assert "@bd277ccdad8f" not in told("upstream", read_prompt(f"upstream:{folder}", tmp_path, "here"))
+    assert "@bd277ccdad8f" not in prompt_identity("upstream", read_prompt(f"upstream:{folder}", tmp_path, "here"))
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected"),
     [
         ('{"intro": "", "template": "{objective}"}', "expected the slot '{observation}', found none: .* see no page"),
         ('{"intro": "", "template": "{observation}"}', "expected the slot '{objective}', found none: .* not know its"),
@@ -63,9 +63,9 @@ def test_recorded_prompt_name_has_the_digest_of_its_text(tmp_path: Path, raw: bo
         (f'{{"intro": {"[" * 100_000}', "expected JSON: "),
     ],
 )
-def test_unusable_prompt_is_reported_before_the_run(tmp_path: Path, text: str, said: str) -> None:
+def test_unusable_prompt_is_reported_before_the_run(tmp_path: Path, text: str, expected: str) -> None:
     (tmp_path / "mine.json").write_text(text)
-    with pytest.raises(UsageError, match=f"here: prompt mine.json: .*{said}"):
+    with pytest.raises(UsageError, match=f"here: prompt mine.json: .*{expected}"):
         read_prompt("mine.json", tmp_path, "here")
 
 

@@ -30,14 +30,14 @@ def watch(process: subprocess.Popen[bytes], tmp_path: Path) -> _Watch:
     watch = _Watch(process.pid)
     record = {"seconds": {"lease": 1.0}, "attempts": [{"number": 1}], "steps": 0}
     files = {"file": str(tmp_path / "trial.json"), "steps": str(tmp_path / "steps.jsonl")}
-    said = {**files, "name": "t (a, trial 1)", "trial": 1}
-    told = {**said, "acting": {**record, "outcome": "failed"}, "idle": {**record, "outcome": "error"}}
-    watch.hear(json.dumps(told).encode())
+    announcement = {**files, "name": "t (a, trial 1)", "trial": 1}
+    message = {**announcement, "acting": {**record, "outcome": "failed"}, "idle": {**record, "outcome": "error"}}
+    watch.receive(json.dumps(message).encode())
     return watch
 
 
 def report_time(watch: _Watch, seconds: float | None, trial: int = 1) -> None:
-    watch.hear(json.dumps({"trial": trial, "seconds": seconds}).encode())
+    watch.receive(json.dumps({"trial": trial, "seconds": seconds}).encode())
 
 
 def stay_silent(watch: _Watch) -> bool:
@@ -60,7 +60,7 @@ def test_sign_of_life_resets_the_silence_count(watch: _Watch) -> None:
 
 
 def test_process_is_not_ended_between_trials(watch: _Watch) -> None:
-    watch.hear(b'{"trial": 1, "over": true}')
+    watch.receive(b'{"trial": 1, "over": true}')
     assert not stay_silent(watch)
 
 
@@ -95,7 +95,7 @@ def test_hung_process_with_several_trials_records_none(
     watch: _Watch, process: subprocess.Popen[bytes], tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     other = {**watch.trials[1], "trial": 2, "file": str(tmp_path / "other.json"), "name": "u (a, trial 1)"}
-    watch.hear(json.dumps(other).encode())
+    watch.receive(json.dumps(other).encode())
     report_time(watch, 0.0)
     report_time(watch, 1000.0, trial=2)
     assert not stay_silent(watch)  # the other one has time left

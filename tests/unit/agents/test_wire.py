@@ -171,17 +171,17 @@ def test_task_message_contains_the_task_view() -> None:
         seed=4,
     )  # fmt: skip
     typed = Assignment(view=replace(view, answer_format="verified"), task=Task(id="t", intent="i", sites=()))
-    told = task_message(typed, trial="x", options={})
-    assert (told["intent"], told["answer_format"]) == ("i", "verified")
-    assert "retrieved_data" in told["answer_instructions"]
+    typed_message = task_message(typed, trial="x", options={})
+    assert (typed_message["intent"], typed_message["answer_format"]) == ("i", "verified")
+    assert "retrieved_data" in typed_message["answer_instructions"]
     seen = replace(view, images=(InputImage(name="a.png", media_type="image/png", data=b"\xff"),))
-    told = task_message(replace(typed, view=seen), trial="x", options={})
-    assert told["images"] == ["data:image/png;base64,/w=="]
+    typed_message = task_message(replace(typed, view=seen), trial="x", options={})
+    assert typed_message["images"] == ["data:image/png;base64,/w=="]
     limits = AgentLimits(seconds=60)
     assignment = Assignment(view=view, task=Task(id="t", intent="secret", sites=()), limits=limits)
     message = task_message(assignment, trial="x", options={"depth": 2})
     assert message == {
         "type": "task", "protocol": 1, "trial": "x", "intent": "i", "images": [], "sites": {"s": "http://s.test"},
         "reach": {"w": "http://w.test"}, "start": ["http://s.test/"], "max_steps": 9, "max_seconds": 60.0, "seed": 4,
-        "answer_format": "text", "answer_instructions": "", "options": {"depth": 2},
+        "answer_format": "text", "answer_instructions": "", "answer_schema": None, "options": {"depth": 2},
     }  # fmt: skip

@@ -22,8 +22,8 @@ def write(
     with WarcFile(path, sites=SITES) as file:
         for method, url, got in exchanges:
             file.add(
-                method=method, url=url, asked=f"{method} / HTTP/1.1\r\nHost: x\r\n", sent=sent,
-                answered=f"HTTP/1.1 {status}\r\n{fields}", got=got, time=time,
+                method=method, url=url, request_head=f"{method} / HTTP/1.1\r\nHost: x\r\n", request_body=sent,
+                response_head=f"HTTP/1.1 {status}\r\n{fields}", response_body=got, time=time,
             )  # fmt: skip
     return path
 

@@ -113,8 +113,9 @@ def test_multipart_forms_match_with_another_boundary(tmp_path: Path) -> None:
     kind = "multipart/form-data; boundary=----WebKit%s"
     with WarcFile(tmp_path / "a.warc", sites={}) as file:
         file.add(
-            method="POST", url=HOME, asked=f"POST / HTTP/1.1\r\nContent-Type: {kind % 'one'}\r\n",
-            sent=body % (b"----WebKitone", b"----WebKitone"), answered="HTTP/1.1 200 OK\r\n", got=b"x", time=1,
+            method="POST", url=HOME, request_head=f"POST / HTTP/1.1\r\nContent-Type: {kind % 'one'}\r\n",
+            request_body=body % (b"----WebKitone", b"----WebKitone"), response_head="HTTP/1.1 200 OK\r\n",
+            response_body=b"x", time=1,
         )  # fmt: skip
     archive = Archive([tmp_path / "a.warc"])
     sent = body % (b"----WebKittwo", b"----WebKittwo")
@@ -147,7 +148,8 @@ def test_request_intercepted_while_recording_is_intercepted_again(tmp_path: Path
         file.add_withheld(method="POST", url=f"{HOME}find", time=1)
         file.add_withheld(method="WEBSOCKET", url=f"{HOME}live", time=1)
         file.add(
-            method="GET", url=HOME, asked="GET / HTTP/1.1\r\n", sent=b"", answered="HTTP/1.1 200 OK\r\n", got=b"x",
+            method="GET", url=HOME, request_head="GET / HTTP/1.1\r\n", request_body=b"",
+            response_head="HTTP/1.1 200 OK\r\n", response_body=b"x",
             time=1,
         )  # fmt: skip
     archive = Archive([path, write(tmp_path / "b.warc.gz", ("POST", f"{HOME}find?q=1", b"found"))])
@@ -290,12 +292,12 @@ def test_wacz_package_is_read(tmp_path: Path, how: int) -> None:
 @pytest.mark.parametrize("content", [b"", b"no archive at all\r\n\r\n", b"PK\x03\x04broken", b"\x1f\x8bbroken"])
 def test_invalid_archive_files_are_usage_errors(tmp_path: Path, name: str, content: bytes) -> None:
     (tmp_path / name).write_bytes(content)
-    said = ""
+    message = ""
     try:
         assert Archive([tmp_path / name]).count == 0
     except UsageError as error:
-        said = str(error)
-    assert not said or (name in said and "expected" in said)
+        message = str(error)
+    assert not message or (name in message and "expected" in message)
 
 
 def test_truncated_archive_file_is_a_usage_error(tmp_path: Path) -> None:
@@ -329,8 +331,10 @@ def test_recording_drops_secrets_and_duplicates(tmp_path: Path) -> None:
     with WarcFile(path, sites={}) as file:
         for expected in (True, False):
             assert expected is file.add(
-                method="GET", url=HOME, asked="GET / HTTP/1.1\r\nCookie: sesame\r\nAuthorization: sesame\r\nX-A: b\r\n",
-                sent=b"", answered="HTTP/1.1 200 OK\r\nSet-Cookie: sesame\r\nContent-Type: text/plain\r\n", got=b"hi",
+                method="GET", url=HOME,
+                request_head="GET / HTTP/1.1\r\nCookie: sesame\r\nAuthorization: sesame\r\nX-A: b\r\n",
+                request_body=b"", response_body=b"hi",
+                response_head="HTTP/1.1 200 OK\r\nSet-Cookie: sesame\r\nContent-Type: text/plain\r\n",
                 time=1,
             )  # fmt: skip
     assert b"sesame" not in path.read_bytes()

@@ -16,7 +16,7 @@ import pytest
 from pytest_webarena.archives.answering import answer
 from pytest_webarena.archives.archive import Archive
 from pytest_webarena.archives.files import package_faults
-from pytest_webarena.archives.reading import damaged
+from pytest_webarena.archives.reading import find_damage
 from pytest_webarena.commands.cli import main
 from pytest_webarena.errors import UsageError
 from tests.unit.archives.helpers import write
@@ -29,7 +29,7 @@ BROWSER = {"accept-encoding": "gzip, deflate, br, zstd"}
 
 
 @pytest.mark.parametrize(
-    ("body", "fields", "told"),
+    ("body", "fields", "declared"),
     [
         (PAGE, ("Content-Length: 5000",), ()),
         (PAGE, (), ("WARC-Truncated: length",)),
@@ -43,9 +43,9 @@ BROWSER = {"accept-encoding": "gzip, deflate, br, zstd"}
     ids=["length", "told", "chunk", "chunks", "one chunk", "no end", "gzip", "br"],
 )
 def test_truncated_response_is_a_miss(
-    tmp_path: Path, body: bytes, fields: tuple[str, ...], told: tuple[str, ...]
+    tmp_path: Path, body: bytes, fields: tuple[str, ...], declared: tuple[str, ...]
 ) -> None:
-    archive = foreign(tmp_path / "a.warc", record("response", HOME, http(body, *fields), *told))
+    archive = foreign(tmp_path / "a.warc", record("response", HOME, http(body, *fields), *declared))
     for headers in (BROWSER, {}):
         assert lacks(answer(archive, "GET", HOME, headers))
 
@@ -143,9 +143,9 @@ def test_equivalent_url_escapes_match(tmp_path: Path, escaped: str) -> None:
 def test_endless_record_headers_are_given_up(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / f"a.warc{'.gz' if content.startswith(gzip.compress(b'')[:2]) else ''}"
     path.write_bytes(content)
-    with pytest.raises(UsageError, match=r"a head without end|begins with b'\\x00") as told:
+    with pytest.raises(UsageError, match=r"a head without end|begins with b'\\x00") as raised:
         Archive([path])
-    assert len(str(told.value)) < 400
+    assert len(str(raised.value)) < 400
 
 
 def package(path: Path, spoil: Callable[[bytes], bytes], *, how: int = zipfile.ZIP_STORED, **more: bytes) -> Path:
@@ -184,12 +184,12 @@ def test_packages_are_checked_against_their_listed_digests(tmp_path: Path) -> No
     lost = {"path": "pages/pages.jsonl", "hash": "sha256:00"}
     good = json.dumps({"resources": [listed]}).encode()
     more = json.dumps({"resources": [{**listed, "hash": "sha256:00"}, lost]}).encode()
-    assert damaged([package(tmp_path / "good.wacz", bytes, datapackage_json=good)]) == []
+    assert find_damage([package(tmp_path / "good.wacz", bytes, datapackage_json=good)]) == []
     assert package_faults(package(tmp_path / "odd.wacz", bytes, datapackage_json=b"[]")) == []
-    told = package_faults(package(tmp_path / "bad.wacz", bytes, datapackage_json=more))
-    assert [each.partition(" ")[0] for each in told] == ["bad.wacz:"] * 2
-    assert "expected the sha256 00, found " in told[0]
-    assert told[1].endswith("expected the listed file, found none")
+    faults = package_faults(package(tmp_path / "bad.wacz", bytes, datapackage_json=more))
+    assert [each.partition(" ")[0] for each in faults] == ["bad.wacz:"] * 2
+    assert "expected the sha256 00, found " in faults[0]
+    assert faults[1].endswith("expected the listed file, found none")
     spoilt = package(tmp_path / "crc.wacz", lambda data: data.replace(b"Prices", b"Pieces", 1))
     assert "Bad CRC-32" in package_faults(spoilt)[0]
 

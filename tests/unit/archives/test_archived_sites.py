@@ -124,13 +124,13 @@ def test_write_that_the_tasks_terms_allow_is_a_miss(
 
 
 def test_solution_that_meets_a_miss_is_a_site_error() -> None:
-    told: dict[str, object] = {}
+    reported: dict[str, object] = {}
     with pytest.raises(SiteError, match=r"not archived: GET http://shop.test/0.*\nstep 2 failed") as error:  # noqa: SIM117
-        with reporting_misses(lambda: evidence("page").requests, told):
+        with reporting_misses(lambda: evidence("page").requests, reported):
             raise TaskError("step 2 failed")
     assert (error.value.cause, error.value.shortfall, error.value.again) == ("site", "lacking", False)
-    assert told == {"not_archived": {"GET http://shop.test/0": "page"}}
-    with pytest.raises(TaskError), reporting_misses(lambda: evidence("extra").requests, told):
+    assert reported == {"not_archived": {"GET http://shop.test/0": "page"}}
+    with pytest.raises(TaskError), reporting_misses(lambda: evidence("extra").requests, reported):
         raise TaskError("step 2 failed")
 
 

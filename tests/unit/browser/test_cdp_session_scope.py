@@ -27,12 +27,12 @@ def paused(*scripts: str) -> Mapping[str, Any]:
 @pytest.fixture
 def scope() -> CdpSessionScope:
     scope = CdpSessionScope()
-    assert scope.told("Runtime.executionContextCreated", {"context": PAGE}) == "show"
-    assert scope.told("Runtime.executionContextCreated", {"context": OURS}) == "hide"
+    assert scope.filter_event("Runtime.executionContextCreated", {"context": PAGE}) == "show"
+    assert scope.filter_event("Runtime.executionContextCreated", {"context": OURS}) == "hide"
     reading = {"context": {**OURS, "name": f"{WORLD}-reading"}}
-    assert scope.told("Runtime.executionContextCreated", reading) == "hide"
-    assert scope.told("Debugger.scriptParsed", script("1", 4, default=True)) == "show"
-    assert scope.told("Debugger.scriptParsed", script("2", 6, default=False)) == "hide"
+    assert scope.filter_event("Runtime.executionContextCreated", reading) == "hide"
+    assert scope.filter_event("Debugger.scriptParsed", script("1", 4, default=True)) == "show"
+    assert scope.filter_event("Debugger.scriptParsed", script("2", 6, default=False)) == "hide"
     return scope
 
 
@@ -83,21 +83,21 @@ def test_commands_on_visible_contexts_and_scripts_are_allowed(
     scope: CdpSessionScope, method: str, params: dict[str, Any]
 ) -> None:
     scope.answered("Page.createIsolatedWorld", {"executionContextId": 9})
-    assert scope.told("Debugger.paused", paused("1")) == "show"
+    assert scope.filter_event("Debugger.paused", paused("1")) == "show"
     assert scope.refuses(method, params) == ""
 
 
 def test_pause_inside_harness_scripts_is_resumed(scope: CdpSessionScope) -> None:
-    assert scope.told("Debugger.paused", paused("2", "1")) == "resume"
+    assert scope.filter_event("Debugger.paused", paused("2", "1")) == "resume"
     assert scope.refuses("Debugger.evaluateOnCallFrame", {"callFrameId": "call1"})
-    assert scope.told("Debugger.paused", paused("1")) == "show"
-    assert scope.told("Debugger.resumed", {}) == "show"
+    assert scope.filter_event("Debugger.paused", paused("1")) == "show"
+    assert scope.filter_event("Debugger.resumed", {}) == "show"
     assert scope.refuses("Debugger.evaluateOnCallFrame", {"callFrameId": "call1"})
 
 
 def test_binding_calls_of_the_harness_are_hidden(scope: CdpSessionScope) -> None:
-    assert scope.told("Runtime.bindingCalled", {"name": BINDING, "payload": "{}"}) == "hide"
-    assert scope.told("Runtime.bindingCalled", {"name": "mine", "payload": "{}"}) == "show"
+    assert scope.filter_event("Runtime.bindingCalled", {"name": BINDING, "payload": "{}"}) == "hide"
+    assert scope.filter_event("Runtime.bindingCalled", {"name": "mine", "payload": "{}"}) == "show"
 
 
 def test_heap_objects_are_refused() -> None:
@@ -108,26 +108,26 @@ def test_heap_objects_are_refused() -> None:
 @pytest.mark.parametrize(("kind", "accepts"), [("Document", "text/html"), ("Image", "image/png")])
 def test_intercepted_request_keeps_its_accept_header(scope: CdpSessionScope, kind: str, accepts: str) -> None:
     """With plain http, the gateway recognises pages only by their Accept header."""
-    scope.told(
+    scope.filter_event(
         "Fetch.requestPaused",
         {"requestId": "r1", "resourceType": kind, "request": {"headers": {"accept": "text/html", "X-A": "1"}}},
     )
     given = [{"name": "accept", "value": "image/png"}, {"name": "X-A", "value": "2"}]
-    made = scope.faithful("Fetch.continueRequest", {"requestId": "r1", "headers": given})
+    made = scope.with_browser_accept("Fetch.continueRequest", {"requestId": "r1", "headers": given})
     assert {each["name"].lower(): each["value"] for each in made["headers"]} == {"accept": accepts, "x-a": "2"}
-    assert scope.faithful("Fetch.continueRequest", {"requestId": "r1"}) == {"requestId": "r1"}
+    assert scope.with_browser_accept("Fetch.continueRequest", {"requestId": "r1"}) == {"requestId": "r1"}
 
 
 def wait(scope: CdpSessionScope, request: str) -> None:
     """Pause a document request for the session."""
     fields = {"headers": {"Accept": "text/html"}}
-    scope.told("Fetch.requestPaused", {"requestId": request, "resourceType": "Document", "request": fields})
+    scope.filter_event("Fetch.requestPaused", {"requestId": request, "resourceType": "Document", "request": fields})
 
 
 def as_page(scope: CdpSessionScope, request: str) -> bool:
     """Return whether the request keeps its Accept header whatever the session sets."""
     picture = [{"name": "Accept", "value": "image/png"}]
-    made = scope.faithful("Fetch.continueRequest", {"requestId": request, "headers": picture})
+    made = scope.with_browser_accept("Fetch.continueRequest", {"requestId": request, "headers": picture})
     return bool(made["headers"] == [{"name": "Accept", "value": "text/html"}])
 
 

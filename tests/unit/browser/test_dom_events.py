@@ -52,18 +52,18 @@ def test_document_is_unheard_until_its_own_listener_reports() -> None:
     protocol.navigated("F")
     protocol.says(1, "F", '{"listening": true}', world="page")
     protocol.says(2, "G", '{"listening": true}')
-    assert log.unheard == 1
+    assert log.unlistened_documents == 1
     protocol.says(3, "F", '{"listening": true}')
-    assert log.unheard == 0
+    assert log.unlistened_documents == 0
     protocol.navigated("F")  # the listener of the previous document does not count
-    assert (log.unheard, log.lost) == (1, 0)
+    assert (log.unlistened_documents, log.lost) == (1, 0)
 
 
 def test_restored_and_error_pages_need_no_listener() -> None:
     protocol, log = listened_to()
     protocol.navigated("F", type="BackForwardCacheRestore")
     protocol.navigated("G", unreachableUrl="http://a.test/")
-    assert log.unheard == 0
+    assert log.unlistened_documents == 0
 
 
 def _event(name: str, selector: str | None, value: str) -> dict[str, Any]:
@@ -99,10 +99,10 @@ def test_script_events_do_not_displace_change_events() -> None:
     for number in range(6000):
         protocol.says(1, "F", json.dumps({**_event("set", "#field", str(number)), "scripted": number % 2}))
     assert (2000 < len(log.since()) < 4000, log.lost) == (True, 0)
-    told = len(log.since())
+    count = len(log.since())
     protocol.says(1, "F", json.dumps({**_event("click", "#own", ""), "scripted": 0}))  # a page's own
     protocol.says(1, "F", json.dumps({**_event("change", "#field", "last"), "scripted": 0}))
-    assert [(each.event, each.value) for each in log.since(told) if isinstance(each, DomEvent)] == [("change", "last")]
+    assert [(each.event, each.value) for each in log.since(count) if isinstance(each, DomEvent)] == [("change", "last")]
 
 
 def test_event_is_the_agents_while_its_command_runs() -> None:
@@ -122,11 +122,11 @@ def test_event_is_the_agents_while_its_command_runs() -> None:
         False,
         False,
     ]
-    beside = Command(method="Runtime.callFunctionOn", params={}, session="s", target="t", in_page=False)
+    other_command = Command(method="Runtime.callFunctionOn", params={}, session="s", target="t", in_page=False)
     now[0] = 20.0
-    times.began(beside)  # by a client: it sets fields this way and never clicks
+    times.began(other_command)  # by a client: it sets fields this way and never clicks
     assert (times.cover(20_000), times.cover(20_000, in_page=True)) == (True, False)
-    times.ended(beside)
+    times.ended(other_command)
     assert (times.cover(20_000), times.cover(20_000, in_page=True)) == (True, False)
 
 
@@ -138,5 +138,5 @@ def test_detached_frames_are_skipped() -> None:
         protocol.says(context, frame, '{"listening": true}')
     protocol.handlers["Page.frameDetached"]({"frameId": "F", "reason": "remove"})
     protocol.handlers["Page.frameDetached"]({"frameId": "G", "reason": "swap"})  # to another process
-    asyncio.run(events.sweep(1.0))
+    asyncio.run(events.sweep_fields(1.0))
     assert [context for method, context in protocol.sent if method == "Runtime.evaluate" and context] == [2, 3]

@@ -7,7 +7,7 @@ import queue
 from typing import Any
 
 from pytest_webarena.browser.driven.hub import Command
-from pytest_webarena.browser.driven.trajectory import Begun, Event, Trajectory, read_move
+from pytest_webarena.browser.driven.trajectory import Event, StartedStep, Trajectory, read_move
 from tests.cases import each_case
 
 
@@ -24,7 +24,7 @@ def key(type: str, key: str, **params: Any) -> Command:
 
 
 @each_case(
-    ("said", "action"),
+    ("sent", "action"),
     [
         (command("Page.navigate", url="http://a.test/"), {"kind": "goto", "url": "http://a.test/"}),
         (command("Target.createTarget", url="about:blank"), {"kind": "new_tab"}),
@@ -47,14 +47,14 @@ def key(type: str, key: str, **params: Any) -> Command:
         ),
     ],
 )
-def test_acting_commands_become_actions(said: Command, action: dict[str, Any]) -> None:
-    move = read_move(said)
+def test_acting_commands_become_actions(sent: Command, action: dict[str, Any]) -> None:
+    move = read_move(sent)
     assert move is not None
     assert move.action == action
 
 
 @each_case(
-    "said",
+    "sent",
     [
         mouse("mouseMoved"),
         mouse("mouseReleased"),
@@ -67,30 +67,30 @@ def test_acting_commands_become_actions(said: Command, action: dict[str, Any]) -
         command("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[]),
     ],
 )
-def test_observing_commands_are_not_actions(said: Command) -> None:
-    assert read_move(said) is None
+def test_observing_commands_are_not_actions(sent: Command) -> None:
+    assert read_move(sent) is None
 
 
 def steps(*commands: Command) -> list[dict[str, Any]]:
     return [step.action for step in begun_by(*commands)]
 
 
-def begun_by(*commands: Command) -> list[Begun]:
+def begun_by(*commands: Command) -> list[StartedStep]:
     """Return the steps that these commands begin, each allowed at once."""
     events: queue.SimpleQueue[Event] = queue.SimpleQueue()
-    begun: list[Begun] = []
+    begun: list[StartedStep] = []
 
     async def play() -> None:
         trajectory = Trajectory(events)
-        for said in commands:
-            going = asyncio.ensure_future(trajectory.before(said))
+        for command in commands:
+            waiting = asyncio.ensure_future(trajectory.before(command))
             await asyncio.sleep(0)
             while not events.empty():
                 event = events.get()
-                assert isinstance(event, Begun)
+                assert isinstance(event, StartedStep)
                 begun.append(event)
                 event.go()
-            assert await going == ""
+            assert await waiting == ""
 
     asyncio.run(play())
     return begun

@@ -54,7 +54,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_frame_owner_is_queried_again_after_a_fault(fault: Exception | None) -> None:
     browser = Browser(fault, fault, fault)
     chains = FrameChains("function")
-    assert chains.listened("page", browser, 3) == []
+    assert chains.note_listener("page", browser, 3) == []
     asyncio.run(chains.follow("inner", browser))
     assert browser.followed == [("inner", 3)]
 
@@ -62,7 +62,7 @@ def test_frame_owner_is_queried_again_after_a_fault(fault: Exception | None) -> 
 def test_frame_owner_query_is_given_up_after_repeated_faults() -> None:
     browser = Browser(*[PlaywrightError("gone")] * 9)
     chains = FrameChains("function")
-    chains.listened("page", browser, 3)
+    chains.note_listener("page", browser, 3)
     asyncio.run(chains.follow("inner", browser))
     assert browser.followed == []
     assert len(browser.faults) == 5
@@ -71,12 +71,12 @@ def test_frame_owner_query_is_given_up_after_repeated_faults() -> None:
 def test_event_from_a_given_up_frame_restarts_the_query() -> None:
     browser = Browser(*[PlaywrightError("busy")] * 4)
     chains = FrameChains("function")
-    chains.listened("page", browser, 3)
-    chains.listened("inner", browser, 4)
+    chains.note_listener("page", browser, 3)
+    chains.note_listener("inner", browser, 4)
     asyncio.run(chains.follow("inner", browser))
     assert browser.followed == []
     element = ElementRecord(tag="html", attributes={}, nth=1, children=1, nth_of_type=1, of_type=1, within="frame")
-    assert chains.continued("inner", (element,), False) == ((element,), False, "inner")
+    assert chains.extend_chain("inner", (element,), False) == ((element,), False, "inner")
     asyncio.run(chains.follow_again("inner"))
     assert browser.followed == [("inner", 3)]
 
@@ -86,8 +86,8 @@ def test_frame_that_listens_before_its_parent_is_followed_later() -> None:
     chains = FrameChains("function")
     asyncio.run(chains.follow("inner", browser))
     assert browser.followed == []
-    assert chains.listened("other", browser, 2) == []
-    ((frame, channel),) = chains.listened("page", browser, 3)
+    assert chains.note_listener("other", browser, 2) == []
+    ((frame, channel),) = chains.note_listener("page", browser, 3)
     asyncio.run(chains.follow(frame, channel))
     assert browser.followed == [("inner", 3)]
-    assert chains.listened("page", browser, 4) == []
+    assert chains.note_listener("page", browser, 4) == []

@@ -188,6 +188,10 @@ def test_tool_calls_are_parsed_leniently() -> None:
     assert parse_call("scroll", {"direction": "DOWN"}) == Scroll("down")
     assert parse_call("go_back", "") == parse_call("go_back", None) == parse_call("go_back", {}) == Back()
     assert parse_call("stop") == Stop("")
+    assert parse_call("stop", '{"answer": 54.35194}') == Stop("54.35194")
+    assert parse_call("stop", {"answer": ["Ann Lee", 3]}) == Stop("Ann Lee\n3")
+    assert parse_call("stop", {"answer": False}) == Stop("no")
+    assert parse_call("stop", {"answer": {"a": 1}}) == Stop('{"a": 1}')
     openai = {"tool_calls": [{"function": {"name": "noop", "arguments": "{}"}}]}
     assert grammar("tools").parse(json.dumps(openai)) == Noop()
 

@@ -341,8 +341,8 @@ def test_documented_table_of_grammars_is_current() -> None:
 def test_grammar_description_names_every_action() -> None:
     for name in grammars():
         text = grammar(name).describe()
-        said = [example for row in EXAMPLES.values() for each, (example, _) in row.items() if each == name]
-        for example in said:
+        examples = [example for row in EXAMPLES.values() for each, (example, _) in row.items() if each == name]
+        for example in examples:
             if (name, example) == ("webarena", "noop"):
                 continue  # parsed, but not described to agents, as upstream
             verb = example.split("(")[-2].split(".")[-1] if name == "playwright" else example.split()[0].split("[")[0]

@@ -24,7 +24,7 @@ class FakeBrowser:
 
     async def send(self, message: Mapping[str, Any]) -> None:
         self.said.append(message)
-        self.hub.received({"id": message["id"], self.outcome: {"sessionId": f"s{len(self.said)}"}})
+        self.hub.handle_message({"id": message["id"], self.outcome: {"sessionId": f"s{len(self.said)}"}})
 
     @property
     def detached(self) -> list[str]:
@@ -32,8 +32,8 @@ class FakeBrowser:
 
 
 def client(trusted: bool) -> tuple[Client, list[dict[str, Any]]]:
-    heard: list[dict[str, Any]] = []
-    return Client(deliver=heard.append, trusted=trusted), heard
+    received: list[dict[str, Any]] = []
+    return Client(deliver=received.append, trusted=trusted), received
 
 
 def test_dismissed_agents_are_detached_and_stay_detached() -> None:
@@ -43,18 +43,18 @@ def test_dismissed_agents_are_detached_and_stay_detached() -> None:
         browser = FakeBrowser()
         hub = browser.hub
         harness, _ = client(trusted=True)
-        agent, heard = client(trusted=False)
+        agent, received = client(trusted=False)
         assert await hub.join(harness)
         assert await hub.join(agent)
         await hub.dismiss()
         assert browser.detached == [agent.root]
-        said = len(browser.said)
+        sent_before = len(browser.said)
         await hub.command(agent, {"id": 1, "method": "Page.enable"})
-        assert "not found" in heard[0]["error"]["message"]
+        assert "not found" in received[0]["error"]["message"]
         assert not await hub.join(client(trusted=False)[0])
-        assert len(browser.said) == said
+        assert len(browser.said) == sent_before
         await hub.command(harness, {"id": 2, "method": "Page.enable"})
-        assert len(browser.said) == said + 1
+        assert len(browser.said) == sent_before + 1
 
     asyncio.run(work())
 
@@ -75,11 +75,11 @@ def test_agent_joining_during_dismissal_is_detached() -> None:
 def test_agent_cannot_change_the_accept_header_of_a_page() -> None:
     async def work() -> None:
         browser = FakeBrowser()
-        agent, heard = client(trusted=False)
+        agent, received = client(trusted=False)
         assert await browser.hub.join(agent)
         asked = {"requestId": "r1", "resourceType": "Document", "request": {"headers": {"Accept": "text/html"}}}
-        browser.hub.received({"method": "Fetch.requestPaused", "params": asked, "sessionId": agent.root})
-        assert heard[0]["method"] == "Fetch.requestPaused"
+        browser.hub.handle_message({"method": "Fetch.requestPaused", "params": asked, "sessionId": agent.root})
+        assert received[0]["method"] == "Fetch.requestPaused"
         changed = {"requestId": "r1", "headers": [{"name": "Accept", "value": "image/png"}]}
         await browser.hub.command(agent, {"id": 1, "method": "Fetch.continueRequest", "params": changed})
         assert browser.said[-1]["params"]["headers"] == [{"name": "Accept", "value": "text/html"}]
@@ -101,7 +101,7 @@ def test_accept_header_is_kept_after_a_refused_continue(
         assert await browser.hub.join(agent)
         fields = {"headers": {"Accept": "text/html"}}
         paused = {"requestId": "r1", "resourceType": "Document", "request": fields}
-        browser.hub.received({"method": "Fetch.requestPaused", "sessionId": agent.root, "params": paused})
+        browser.hub.handle_message({"method": "Fetch.requestPaused", "sessionId": agent.root, "params": paused})
 
         async def go_on(outcome: str) -> list[Mapping[str, Any]]:
             browser.outcome = outcome

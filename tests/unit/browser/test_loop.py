@@ -22,13 +22,13 @@ from pytest_webarena.errors import BrowserError
 @pytest.fixture
 def nothing_unawaited(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Fail the test when a coroutine was never awaited."""
-    told: list[str] = []
-    monkeypatch.setattr("sys.unraisablehook", lambda each: told.append(str(each.exc_value)))
+    unraisable: list[str] = []
+    monkeypatch.setattr("sys.unraisablehook", lambda each: unraisable.append(str(each.exc_value)))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         yield
         gc.collect()
-    assert not [each for each in told if "never awaited" in each]
+    assert not [each for each in unraisable if "never awaited" in each]
 
 
 async def work() -> int:

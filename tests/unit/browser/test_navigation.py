@@ -35,13 +35,13 @@ class FakeTab:
             raise PlaywrightError(self.failures.pop(0))
         return "answer"
 
-    async def run(self, going: Awaitable[Any], seconds: float, what: str) -> Any:
-        return await going
+    async def run(self, navigation: Awaitable[Any], seconds: float, what: str) -> Any:
+        return await navigation
 
     def is_navigating(self) -> bool:
         return False
 
-    async def changed(self, seconds: float) -> None:
+    async def wait_for_activity(self, seconds: float) -> None:
         pass
 
     def on(self, event: str, listener: object) -> None:
@@ -85,16 +85,16 @@ def test_interruption_by_the_same_url_is_retried(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize(
-    ("failure", "tries", "told"),
+    ("failure", "tries", "expected"),
     [
         (interrupted_by("http://a.test/elsewhere"), 3, "was not opened: the page itself keeps navigating."),
         (interrupted_by("http://a.test/next"), 10, "was not opened: it was broken off again and again."),
     ],
 )
 def test_interrupted_navigation_fails_after_the_last_retry(
-    failure: str, tries: int, told: str, monkeypatch: pytest.MonkeyPatch
+    failure: str, tries: int, expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tab = FakeTab(*[failure] * 20)
-    with pytest.raises(ActionFailed, match=told):
+    with pytest.raises(ActionFailed, match=expected):
         go_to_next(tab, monkeypatch)
     assert tab.tries == tries

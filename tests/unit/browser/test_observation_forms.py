@@ -13,7 +13,7 @@ from pytest_webarena.browser.config import ObservationConfig
 from pytest_webarena.browser.observation import ScrollPosition, forms
 from pytest_webarena.browser.observation.budget import compose
 from pytest_webarena.browser.observation.extraction import Extraction
-from pytest_webarena.browser.observation.forms import BUILTIN, Form, form_named, lines_of, prompt_lines
+from pytest_webarena.browser.observation.forms import BUILTIN, Form, find_form, lines_of, prompt_lines
 from pytest_webarena.browser.observation.reference import DOCS_PATH, with_table
 from pytest_webarena.errors import BrowserError, UsageError
 from tests.cases import each_case
@@ -60,7 +60,7 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @each_case("form", BUILTIN.values(), ids=lambda form: form.name)
 def test_builtin_forms_have_all_descriptions(form: Form) -> None:
-    assert form_named(form.name) is form
+    assert find_form(form.name) is form
     assert form.about
     assert form.prompt
     assert prompt_lines([form.name]) == (form.prompt,)

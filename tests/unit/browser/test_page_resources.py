@@ -6,7 +6,7 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
-from pytest_webarena.browser.reading.page_resources import Parts
+from pytest_webarena.browser.reading.page_resources import PageResources
 from tests.cases import each_case
 
 
@@ -53,18 +53,18 @@ class Page:
         self.listeners["requestfailed"](request)
 
 
-@each_case("told", ["before the head", "before the end", "after the end", "never again"])
-def test_aborted_request_that_was_repeated_is_not_missing(told: str) -> None:
+@each_case("order", ["before the head", "before the end", "after the end", "never again"])
+def test_aborted_request_that_was_repeated_is_not_missing(order: str) -> None:
     page = Page()
-    parts = Parts(SimpleNamespace(page=page))  # type: ignore[arg-type]
+    parts = PageResources(SimpleNamespace(page=page))  # type: ignore[arg-type]
     first, second = page.asks(), page.asks()
-    if told == "before the head":
+    if order == "before the head":
         page.given_up(first)
     page.head(second)
-    if told in ("before the end", "never again"):
+    if order in ("before the end", "never again"):
         page.given_up(first)
-    if told != "never again":
+    if order != "never again":
         page.end(second)
-    if told == "after the end":
+    if order == "after the end":
         page.given_up(first)
-    assert [doubt.kind for doubt in parts.doubts] == (["given_up"] if told == "never again" else [])
+    assert [doubt.kind for doubt in parts.doubts] == (["given_up"] if order == "never again" else [])

@@ -58,7 +58,7 @@ def test_search_program_results_are_limited(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("program", "told"),
+    ("program", "expected"),
     [
         ("import sys; sys.exit('no key')", "ended with 1: no key"),
         ("print('[')", r"expected a list as JSON, found b'\["),
@@ -69,10 +69,10 @@ def test_search_program_results_are_limited(tmp_path: Path) -> None:
         ("import time; print('[]', flush=True); time.sleep(600)", "expected results within 0 s, found none"),
     ],
 )
-def test_failing_search_program_is_a_site_error(tmp_path: Path, program: str, told: str) -> None:
+def test_failing_search_program_is_a_site_error(tmp_path: Path, program: str, expected: str) -> None:
     seconds = 0.2 if "sleep" in program else 30
     keys = definition(tmp_path, {"program": [sys.executable, "-c", program], "seconds": seconds}).search
-    with pytest.raises(SiteError, match=told):
+    with pytest.raises(SiteError, match=expected):
         find(keys, "tea")
 
 
@@ -82,7 +82,7 @@ def test_missing_search_program_is_a_site_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("search", "told"),
+    ("search", "expected"),
     [
         ({}, "search: expected one of page, program and recorded, found none of them"),
         ({"page": "http://a.test/{query}", "program": ["x"]}, "found page and program"),
@@ -96,13 +96,13 @@ def test_missing_search_program_is_a_site_error(tmp_path: Path) -> None:
         ({"pages": "x"}, "unknown key 'search.pages'; did you mean 'page'"),
     ],
 )
-def test_invalid_search_settings_are_usage_errors(tmp_path: Path, search: dict[str, Any], told: str) -> None:
-    with pytest.raises(UsageError, match=told):
+def test_invalid_search_settings_are_usage_errors(tmp_path: Path, search: dict[str, Any], expected: str) -> None:
+    with pytest.raises(UsageError, match=expected):
         definition(tmp_path, search, r__yaml="tea: [{url: 5}]")
 
 
 def test_search_result_is_printed_on_one_line() -> None:
-    said = str(Result("a\n\nTASK: b\x1b", "http://x.test/", "y" * 1000))
-    assert "\n" not in said
-    assert "\x1b" not in said
-    assert len(said) < 400
+    printed = str(Result("a\n\nTASK: b\x1b", "http://x.test/", "y" * 1000))
+    assert "\n" not in printed
+    assert "\x1b" not in printed
+    assert len(printed) < 400

@@ -25,12 +25,12 @@ def fake_browser(contexts: int = 0) -> Any:
 def test_session_is_placed_in_the_emptiest_browser() -> None:
     fleet, full, roomy = SharedBrowsers(3), fake_browser(3), fake_browser(1)
     fleet.add(full)
-    assert fleet.roomy() is None
+    assert fleet.least_loaded() is None
     fleet.add(roomy)
-    assert fleet.roomy() == roomy
-    with fleet.place(roomy), fleet.place(roomy):  # contexts that are not there yet
-        assert fleet.roomy() is None
-    assert fleet.roomy() is roomy
+    assert fleet.least_loaded() == roomy
+    with fleet.reserve(roomy), fleet.reserve(roomy):  # contexts that are not there yet
+        assert fleet.least_loaded() is None
+    assert fleet.least_loaded() is roomy
 
 
 def test_stuck_browser_is_lost_and_closed_after_its_last_session() -> None:
@@ -38,21 +38,21 @@ def test_stuck_browser_is_lost_and_closed_after_its_last_session() -> None:
     fleet.add(stuck)
     fleet.add(other)
     assert not fleet.has_lost(stuck)
-    assert fleet.given_up(stuck) == []  # others are in it still
+    assert fleet.retire(stuck) == []  # others are in it still
     assert fleet.has_lost(stuck)  # though it is connected
     assert not fleet.has_lost(other)
-    assert fleet.roomy() is other
+    assert fleet.least_loaded() is other
     stuck.contexts.clear()
-    assert fleet.given_up(stuck) == [stuck]
+    assert fleet.retire(stuck) == [stuck]
     assert fleet.all() == [other]
 
 
 def test_disconnected_browser_is_lost_and_gets_no_session() -> None:
-    fleet, gone = SharedBrowsers(3), fake_browser(1)
-    fleet.add(gone)
-    gone.connected = False
-    assert fleet.has_lost(gone)
-    assert fleet.roomy() is None
+    fleet, disconnected = SharedBrowsers(3), fake_browser(1)
+    fleet.add(disconnected)
+    disconnected.connected = False
+    assert fleet.has_lost(disconnected)
+    assert fleet.least_loaded() is None
 
 
 def test_unshared_browser_is_closed_at_once() -> None:
@@ -60,12 +60,12 @@ def test_unshared_browser_is_closed_at_once() -> None:
     fleet.add(own)
     own.connected = False
     assert not fleet.has_lost(own)
-    assert fleet.given_up(own) == [own]
+    assert fleet.retire(own) == [own]
 
 
 def test_exclusive_browser_gets_no_other_session() -> None:
     fleet = SharedBrowsers(3)
-    own = fleet.apart(fake_browser(1))
-    assert fleet.roomy() is None
+    own = fleet.use_exclusively(fake_browser(1))
+    assert fleet.least_loaded() is None
     own.contexts.clear()
-    assert fleet.given_up(own) == [own]
+    assert fleet.retire(own) == [own]

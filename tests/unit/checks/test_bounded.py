@@ -1,4 +1,4 @@
-"""Judging with a time limit in a separate process: endless or crashing checks are inconclusive."""
+"""Judging with a time limit in a separate process: endless or crashing checks are undecided."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def judged(check: str, answer: str = _ANSWER, **more: Any) -> Any:
         (f"python: {__name__}:crash", "the process that judged ended with signal SIGSEGV"),
     ],
 )
-def test_endless_check_is_inconclusive_and_others_are_judged(check: str, why: str) -> None:
+def test_endless_check_is_undecided_and_others_are_judged(check: str, why: str) -> None:
     before = psutil.Process().children()
     verdict = judged(check)
     assert psutil.Process().children() == before
@@ -103,7 +103,7 @@ def test_verdict_is_decided_despite_an_endless_check() -> None:
     assert (verdict.passed, [result.score for result in verdict.results]) == (False, [0, None])
 
 
-def test_backtracking_schema_pattern_is_inconclusive() -> None:
+def test_backtracking_schema_pattern_is_undecided() -> None:
     verdict = judged('answer: {schema: {type: string, pattern: "^(a+)+$"}}', f'"{_ANSWER}"')
     assert verdict.results[1].score is None
 

@@ -167,7 +167,7 @@ def test_default_rule_is_undecided_for_unknown_columns() -> None:
     assert (found.passed, found.cause) == (None, "task")
 
 
-def test_unknown_changes_are_inconclusive_and_known_damage_fails() -> None:
+def test_unknown_changes_are_undecided_and_known_damage_fails() -> None:
     lost = shop(unknown="the database was busy")
     assert result("changes: nothing", recorded(lost)).score is None
     assert "the database was busy" in result("changes: nothing", recorded(lost)).why
@@ -301,9 +301,9 @@ def test_unlisted_sites_must_not_change() -> None:
     assert verdict(PLAIN, changed, forum(listed=False), extra="    mutates: true\n").passed
 
 
-def test_unreadable_changes_are_inconclusive_but_wrong_answers_fail() -> None:
+def test_unreadable_changes_are_undecided_but_wrong_answers_fail() -> None:
     lost = verdict(NA, shop(unknown="it could not be read"))
-    assert lost.inconclusive
+    assert lost.undecided
     assert lost.cause == "site"
     assert "it could not be read" in lost.open_because
     wrong = judge(task(NA), evidence("it is blue", changes=(shop(unknown="it could not be read"),)))

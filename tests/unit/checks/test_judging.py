@@ -101,7 +101,7 @@ def verdict(checks: str, extra: str = "") -> Verdict:
 )
 def test_scores_of_combined_checks(checks: str, extra: str, score: float | None, passed: bool | None) -> None:
     found = verdict(checks, extra)
-    assert (found.score, found.passed, found.inconclusive) == (score, passed, score is None)
+    assert (found.score, found.passed, found.undecided) == (score, passed, score is None)
 
 
 def test_weights_of_three_tenths_add_up_to_one() -> None:
@@ -133,7 +133,7 @@ def test_exceptions_in_judging() -> None:
     assert other.why == "judging raised SiteError: it was not"
 
 
-def test_uninstalled_kind_is_inconclusive() -> None:
+def test_uninstalled_kind_is_undecided() -> None:
     made = task("- given: 1")
     kinds._registered.clear()
     [only] = judge(made, evidence("x")).results

@@ -67,7 +67,7 @@ def test_network_conditions(check: str, why: str | None) -> None:
     assert (got.passed, got.why) == (not why, why)
 
 
-def test_missing_request_log_is_inconclusive() -> None:
+def test_missing_request_log_is_undecided() -> None:
     got = result("network: {method: POST, none: true}", evidence(url="http://shopping.test/"))
     assert (got.score, got.why) == (None, "the requests were not recorded")
     assert result("network: {method: POST, none: true}", evidence(url="about:blank")).passed

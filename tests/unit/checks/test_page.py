@@ -90,7 +90,7 @@ def test_current_pages_are_read_before_others_are_opened() -> None:
     assert {probe.check for probe in probes} == {"checks[0]", "checks[1]", "checks[2]"}
 
 
-def test_refused_selector_is_inconclusive() -> None:
+def test_refused_selector_is_undecided() -> None:
     def refuse(open: str | None, locate: str | None) -> FakePage:
         raise TaskError(f"not a selector: {locate}")
 
@@ -106,12 +106,12 @@ def test_browser_error_is_raised() -> None:
         live_result("page: {includes: x}", FakeLive(page=crash))
 
 
-def test_unread_page_is_inconclusive() -> None:
+def test_unread_page_is_undecided() -> None:
     got = result("page: {includes: x}", evidence("x", url="http://shopping.test/"))
     assert (got.score, got.why) == (None, "the page was not read")
 
 
-def test_site_outside_the_trial_is_inconclusive() -> None:
+def test_site_outside_the_trial_is_undecided() -> None:
     live = FakeLive(sites={"shopping": "http://shopping.test"})
     assert live_result("page: {open: reddit:/f, includes: x}", live).why.startswith("expected a site of this trial")
 

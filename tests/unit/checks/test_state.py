@@ -127,7 +127,7 @@ def test_state_check_queries_and_fetches_as_written() -> None:
     ]
 
 
-def test_invalid_sql_is_inconclusive_and_site_error_is_raised() -> None:
+def test_invalid_sql_is_undecided_and_site_error_is_raised() -> None:
     def refuse(sql: str) -> Any:
         raise TaskError("no such table: y")
 
@@ -140,7 +140,7 @@ def test_invalid_sql_is_inconclusive_and_site_error_is_raised() -> None:
         live_result("state: {sql: select x from y, equals: 1}", FakeLive(rows=broken))
 
 
-def test_unread_state_is_inconclusive() -> None:
+def test_unread_state_is_undecided() -> None:
     assert result("state: {sql: select 1, equals: 1}", evidence("x")).score is None
 
 

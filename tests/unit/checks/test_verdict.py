@@ -87,7 +87,7 @@ much I paid for it
             Verdict(
                 score=None, passed=None, results=(CheckResult(path="checks[0]", kind="x", score=None, expected=""),)
             ),
-            "inconclusive: 1 of 1 checks could not be judged",
+            "undecided: 1 of 1 checks could not be decided",
         ),
     ],
 )
@@ -154,10 +154,10 @@ def test_verdict_round_trips_through_json() -> None:
     verdict = sample()
     data = json.loads(json.dumps(verdict.to_json()))
     assert Verdict.from_json(data) == verdict
-    assert (data["schema_version"], data["inconclusive"]) == (2, False)
+    assert (data["schema_version"], data["undecided"]) == (3, False)
 
 
-@pytest.mark.parametrize("version", [3, "1", None])
+@pytest.mark.parametrize("version", [4, "1", None])
 def test_newer_verdict_schema_versions_are_refused(version: object) -> None:
-    with pytest.raises(ValueError, match="expected a verdict of schema version 2 or older"):
+    with pytest.raises(ValueError, match="expected a verdict of schema version 3 or older"):
         Verdict.from_json({**sample().to_json(), "schema_version": version})

@@ -1,4 +1,4 @@
-"""The check kind ``verified``: verdicts, inconclusive cases and notation."""
+"""The check kind ``verified``: verdicts, undecided cases and notation."""
 
 from __future__ import annotations
 
@@ -231,7 +231,7 @@ def test_cookies_of_responses_are_decoded() -> None:
         ),
     ],
 )
-def test_unrecorded_facts_are_inconclusive(
+def test_unrecorded_facts_are_undecided(
     written: str, answer: str | None, requests: Any, facts: dict[str, Any], why: str
 ) -> None:
     got = verdict(written, answer, *requests, **facts)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from pytest_webarena.commands.cli import main
-from pytest_webarena.task_generation.answers import Said, same
+from pytest_webarena.task_generation.answers import PersonAnswer, are_equivalent
 from pytest_webarena.task_generation.drafts import draft_text
 from pytest_webarena.task_generation.proposing import Idea, Kind
 from pytest_webarena.tasks import Task, load_tasks, parse_tasks
@@ -76,7 +76,7 @@ def test_agreed_answers_become_tasks(drafts: Path, capsys: pytest.CaptureFixture
     }
     text = Path("tasks.yaml").read_text()
     assert "- answer: {number: 12.5}" in text
-    assert "- answer: {unachievable: it does not say}" in text
+    assert "- answer: {unachievable: it does not say, type: text}" in text
     assert '{url: "/cart"}' in text
     assert f"webarena tasks record shop wiki --id {NOTE} --intent 'Add a note.'" in capsys.readouterr().out
 
@@ -95,7 +95,7 @@ def test_changed_task_is_no_longer_reviewed(drafts: Path) -> None:
         (PRICE, ("answer", "12.50"), ("answer", "12.5")),
         (PRICE, ("answer", "Copper  Kettle"), ("answer", "copper kettle.")),
         (PRICE, ("answer", "tea\njam"), ("answer", "jam\n\n tea")),
-        (PRICE, ("impossible", "there is no such price"), ("impossible", "no price is there")),
+        (PRICE, ("impossible", "there is no such price"), ("impossible", "only staff may see prices")),
         (CART, ("answer", "/cart?x=1"), ("answer", "shop:/cart?x=1")),
     ],
 )
@@ -114,7 +114,6 @@ def test_equivalent_answers_agree(drafts: Path, task: str, first: tuple[str, str
         (PRICE, ("answer", "tea\njam"), ("answer", "tea")),
         (PRICE, ("answer", "tea"), ("impossible", "tea")),
         (PRICE, ("answer", "tea"), ("bad", "tea")),
-        (PRICE, ("impossible", "there is no such price"), ("impossible", "only staff may see prices")),
         (CART, ("answer", "/cart"), ("answer", "wiki:/cart")),
         (CART, ("answer", "/cart?x=1"), ("answer", "/cart")),
     ],
@@ -253,7 +252,9 @@ def test_answer_form_contains_no_answers(drafts: Path) -> None:
     given_by("ada", ALL)
     assert main(["view", "ideas.yaml"]) == 0
     data = data_of("ideas.html")
-    assert [(idea["task"], idea["said"]) for idea in data["ideas"]] == [(id, []) for id in (PRICE, WRITER, CART, NOTE)]
+    assert [(idea["task"], idea["answers"]) for idea in data["ideas"]] == [
+        (id, []) for id in (PRICE, WRITER, CART, NOTE)
+    ]
     assert data["ideas"][1]["intent"] == "Who wrote </script><b>it</b>?"
     assert "12.50" not in Path("ideas.html").read_text()
 
@@ -262,7 +263,7 @@ def test_decision_form_contains_disputes_without_names(drafts: Path, capsys: pyt
     files = given_by("ada", ALL), given_by("ben", {**ALL, PRICE: ("answer", "13")})
     assert main(["view", "ideas.yaml", "--answers", *files]) == 0
     [idea] = data_of("ideas.decide.html")["ideas"]
-    assert sorted(each["told"] for each in idea["said"]) == ["the answer is 12.50", "the answer is 13"]
+    assert sorted(each["description"] for each in idea["answers"]) == ["the answer is 12.50", "the answer is 13"]
     assert "ada" not in json.dumps(idea)
     assert main(["view", "ideas.yaml", "--answers", files[0], given_by("cleo", ALL)]) == 0
     assert "there is nothing to be decided" in capsys.readouterr().out
@@ -334,5 +335,5 @@ def test_suggested_command_is_quoted_for_the_shell(
 )
 def test_zeros_matter_in_versions_and_codes(intent: str, first: str, second: str, agreed: bool) -> None:
     [task] = parse_tasks(f"tasks: [{{id: a, intent: '{intent}', sites: [shop], checks: [{{answer: x}}]}}]")
-    one, other = (Said(task="a", by=by, says="answer", text=text) for by, text in (("a", first), ("b", second)))
-    assert same(one, other, task) == agreed
+    one, other = (PersonAnswer(task="a", by=by, kind="answer", text=text) for by, text in (("a", first), ("b", second)))
+    assert are_equivalent(one, other, task) == agreed

@@ -36,7 +36,7 @@ def watched(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[Callab
 
     def watched(then: Callable[[], object]) -> None:
         def watch(task: object, runtime: object, options: object, keeper: Autosaver) -> object:
-            keeper.look(DOING, TASK, intent="Buy tea.", answer="")
+            keeper.save_changes(DOING, TASK, intent="Buy tea.", answer="")
             return then()
 
         monkeypatch.chdir(tmp_path)

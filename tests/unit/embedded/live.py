@@ -105,9 +105,7 @@ class PristineJudge:
                 for number, site in enumerate(self._sites)
             ),
         )
-        verdict = judge(self._task, evidence)
-        assert not verdict.inconclusive
-        return verdict.passed is True
+        return judge(self._task, evidence).passed is True
 
     def assert_fails_without_work(self) -> None:
         """Assert that no answer, "Done.", the intent, or the right words alone fail."""

@@ -219,21 +219,21 @@ def test_closing_a_session_cuts_all_connections(world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    "said",
+    "response",
     ["", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf", "HTTP/1.1 200 OK\r\n\r\nwithout end"],
     ids=["nothing", "half", "endless"],
 )
-def test_aborted_request_counts_as_unfinished(world: World, said: str) -> None:
+def test_aborted_request_counts_as_unfinished(world: World, response: str) -> None:
     async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
-        writer.write(said.encode())
+        writer.write(response.encode())
         await reader.read()
 
     session, site = world.serve_raw(handler)
     browser = world.browser(session)
     browser.send(f"GET {HOME}/report HTTP/1.1\r\nHost: h\r\n\r\n".encode())
     world.until(lambda: site.connections == 1)
-    if said:
+    if response:
         browser.head()
     browser.close()
     world.until(lambda: session.in_flight == 0)

@@ -99,14 +99,14 @@ def test_writes_over_waits_for_unfinished_writes(world: World) -> None:
     slow = SlowSite()
     session, _ = world.serve_raw(slow)
     browser = world.browser(session)
-    assert world.run(session.writes_over(LONG)) == []
+    assert world.run(session.wait_for_writes(LONG)) == []
     browser.send(post())
     assert slow.got.wait(10)
-    (late,) = world.run(session.writes_over(0.01))
+    (late,) = world.run(session.wait_for_writes(0.01))
     assert (late.method, late.url, late.waits_for) == ("POST", f"{HOME}/save", "site")
 
     async def both() -> list[Unfinished]:
-        waiting = asyncio.ensure_future(session.writes_over(LONG))
+        waiting = asyncio.ensure_future(session.wait_for_writes(LONG))
         await asyncio.sleep(0)
         assert not waiting.done()
         slow.go_on.set()
@@ -123,7 +123,7 @@ def test_writes_over_ignores_reads_and_websockets(world: World) -> None:
     for head in (f"GET {HOME}/poll HTTP/1.1\r\nHost: h\r\n", f"GET {HOME}/live HTTP/1.1\r\nHost: h\r\n{upgrade}"):
         world.browser(session).send(f"{head}\r\n".encode())
     world.until(lambda: session.in_flight == 2)
-    assert world.run(session.writes_over(LONG)) == []
+    assert world.run(session.wait_for_writes(LONG)) == []
 
 
 def test_unfinished_requests_name_the_side_that_is_awaited(world: World) -> None:
@@ -155,7 +155,7 @@ def test_write_of_a_closed_tab_is_in_flight_until_answered(world: World) -> None
     world.until(lambda: not session.connections)
     assert unfinished_requests(session) == [("POST", f"{HOME}/save", "site")]
     world.call(slow.go_on.set)
-    assert world.run(session.writes_over(LONG)) == []
+    assert world.run(session.wait_for_writes(LONG)) == []
     (request,) = world.requests(session)
     assert (request.status, session.upstream_error, session.in_flight) == (200, "", 0)
     assert site.ended.wait(10)
@@ -178,7 +178,7 @@ def test_site_that_disconnects_after_the_browser_is_not_at_fault(world: World, a
     browser.close()
     world.until(lambda: not session.connections)
     world.call(go_on.set)
-    assert world.run(session.writes_over(LONG)) == []
+    assert world.run(session.wait_for_writes(LONG)) == []
     (request,) = world.requests(session)
     assert (request.status, session.upstream_error) == (None, "")
 
@@ -191,7 +191,7 @@ def test_closing_a_session_ends_requests_of_closed_tabs(world: World) -> None:
     assert slow.got.wait(10)
     browser.close()
     world.until(lambda: not session.connections)
-    waiting = asyncio.run_coroutine_threadsafe(session.writes_over(LONG), world.loop)
+    waiting = asyncio.run_coroutine_threadsafe(session.wait_for_writes(LONG), world.loop)
     world.run(session.close())
     assert waiting.result(10) == []
     assert session.in_flight == 0
@@ -212,7 +212,7 @@ def test_write_arrives_when_its_page_navigates_away(world: World) -> None:
         browser.send(post())
         browser.close()
     world.until(lambda: len(session.requests()) == 20)
-    assert world.run(session.writes_over(LONG)) == []
+    assert world.run(session.wait_for_writes(LONG)) == []
     assert len(seen) == 20
     assert {request.status for request in world.requests(session)} == {200}
 
@@ -225,11 +225,11 @@ def test_aborted_read_is_awaited_as_unfinished(world: World) -> None:
     assert slow.got.wait(10)
     browser.close()
     world.until(lambda: not session.connections)
-    assert world.run(session.writes_over(LONG)) == []
-    (late,) = world.run(session.writes_over(0.01, reads=LONG))
+    assert world.run(session.wait_for_writes(LONG)) == []
+    (late,) = world.run(session.wait_for_writes(0.01, reads=LONG))
     assert (late.method, late.url, late.waits_for) == ("GET", f"{HOME}/add", "site")
     world.call(slow.go_on.set)
-    assert world.run(session.writes_over(LONG, reads=LONG)) == []
+    assert world.run(session.wait_for_writes(LONG, reads=LONG)) == []
     (request,) = world.requests(session)
     assert (request.status, session.upstream_error, session.in_flight) == (200, "", 0)
 
@@ -242,13 +242,13 @@ def test_reads_of_every_origin_are_awaited_until_answered(world: World) -> None:
     browser = world.browser(session)
     browser.send(head)
     assert slow.got.wait(10)
-    assert world.run(session.writes_over(LONG)) == []
-    assert world.run(session.writes_over(LONG, reads=1e-9)) == []  # it was there before the action
-    (late,) = world.run(session.writes_over(0.01, reads=LONG))
+    assert world.run(session.wait_for_writes(LONG)) == []
+    assert world.run(session.wait_for_writes(LONG, reads=1e-9)) == []  # it was there before the action
+    (late,) = world.run(session.wait_for_writes(0.01, reads=LONG))
     assert (late.method, late.url, late.waits_for) == ("GET", f"{HOME}/report?n=1", "site")
 
     async def both() -> list[Unfinished]:
-        waiting = asyncio.ensure_future(session.writes_over(LONG, reads=LONG))
+        waiting = asyncio.ensure_future(session.wait_for_writes(LONG, reads=LONG))
         await asyncio.sleep(0)
         assert not waiting.done()
         slow.go_on.set()
@@ -261,13 +261,13 @@ def test_reads_of_every_origin_are_awaited_until_answered(world: World) -> None:
     slow.got.clear()
     browser.send(head)
     assert slow.got.wait(10)
-    assert world.run(session.writes_over(LONG, reads=LONG)) == []  # asked for again, once it was answered: polling
+    assert world.run(session.wait_for_writes(LONG, reads=LONG)) == []  # asked for again, once it was answered: polling
     browser.close()
     other = world.browser(session)
     slow.got.clear()
     other.send(head.replace(b"n=1", b"n=2"))
     assert slow.got.wait(10)
-    assert world.run(session.writes_over(0.01, reads=LONG))
+    assert world.run(session.wait_for_writes(0.01, reads=LONG))
     world.call(slow.go_on.set)
 
 
@@ -309,16 +309,16 @@ def test_periodic_writes_of_a_page_are_distinguished_from_the_agents() -> None:
     held, _ = write(b"wait", over=False), [write(b"beat") for _ in range(2)]
     first = moment_after(write(b"once"))
     beat, other, once = write(b"beat", over=False), write(b"save", over=False), write(b"once", over=False)
-    assert [log.of_page(each, first) for each in (held, beat, other, once)] == [True, True, False, False]
-    assert not log.of_page(beat, log._entries[0].started)  # unknown: it may have been the agent
+    assert [log.is_page_write(each, first) for each in (held, beat, other, once)] == [True, True, False, False]
+    assert not log.is_page_write(beat, log._entries[0].started)  # unknown: it may have been the agent
     log.answered(held, 200)
     log.finish(held)
-    assert log.of_page(write(b"wait", over=False), first)  # a poll that is held open
-    assert not log.repeated(other, first)
+    assert log.is_page_write(write(b"wait", over=False), first)  # a poll that is held open
+    assert not log.is_repeated(other, first)
     for _ in range(2):
         write(b"more")
-    assert log.repeated(other, first)
-    assert not log.repeated(other, time.monotonic())
+    assert log.is_repeated(other, first)
+    assert not log.is_repeated(other, time.monotonic())
 
 
 def test_write_retried_after_a_failure_is_not_a_repeated_write() -> None:
@@ -335,10 +335,10 @@ def test_write_retried_after_a_failure_is_not_a_repeated_write() -> None:
     write(429)
     write(None)  # still open
     waiting = write(None)
-    assert not log.repeated(waiting, since)
+    assert not log.is_repeated(waiting, since)
     write(200)
     write(404)
-    assert log.repeated(waiting, since)
+    assert log.is_repeated(waiting, since)
 
 
 def test_log_knows_the_state_of_an_aborted_request(world: World) -> None:
@@ -389,26 +389,26 @@ def test_log_distinguishes_unread_and_cut_responses(world: World) -> None:
 def test_only_new_responses_count_as_news(world: World, method: str, statuses: tuple[int, ...], news: int) -> None:
     answers = iter(statuses)
     session, _ = world.serve(lambda seen: OK.replace(b"200 OK", f"{next(answers)} X".encode()))
-    browser, seen = world.browser(session), {session.log.news}
+    browser, seen = world.browser(session), {session.log.last_relevant_answer}
     for number, status in enumerate(statuses):
         head = f"{method} {HOME}/beat?{number} HTTP/1.1\r\nHost: homepage.test\r\nContent-Length: 0\r\n\r\n"
         browser.send(head.encode())
         assert browser.response()[0] == status
         world.until(lambda: not session.in_flight)
-        seen.add(session.log.news)
+        seen.add(session.log.last_relevant_answer)
     assert len(seen) - 1 == news
     assert browser.get("http://other.test/")[0] == 403  # it did not reach a site
-    assert session.log.news in seen
+    assert session.log.last_relevant_answer in seen
 
 
 def test_quiet_time_is_awaited_only_after_news(world: World) -> None:
     session, _ = world.serve()
-    assert world.run(session.writes_over(LONG, quiet=LONG)) == []
+    assert world.run(session.wait_for_writes(LONG, quiet=LONG)) == []
     world.browser(session).get(f"{HOME}/page")
-    assert world.run(session.writes_over(0.01, quiet=LONG)) == []  # at most
+    assert world.run(session.wait_for_writes(0.01, quiet=LONG)) == []  # at most
 
     async def waits() -> bool:
-        waiting = asyncio.ensure_future(session.writes_over(LONG, quiet=LONG))
+        waiting = asyncio.ensure_future(session.wait_for_writes(LONG, quiet=LONG))
         await asyncio.wait([waiting], timeout=0.05)
         return waiting.cancel()
 
@@ -424,14 +424,14 @@ def test_request_that_ends_after_the_wait_counts_as_news(world: World) -> None:
     browser.send(post())
     assert browser.response()[0] == 200
     world.until(lambda: not session.in_flight)
-    news = session.log.news
+    news = session.log.last_relevant_answer
     slow.go_on.clear()
     slow.got.clear()
     browser.send(post())
     assert slow.got.wait(10)
 
     async def waits() -> bool:
-        waiting = asyncio.ensure_future(session.writes_over(LONG, quiet=LONG))
+        waiting = asyncio.ensure_future(session.wait_for_writes(LONG, quiet=LONG))
         await asyncio.sleep(0)
         slow.go_on.set()
         while session.unfinished:
@@ -440,4 +440,4 @@ def test_request_that_ends_after_the_wait_counts_as_news(world: World) -> None:
         return waiting.cancel()
 
     assert world.run(waits())
-    assert session.log.news == news
+    assert session.log.last_relevant_answer == news

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_webarena.gateway.pages import COMING
-from pytest_webarena.gateway.upstream import NotThere
+from pytest_webarena.gateway.upstream import NotAvailable
 from tests.unit.gateway.conftest import Browser
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class StartingReplica:
         self.world.call(self.there.set_result, ("127.0.0.1", port))
 
     def stay_away(self, why: str) -> None:
-        self.world.call(self.there.set_exception, NotThere(why))
+        self.world.call(self.there.set_exception, NotAvailable(why))
 
 
 def session_with_starting_site(world: World, **options: float) -> tuple[GatewaySession, StartingReplica]:

@@ -11,7 +11,7 @@ import pytest
 from pytest_webarena.evidence import RequestRecord
 from pytest_webarena.gateway.log_entry import Entry
 from pytest_webarena.gateway.session import GatewaySession
-from pytest_webarena.live.addresses import why_not_public
+from pytest_webarena.live.addresses import address_problem
 from pytest_webarena.live.guard import Guard
 from pytest_webarena.live.internet import World as LiveWorld
 from pytest_webarena.live.tunnelling import Proxy
@@ -81,7 +81,7 @@ class Played:
     ) -> GatewaySession:
         """Return a gateway session whose trial may open ``domains``."""
         given: dict[str, Any] = {"pages_per_second": 1000.0, "requests_per_second": 10000.0, **manners}
-        closed = lambda address: "" if address == PUBLIC else why_not_public(address)  # noqa: E731
+        closed = lambda address: "" if address == PUBLIC else address_problem(address)  # noqa: E731
         world = LiveWorld(VisitPolicy(**given), find=self.find, closed=closed, proxy=proxy)
         terms = Terms(
             domains=frozenset(domains),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_webarena.live.addresses import why_no_host, why_not_public
+from pytest_webarena.live.addresses import address_problem, host_problem
 from tests.cases import each_case
 from tests.unit.gateway.conftest import ok
 from tests.unit.live.conftest import CDN, EVIL, PUBLIC, SCRIPT, SHOP, TAB, answering
@@ -84,14 +84,14 @@ CLOSED = (
 
 @each_case("address", CLOSED)
 def test_closed_addresses_are_not_public(address: str) -> None:
-    assert why_not_public(address)
+    assert address_problem(address)
 
 
 @each_case(
     "address", ["93.184.215.14", "8.8.8.8", "2606:4700::1111", "::ffff:8.8.8.8", "64:ff9b::808:808", "192.0.1.1"]
 )
 def test_public_addresses_are_public(address: str) -> None:
-    assert why_not_public(address) == ""
+    assert address_problem(address) == ""
 
 
 def test_address_that_only_ipaddress_calls_public_is_closed() -> None:
@@ -113,7 +113,7 @@ def test_invalid_hosts_are_never_looked_up(played: Played, host: str, port: int)
     browser.send(f"CONNECT {host}:{port} HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n".encode())
     assert browser.response()[0] == 403
     assert played.lookups == []
-    assert why_no_host(host)
+    assert host_problem(host)
 
 
 @pytest.mark.parametrize("closed", ["127.0.0.1", f"{PUBLIC} 127.0.0.1", "::ffff:127.0.0.1"])

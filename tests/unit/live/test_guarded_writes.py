@@ -26,8 +26,8 @@ def test_writes_are_intercepted(played: Played, method: str, host: str) -> None:
     played.host(SHOP)
     played.host(CDN)
     session = played.enter("example.com")
-    status, head, told = played.ask(session, played.url(host, "/buy"), *SCRIPT, method=method, body=b"tea=1")
-    assert (status, json.loads(told)["error"], played.asked(host)) == (403, "not sent", [])
+    status, head, body = played.ask(session, played.url(host, "/buy"), *SCRIPT, method=method, body=b"tea=1")
+    assert (status, json.loads(body)["error"], played.asked(host)) == (403, "not sent", [])
     assert "Access-Control-Allow-Origin: http://shop.example.com" in head
     seen = played.last(session)
     assert (seen.method, seen.intercepted, seen.obstacle, seen.request_bytes) == (method, True, "", 5)

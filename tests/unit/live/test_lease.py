@@ -26,9 +26,9 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 def refusal(lease: Lease, url: str, **how: object) -> str:
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({"http": lease.proxy}))
-    with pytest.raises(urllib.error.HTTPError) as told:
+    with pytest.raises(urllib.error.HTTPError) as raised:
         opener.open(urllib.request.Request(url, headers={"Accept": "text/html"}, **how), timeout=DEADLINE)  # type: ignore[arg-type]
-    text: str = told.value.read().decode()
+    text: str = raised.value.read().decode()
     return text
 
 
@@ -81,7 +81,7 @@ def test_browser_that_cannot_trust_the_authority_is_an_error(address: str) -> No
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "expected"),
     [
         ("{pages_per_secnd: 1}", "has no option 'pages_per_secnd'; did you mean 'pages_per_second'"),
         ("{pages_per_second: 0}", "a number above 0 in the option 'pages_per_second'"),
@@ -90,14 +90,14 @@ def test_browser_that_cannot_trust_the_authority_is_an_error(address: str) -> No
         ('{contact: "a\\r\\nX: y"}', "a text of plain characters in the option 'contact'"),
     ],
 )
-def test_invalid_live_options_are_usage_errors(tmp_path: Path, options: str, told: str) -> None:
+def test_invalid_live_options_are_usage_errors(tmp_path: Path, options: str, expected: str) -> None:
     file = tmp_path / "sites.yaml"
     file.write_text(
         f"apps: {{a: {{backend: live, options: {options}, sites: {{tea: {{url: 'https://www.example.com'}}}}}}}}"
     )
     with pytest.raises(UsageError) as error:
         load_catalogue(file)
-    assert told in str(error.value)
+    assert expected in str(error.value)
 
 
 def test_live_site_without_a_url_is_a_usage_error(tmp_path: Path) -> None:

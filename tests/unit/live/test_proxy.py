@@ -115,7 +115,7 @@ def test_closed_addresses_are_not_sent_to_the_proxy(played: Played, relay: Relay
 
 
 @pytest.mark.parametrize(
-    ("answer", "told"),
+    ("answer", "expected"),
     [
         (b"HTTP/1.1 407 Proxy Authentication Required\r\n\r\n", "answers 407 Proxy Authentication Required"),
         (b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 4\r\n\r\noops", "answers 502 Bad Gateway"),
@@ -124,14 +124,14 @@ def test_closed_addresses_are_not_sent_to_the_proxy(played: Played, relay: Relay
         (b"", "ended the connection without an answer"),
     ],
 )
-def test_refusal_of_the_proxy_is_a_site_obstacle(played: Played, relay: Relay, answer: bytes, told: str) -> None:
+def test_refusal_of_the_proxy_is_a_site_obstacle(played: Played, relay: Relay, answer: bytes, expected: str) -> None:
     played.host(SHOP)
     relay.answer = answer
     session = played.enter("example.com", proxy=relay.address, robots="ignore")
     status, _, page = played.ask(session, played.url(SHOP, "/tea"), *TAB)
     record = played.last(session)
     assert status == 502
-    assert f"the proxy {relay.address} {told}" in page.decode() + record.obstacle_why
+    assert f"the proxy {relay.address} {expected}" in page.decode() + record.obstacle_why
     assert record.obstacle == "site"
 
 
@@ -180,9 +180,9 @@ def catalogue(folder: Path, options: str) -> Path:
     "proxy", ["socks5://a:1", "http://a", "http://ann:tea@a:1", "http://a:1/way", "http://a:x", "https://a:1"]
 )
 def test_invalid_proxy_option_is_an_error_without_the_login(tmp_path: Path, proxy: str) -> None:
-    with pytest.raises(UsageError, match="expected http://host:port in the option 'proxy'") as told:
+    with pytest.raises(UsageError, match="expected http://host:port in the option 'proxy'") as raised:
         load_catalogue(str(catalogue(tmp_path, f"proxy: '{proxy}'")))
-    assert "tea@" not in str(told.value)
+    assert "tea@" not in str(raised.value)
 
 
 def test_proxy_login_is_read_from_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,9 +9,9 @@ from typing import Any
 
 from pytest_webarena.checks import judge
 from pytest_webarena.evidence import Evidence, RequestRecord, TabState
-from pytest_webarena.monitoring.alternatives import Known
+from pytest_webarena.monitoring.alternatives import KnownElements
 from pytest_webarena.monitoring.findings import TaskFinding, find
-from pytest_webarena.monitoring.replaying import Tried
+from pytest_webarena.monitoring.replaying import TriedAction
 from pytest_webarena.results import TrialKey, TrialRecord
 from pytest_webarena.results.records import NO_VERDICT
 from pytest_webarena.signals import TargetRecord
@@ -36,21 +36,27 @@ def buy(**more: Any) -> Task:
     return replace(make_task(textwrap.dedent(BUY)), **more)
 
 
-def known(task: Task) -> Known:
+def known(task: Task) -> KnownElements:
     """Return the known targets of the two steps of `BUY` and its nodes."""
     link = TargetRecord(selector="main > a", role="link", name="Kettle", tag="a", text="Kettle")
     nodes = {"checks[0]#0": 0, "checks[0]#1": 1}
-    return Known(task=task.id, digest=task.digest, at=1.0, steps=(link, BUTTON, None), nodes=nodes)
+    return KnownElements(task=task.id, digest=task.digest, at=1.0, steps=(link, BUTTON, None), nodes=nodes)
 
 
-def did(number: int, *, how: str = "", found: bool = True, error: str = "") -> Tried:
+def did(number: int, *, how: str = "", found: bool = True, error: str = "") -> TriedAction:
     """Return the result of a step; a step found by another selector has an error."""
-    told = error or ("No element matches it." if how or not found else "")
-    return Tried(kind="step", number=number, found=found, how=how, step=number, what="click it", url=SHOP, error=told)
+    error_text = error or ("No element matches it." if how or not found else "")
+    return TriedAction(
+        kind="step", number=number, found=found, how=how, step=number, what="click it", url=SHOP, error=error_text
+    )
 
 
 def checked(
-    task: Task, recorded: Evidence | None, tried: Sequence[Tried], before: Known | None = None, **record: Any
+    task: Task,
+    recorded: Evidence | None,
+    tried: Sequence[TriedAction],
+    before: KnownElements | None = None,
+    **record: Any,
 ) -> TaskFinding:
     """Return the finding on a task with this evidence."""
     values: dict[str, Any] = {"outcome": "error", "cause": "site", "message": "it is gone"}

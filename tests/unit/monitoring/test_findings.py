@@ -9,7 +9,7 @@ import pytest
 
 from pytest_webarena.evidence import Evidence
 from pytest_webarena.monitoring.findings import known_of, untried
-from pytest_webarena.monitoring.replaying import Tried
+from pytest_webarena.monitoring.replaying import TriedAction
 from pytest_webarena.results.records import NO_VERDICT
 from pytest_webarena.signals import TargetRecord
 from pytest_webarena.testing import make_task
@@ -245,10 +245,10 @@ def test_check_without_a_response_of_the_site_is_site_down() -> None:
         checks: [{page: {open: /, locate: css=h1, includes: Shop}}]
         solution: [{goto: /catalogue}]
     """)
-    told: dict[str, Any] = {"outcome": "error", "message": f"{NO_VERDICT}no answer"}
+    facts: dict[str, Any] = {"outcome": "error", "message": f"{NO_VERDICT}no answer"}
     recorded = trial([at("/catalogue")])
-    assert checked(task, recorded, [did(0), did(1)], cause="site", **told).status == "site down"
-    assert checked(task, recorded, [did(0), did(1)], cause="task", **told).status == "untried"
+    assert checked(task, recorded, [did(0), did(1)], cause="site", **facts).status == "site down"
+    assert checked(task, recorded, [did(0), did(1)], cause="task", **facts).status == "untried"
 
 
 def test_node_that_needs_a_judge_makes_its_task_untried() -> None:
@@ -270,9 +270,9 @@ def test_task_without_tried_parts_is_untried(recorded: Evidence | None) -> None:
     assert set(statuses(untried(buy(), "no such site", at=1.0))) == {"untried"}
 
 
-def visited(number: int, path: str, kind: str = "open", **more: object) -> Tried:
+def visited(number: int, path: str, kind: str = "open", **more: object) -> TriedAction:
     values: dict[str, object] = {"kind": kind, "number": number, "found": True, "step": number, "url": SHOP + path}
-    return Tried(**{**values, **more})  # type: ignore[arg-type]
+    return TriedAction(**{**values, **more})  # type: ignore[arg-type]
 
 
 def test_key_nodes_are_tried_without_a_solution() -> None:
@@ -283,8 +283,8 @@ def test_key_nodes_are_tried_without_a_solution() -> None:
     assert (there.status, statuses(there)) == ("valid", ["valid", "valid"])
     moved = visited(1, "/", "find", how="role and name, elsewhere on the page", error="No element matches it.")
     assert statuses(checked(task, recorded, [*both, moved])) == ["valid", "drifted"]
-    gone = visited(1, "/", "find", found=False, error="No element matches it.")
-    assert statuses(checked(task, recorded, [*both, gone])) == ["valid", "broken"]
+    missing = visited(1, "/", "find", found=False, error="No element matches it.")
+    assert statuses(checked(task, recorded, [*both, missing])) == ["valid", "broken"]
     assert statuses(checked(task, recorded, both[:1])) == ["valid", "untried"]
 
 

@@ -184,7 +184,7 @@ def test_decay_counts_tasks_that_became_invalid() -> None:
     ]
     september, october, november = decay(entries)
     assert (september.tasks, september.valid, september.rate) == (4, 4, None)
-    assert (october.tasks, october.broken, october.drifted, october.untold) == (2, 1, 1, 1)
+    assert (october.tasks, october.broken, october.drifted, october.undecided) == (2, 1, 1, 1)
     assert (october.lost, october.were_valid, october.rate) == (2, 2, 1.0)
     # 'a' was broken before, and 'd' is another task since it was changed.
     assert (november.tasks, november.lost, november.were_valid) == (3, 0, 1)
@@ -200,14 +200,14 @@ def test_alerts_contain_only_changes() -> None:
     findings = [finding("valid", "a"), finding("broken", "b"), finding("broken", "c"), finding("valid", "d")]
     before = {"a": entry("broken", 1.0), "b": entry("broken", 1.0), "c": entry("valid", 1.0), "d": entry("valid", 1.0)}
     flags = {"d": [Flag(task="d", reason="old", at=0.5), Flag(task="d", reason="odd", at=2.0)]}
-    told = alerts_json(findings, before, flags, at=3.0)
-    assert [(each["task"], each["was"], each["status"]) for each in told["alerts"]] == [
+    alerts = alerts_json(findings, before, flags, at=3.0)
+    assert [(each["task"], each["was"], each["status"]) for each in alerts["alerts"]] == [
         ("c", "valid", "broken"),
         ("a", "broken", "valid"),
         ("d", "valid", "valid"),
     ]
-    assert [flag["reason"] for flag in told["alerts"][2]["flags"]] == ["odd"]
-    assert told["not_valid"] == ["b", "c"]
+    assert [flag["reason"] for flag in alerts["alerts"][2]["flags"]] == ["odd"]
+    assert alerts["not_valid"] == ["b", "c"]
     assert alerts_json([finding("valid", "new")], {}, {}, at=3.0)["alerts"] == []
     assert alerts_json([finding("untried", "new")], {}, {}, at=3.0)["alerts"][0]["was"] == ""
 
@@ -251,11 +251,11 @@ def test_report_page_embeds_screenshots_before_and_after(tmp_path: Path) -> None
 
 def test_report_lines_name_tasks_that_are_not_valid() -> None:
     found = [finding("valid", "a"), finding("broken", "b", why="word " * 100)]
-    told = list(lines(found, {"a": [Flag(task="a", reason="odd", at=1.0)]}))
-    assert told[0].split()[:2] == ["broken", "1"]
-    assert any(line.startswith("broken: b (") for line in told)
-    assert "  reported: odd" in told
-    assert all(len(line) <= 80 for line in told)
+    report = list(lines(found, {"a": [Flag(task="a", reason="odd", at=1.0)]}))
+    assert report[0].split()[:2] == ["broken", "1"]
+    assert any(line.startswith("broken: b (") for line in report)
+    assert "  reported: odd" in report
+    assert all(len(line) <= 80 for line in report)
 
 
 def test_unusable_history_folder_is_an_error(tmp_path: Path) -> None:
@@ -275,13 +275,13 @@ def test_reviews_are_counted_and_open_ones_listed(tmp_path: Path) -> None:
         "c": Review(annotator="ada", of=("00000000",)),
         "d": Review(annotator="ada"),
     }
-    found = [finding("valid", id).reviewed(buy(id=id, review=review)) for id, review in reviewed.items()]
-    told = list(lines(found, {}))
-    assert told[1] == "reviews: 1 annotated, 1 disputed, 1 changed since, 1 none"
-    assert "  review: cleo: the address is not needed" in told
+    found = [finding("valid", id).with_review(buy(id=id, review=review)) for id, review in reviewed.items()]
+    report = list(lines(found, {}))
+    assert report[1] == "reviews: 1 annotated, 1 disputed, 1 changed since, 1 none"
+    assert "  review: cleo: the address is not needed" in report
     digest = buy(id="c").digest[:8]
-    assert f"  review: the task has changed since it was looked at; it is {digest} now" in told
-    assert not any(line.startswith(("valid: a", "valid: d")) for line in told)
+    assert f"  review: the task has changed since it was looked at; it is {digest} now" in report
+    assert not any(line.startswith(("valid: a", "valid: d")) for line in report)
     data = report_json(found, at=1.0, not_due=[], flags={}, months=())
     assert data["reviews"] == {"annotated": 1, "disputed": 1, "changed since": 1, "none": 1}
     assert [(each["review"], each["disagreements"]) for each in data["tasks"]][1] == (

@@ -10,8 +10,8 @@ import pytest
 
 from pytest_webarena.actions import Action, Click, Goto, Hover, Selector, Stop
 from pytest_webarena.agents.protocol import Reply
-from pytest_webarena.monitoring.alternatives import ways_to_step
-from pytest_webarena.monitoring.replaying import Replayer, read_tried, script_of
+from pytest_webarena.monitoring.alternatives import step_variants
+from pytest_webarena.monitoring.replaying import Replayer, read_tried_actions, script_of
 from pytest_webarena.signals import TargetRecord
 from pytest_webarena.testing import make_observation, make_task
 
@@ -21,7 +21,7 @@ SITES = {"shopping": "http://shopping.test"}
 
 
 def selectors(step: Action, before: TargetRecord | None = None) -> list[str]:
-    return [way.action.target.selector for way in ways_to_step(step, before)]  # type: ignore[union-attr]
+    return [way.action.target.selector for way in step_variants(step, before)]  # type: ignore[union-attr]
 
 
 def test_most_reliable_selectors_are_tried_first() -> None:
@@ -45,7 +45,7 @@ def test_selector_with_a_name_is_also_tried_outside_its_container() -> None:
 
 def test_repair_selectors_are_tried_before_derived_ones() -> None:
     others = ('role=button[name="Order"s]', "css=#order", "css=main > button")
-    ways = ways_to_step(Click(Selector("css=#gone", repair_selectors=others)), BUTTON)
+    ways = step_variants(Click(Selector("css=#gone", repair_selectors=others)), BUTTON)
     assert [way.action.target.selector for way in ways] == [  # type: ignore[union-attr]
         "css=#gone",
         'role=button[name="Order"s]',
@@ -61,7 +61,7 @@ def test_repair_selectors_are_tried_before_derived_ones() -> None:
 
 
 def test_step_without_a_selector_has_one_way() -> None:
-    assert [way.action for way in ways_to_step(Goto("/x"), BUTTON)] == [Goto("/x")]
+    assert [way.action for way in step_variants(Goto("/x"), BUTTON)] == [Goto("/x")]
 
 
 def play(folder: Path, errors: dict[str, str], *, text: str = "", steps: Any = None) -> tuple[list[str], Reply]:
@@ -85,23 +85,23 @@ def test_working_solution_is_replayed_as_written(tmp_path: Path) -> None:
     tried, last = play(tmp_path, {})
     assert tried == ["css=a.kettle", "css=#buy"]
     assert last.ended is None
-    assert [(each.found, each.how, each.error) for each in read_tried(tmp_path)] == [(True, "", "")] * 3
+    assert [(each.found, each.how, each.error) for each in read_tried_actions(tmp_path)] == [(True, "", "")] * 3
 
 
 def test_moved_element_is_found_and_recorded(tmp_path: Path) -> None:
     tried, last = play(tmp_path, {"css=#buy": "No element matches."})
     assert tried == ["css=a.kettle", "css=#buy", 'role=button[name="Buy now"s]']
     assert last.ended is None
-    noted = read_tried(tmp_path)[1]
+    noted = read_tried_actions(tmp_path)[1]
     assert (noted.found, noted.how, noted.error, noted.step) == (True, "role and name", "No element matches.", 2)
 
 
 def test_missing_element_ends_the_replay(tmp_path: Path) -> None:
-    gone = dict.fromkeys(["css=#buy", 'role=button[name="Buy now"s]', 'text="Buy now"', "css=main > button"], "Gone.")
-    _, last = play(tmp_path, gone)
+    errors = dict.fromkeys(["css=#buy", 'role=button[name="Buy now"s]', 'text="Buy now"', "css=main > button"], "Gone.")
+    _, last = play(tmp_path, errors)
     assert last.ended is not None
     assert last.ended[1] == "step 2 (click css=#buy) can't be done at http://shopping.test/: Gone."
-    assert [each.found for each in read_tried(tmp_path)] == [True, False]
+    assert [each.found for each in read_tried_actions(tmp_path)] == [True, False]
 
 
 def test_ambiguous_name_is_not_used(tmp_path: Path) -> None:
@@ -124,7 +124,7 @@ source:
 
 def test_recorded_urls_are_opened_on_the_site_of_their_host() -> None:
     turns = script_of(make_task(LIVE), None, SITES)
-    assert [(turn.kind, turn.number, turn.ways[0].action) for turn in turns] == [
+    assert [(turn.kind, turn.number, turn.variants[0].action) for turn in turns] == [
         ("open", 0, Goto("http://shopping.test/kettle?a=1")),
         ("open", 1, Goto("http://shopping.test/kettle")),
         ("find", 1, Hover(Selector("#buy"))),
@@ -140,4 +140,4 @@ def test_missing_key_node_element_does_not_end_the_replay(tmp_path: Path, error:
     last = agent.act(make_observation("", url="http://shopping.test/", error=error))
     assert isinstance(last.action, Stop)
     assert last.ended is None
-    assert [each.found for each in read_tried(tmp_path)] == [True, True, not error]
+    assert [each.found for each in read_tried_actions(tmp_path)] == [True, True, not error]

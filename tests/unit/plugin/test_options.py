@@ -51,9 +51,9 @@ def test_every_option_of_the_gate_is_a_threshold_of_it(tmp_path: Path) -> None:
     assert gate() == Gate()
     assert gate(
         "--min-pass-rate=0.3", "--min-pass-rate-end=low", "--max-errors=2", "--allow-skipped=map",
-        "--allow-skipped=shop.*", f"--baseline={baseline}", "--confidence=90", "--fail-undecided",
+        "--allow-skipped=shop.*", f"--baseline={baseline}", "--confidence=90", "--fail-unsettled",
         "--allow-undetectable", "--max-cost-increase=20%",
     ) == Gate(
         min_pass_rate=0.3, rate_end="low", max_errors=2, allow_skipped=("map", "shop.*"), baseline=baseline,
-        confidence=0.9, fail_undecided=True, allow_undetectable=True, max_cost_increase=0.2,
+        confidence=0.9, fail_unsettled=True, allow_undetectable=True, max_cost_increase=0.2,
     )  # fmt: skip

@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from pytest_webarena.errors import UsageError
-from pytest_webarena.recorder.autosave import Autosaver, read_kept, uploads_of
+from pytest_webarena.recorder.autosave import Autosaver, read_saved, uploads_of
 from pytest_webarena.signals import AddressChanged, Signal
 from pytest_webarena.tasks import Task, parse_tasks
 from pytest_webarena.trials.tryout import Tryout
@@ -40,17 +40,17 @@ class FakeRecording:
 
 class Author:
     def __init__(self, folder: Path) -> None:
-        self.told: list[str] = []
+        self.reports: list[str] = []
         self.doing = FakeRecording()
-        self.keeper = Autosaver(folder / "tasks" / "tea.yaml", folder / "tasks" / "tea-files", self.told.append)
-        self.keeper.begin()
+        self.autosaver = Autosaver(folder / "tasks" / "tea.yaml", folder / "tasks" / "tea-files", self.reports.append)
+        self.autosaver.begin()
 
     def goes(self, path: str) -> None:
         self.doing.seen = (*self.doing.seen, address(path))
         self.look()
 
     def look(self, task: Task = TASK, intent: str = "Buy tea.", answer: str = "") -> None:
-        self.keeper.look(cast(Tryout, self.doing), task, intent=intent, answer=answer)
+        self.autosaver.save_changes(cast(Tryout, self.doing), task, intent=intent, answer=answer)
 
 
 @pytest.fixture
@@ -62,13 +62,13 @@ def test_recording_is_saved_with_the_first_step(author: Author, tmp_path: Path) 
     author.look()
     assert not (tmp_path / "tasks").exists()
     author.goes("/tea")
-    kept = read_kept(tmp_path / "tasks" / "tea.recording.json")
+    kept = read_saved(tmp_path / "tasks" / "tea.recording.json")
     assert kept.evidence.signals == author.doing.seen
     assert (kept.evidence.signals_before, kept.evidence.dom_events) == (1, True)
     assert (kept.intent, kept.user, kept.evidence.sites) == ("Buy tea.", {"shop": "ada"}, {"shop": "http://shop.test"})
     author.goes("/jam")
     author.look(answer="jam")
-    kept = read_kept(tmp_path / "tasks" / "tea.recording.json")
+    kept = read_saved(tmp_path / "tasks" / "tea.recording.json")
     assert (len(kept.evidence.signals or ()), kept.evidence.text_answer) == (3, "jam")
 
 
@@ -76,13 +76,13 @@ def test_replaced_signal_is_saved_in_its_last_form(author: Author, tmp_path: Pat
     author.goes("/t")
     author.doing.seen = (author.doing.seen[0], address("/tea"))
     author.look()
-    signals = read_kept(tmp_path / "tasks" / "tea.recording.json").evidence.signals or ()
+    signals = read_saved(tmp_path / "tasks" / "tea.recording.json").evidence.signals or ()
     assert [signal.url for signal in signals] == ["http://shop.test/", "http://shop.test/tea"]
 
 
 def test_existing_recordings_are_not_overwritten(author: Author, tmp_path: Path) -> None:
     author.goes("/tea")
-    author.keeper.begin()
+    author.autosaver.begin()
     author.goes("/jam")
     other = Author(tmp_path)
     other.goes("/rye")
@@ -95,14 +95,14 @@ def test_existing_recordings_are_not_overwritten(author: Author, tmp_path: Path)
 
 def test_recording_is_reported_until_it_becomes_a_task(author: Author, tmp_path: Path) -> None:
     author.goes("/tea")
-    author.keeper.tell()
-    assert author.told == [
+    author.autosaver.print_location()
+    assert author.reports == [
         f"what was done is kept: webarena tasks record --from {tmp_path}/tasks/tea.recording.json -o FILE "
         "makes a task of it"
     ]
-    author.keeper.drop()
-    author.keeper.tell()
-    assert len(author.told) == 1
+    author.autosaver.drop()
+    author.autosaver.print_location()
+    assert len(author.reports) == 1
     assert [*(tmp_path / "tasks").iterdir()] == []
 
 
@@ -110,15 +110,15 @@ def test_unwritable_place_is_reported_once(author: Author, tmp_path: Path) -> No
     (tmp_path / "tasks").write_text("in the way")
     author.goes("/tea")
     author.goes("/jam")
-    [told] = author.told
-    assert told.startswith("what you do is not kept on disk, and lost if this ends early: ")
+    [message] = author.reports
+    assert message.startswith("what you do is not kept on disk, and lost if this ends early: ")
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"format": 2}', '{"format": 1, "evidence": {}}', "[" * 9000])
 def test_invalid_recording_is_a_usage_error(tmp_path: Path, text: str) -> None:
     (tmp_path / "a.json").write_text(text)
     with pytest.raises(UsageError, match="expected a recording as webarena tasks record keeps it, found"):
-        read_kept(tmp_path / "a.json")
+        read_saved(tmp_path / "a.json")
 
 
 def test_only_existing_uploaded_files_are_used(tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_only_existing_uploaded_files_are_used(tmp_path: Path) -> None:
 
 def test_uploaded_files_are_found_next_to_a_moved_recording(author: Author, tmp_path: Path) -> None:
     author.goes("/tea")
-    kept = read_kept((tmp_path / "tasks").rename(tmp_path / "moved") / "tea.recording.json")
+    kept = read_saved((tmp_path / "tasks").rename(tmp_path / "moved") / "tea.recording.json")
     assert kept.files == tmp_path / "moved" / "tea-files"
 
 
@@ -142,9 +142,9 @@ def test_recording_cannot_name_other_files_of_the_machine(author: Author, tmp_pa
     for named in ("keys", str(tmp_path / "keys"), "..", "tea-files/.."):
         path.write_text(json.dumps({**data, "files": named}))
         with pytest.raises(UsageError, match="files in no folder …-files, but in"):
-            read_kept(path)
+            read_saved(path)
     path.write_text(json.dumps({**data, "files": "/elsewhere/tea-files"}))
-    files = read_kept(path).files
+    files = read_saved(path).files
     files.mkdir()
     (files / "link").symlink_to(tmp_path / "keys" / "id")
     assert uploads_of(["../../keys/id", str(tmp_path / "keys" / "id"), "link", "..", ""], files) == {}

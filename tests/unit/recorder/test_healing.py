@@ -9,7 +9,7 @@ import pytest
 from pytest_webarena.actions import Selector
 from pytest_webarena.browser.reports import SelectorMatch
 from pytest_webarena.recorder.healing import look_for
-from pytest_webarena.recorder.selector_families import as_sending, called, family
+from pytest_webarena.recorder.selector_families import family, role_and_name, submitting_only
 from pytest_webarena.signals import TargetRecord
 from tests.cases import each_case
 
@@ -31,7 +31,7 @@ class Page:
     def find(self, selector: str, patience: float = 0.0) -> TargetRecord | None:
         return next(iter(self.found.get(selector, [])), None)
 
-    def sightings(self, selectors: Sequence[str]) -> list[SelectorMatch]:
+    def find_matches(self, selectors: Sequence[str]) -> list[SelectorMatch]:
         known: list[TargetRecord] = []
         seen = []
         for hits in (self.found.get(each.partition(":not(")[0], []) for each in selectors):
@@ -49,7 +49,7 @@ def look_for_step(repair_selectors: Sequence[str], **found: list[TargetRecord]) 
     """Return the result for a step with ``repair_selectors``; keywords name constants that find elements."""
     page = Page({globals()[name]: hits for name, hits in found.items()})
     result = look_for(Selector(NAME, repair_selectors=tuple(repair_selectors)), page, 0.0)
-    return (result.target.selector if result.target else "", result.by, result.note)
+    return (result.target.selector if result.target else "", result.families, result.note)
 
 
 @each_case(
@@ -81,10 +81,10 @@ def test_selector_family_is_recognised(selector: str, name: str) -> None:
     ],
 )  # fmt: skip
 def test_form_selector_requires_a_plain_submit_button(selector: str, known: tuple[str, ...], added: str | None) -> None:
-    sending = as_sending(selector, known)
+    sending = submitting_only(selector, known)
     others = ':not([type="button"], [type="reset"], [formaction]'
     assert sending == (selector if added is None else selector + others + added)
-    assert (family(sending), as_sending(sending, known)) == (family(selector), sending)
+    assert (family(sending), submitting_only(sending, known)) == (family(selector), sending)
 
 
 def test_link_is_found_by_its_url_unless_it_leads_nowhere() -> None:
@@ -100,8 +100,8 @@ def test_link_is_found_by_its_url_unless_it_leads_nowhere() -> None:
 class Scripted(Page):
     """A page on which every link has a script."""
 
-    def sightings(self, selectors: Sequence[str]) -> list[SelectorMatch]:
-        plain = super().sightings(selectors)
+    def find_matches(self, selectors: Sequence[str]) -> list[SelectorMatch]:
+        plain = super().find_matches(selectors)
         return [
             SelectorMatch() if "[data-method]" in each else seen for each, seen in zip(selectors, plain, strict=True)
         ]
@@ -131,7 +131,7 @@ def test_link_with_a_script_is_not_found_by_its_url() -> None:
     ],
 )
 def test_names_in_selectors_are_parsed_as_by_playwright(selector: str, name: str) -> None:
-    assert called([selector]) == ("button", name)
+    assert role_and_name([selector]) == ("button", name)
 
 
 def test_name_in_capitals_is_the_same_name() -> None:
@@ -162,7 +162,7 @@ def test_two_agreeing_selector_families_heal_a_step(
     page = Page({globals()[name]: hits for name, hits in found.items()} | {new: [KEPT]})
     result = look_for(Selector(NAME, repair_selectors=tuple(repair_selectors)), page, 0.0)
     assert result.target is not None
-    assert (result.target.selector, result.by) == (new, by)
+    assert (result.target.selector, result.families) == (new, by)
     assert result.target.repair_selectors == tuple(each for each in repair_selectors if page.found.get(each) == [KEPT])
 
 
@@ -205,14 +205,14 @@ def test_selectors_of_one_family_count_once() -> None:
 @pytest.mark.parametrize("more", ["Save note as draft", "Note"])
 def test_similar_name_needs_a_selector_that_excludes_neighbours(more: str) -> None:
     """Neighbouring elements often have names with more or fewer words."""
-    beside = TargetRecord(selector="#save", role="button", name=more, tag="button")
+    neighbour = TargetRecord(selector="#save", role="button", name=more, tag="button")
     for repair_selectors, taken in (
         ((ID, PLACE), False),
         ((ID, TEST_ID), True),
         ((FORM, PLACE), True),
         ((ID, AROUND), False),
     ):
-        page = Page({each: [beside] for each in repair_selectors})
+        page = Page({each: [neighbour] for each in repair_selectors})
         result = look_for(Selector(NAME, repair_selectors=repair_selectors), page, 0.0)
         assert (result.target is not None) == taken, repair_selectors
         assert taken or "may be next to what was recorded: button 'Save note'" in result.note
@@ -258,10 +258,10 @@ def test_element_found_by_place_alone_is_noted_as_unsure() -> None:
         look_for(Selector(PLACE, repair_selectors=(NAME,)), page, 0.0).note == "its place alone says which one is meant"
     )
     assert look_for(Selector(PLACE), page, 0.0).note == "its place alone says which one is meant"
-    assert look_for(Selector(PLACE), page, 0.0).unsure
+    assert look_for(Selector(PLACE), page, 0.0).is_uncertain
     page.found = {PLACE: [DROP, SAVE]}
     assert "2 elements, and its place alone says" in look_for(Selector(PLACE), page, 0.0).note
-    assert look_for(Selector(PLACE), page, 0.0).unsure
+    assert look_for(Selector(PLACE), page, 0.0).is_uncertain
     page.found = {NAME: [SAVE], CLASSES: [SAVE]}
     assert look_for(Selector(PLACE, repair_selectors=(NAME, CLASSES)), page, 0.0).target is None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pytest_webarena.actions import Action, Check, Click, Goto, NewTab, Press, Select, Selector, Type
-from pytest_webarena.recorder.key_nodes import Passed, proposed_nodes
+from pytest_webarena.recorder.key_nodes import VisitedStep, proposed_nodes
 from pytest_webarena.suites.writing import yaml_lines
 from pytest_webarena.tasks import parse_tasks
 from tests.cases import each_case
@@ -14,12 +14,12 @@ SITES = {"shop": "http://shop.test", "map": "http://map.test"}
 FIELD, BUTTON = Selector("css=#q"), Selector('role=button[name="Buy"s]')
 
 
-def passed(*steps: tuple[Action, str]) -> list[Passed]:
+def passed(*steps: tuple[Action, str]) -> list[VisitedStep]:
     """Return steps with their URLs; the first begins at the shop's start page."""
     found, before = [], "http://shop.test/"
     for action, after in steps:
         after = f"http://shop.test{after}" if after.startswith("/") else after
-        found.append(Passed(action=action, before=before, after=after, text="Buy"))
+        found.append(VisitedStep(action=action, before=before, after=after, text="Buy"))
         before = after
     return found
 

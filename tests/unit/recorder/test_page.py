@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_webarena.actions import AcceptDialog, Action, Check, Click, CloseTab, FocusTab, Goto, Select, Selector, Type
-from pytest_webarena.browser.remote_input import Key, Offer, Pointer, RemoteInput, ShownTab, Shows
+from pytest_webarena.browser.remote_input import BrowserState, Key, Offer, Pointer, RemoteInput, ShownTab
 from pytest_webarena.errors import UsageError
 from pytest_webarena.recorder.page.input_relay import InputRelay
 from pytest_webarena.recorder.page.panel import Panel, Result
@@ -47,8 +47,8 @@ class Browser(RemoteInput):
         self.done.append((offer.kind, value))
         return ""
 
-    def shows(self) -> Shows:
-        return Shows(tabs=(ShownTab(title="A", url="http://a.test/", active=True),), loading=False, dialog=None)
+    def state(self) -> BrowserState:
+        return BrowserState(tabs=(ShownTab(title="A", url="http://a.test/", active=True),), loading=False, dialog=None)
 
     def selected(self) -> str:
         return "12.50"
@@ -67,21 +67,21 @@ def browser() -> Browser:
 def panel() -> Panel:
     panel = Panel("Add a note", "", ["homepage"])
     panel.begin()
-    panel.steps_are(STEPS)
+    panel.set_steps(STEPS)
     return panel
 
 
 @pytest.fixture
 def server(panel: Panel, browser: Browser, tmp_path: Path) -> Iterator[PageServer]:
     with PageServer(panel, live=True) as server:
-        server.hand = InputRelay(browser, tmp_path, lambda typed: f"http://{typed}")
+        server.input_relay = InputRelay(browser, tmp_path, lambda typed: f"http://{typed}")
         yield server
 
 
 STEPS = (
-    RecordedStep(action=Click(Selector('role=link[name="New note"s]')), ways=("a",), time=1.0),
-    RecordedStep(action=Type(Selector("css=#title"), "Rye", clear=True), ways=("b",), time=2.0),
-    RecordedStep(action=Select(Selector("css=#label"), ("travel",)), ways=("c",), time=3.0),
+    RecordedStep(action=Click(Selector('role=link[name="New note"s]')), selectors=("a",), time=1.0),
+    RecordedStep(action=Type(Selector("css=#title"), "Rye", clear=True), selectors=("b",), time=2.0),
+    RecordedStep(action=Select(Selector("css=#label"), ("travel",)), selectors=("c",), time=3.0),
 )
 JSON = {"Content-Type": "application/json"}
 
@@ -98,8 +98,8 @@ def ask(server: PageServer, method: str, path: str, body: Any = None, **headers:
 
 
 def post(server: PageServer, path: str, body: Any) -> dict[str, Any]:
-    status, said = ask(server, "POST", f"/TOKEN/{path}", body, **JSON)
-    found: dict[str, Any] = json.loads(said)
+    status, content = ask(server, "POST", f"/TOKEN/{path}", body, **JSON)
+    found: dict[str, Any] = json.loads(content)
     assert status == (409 if "problem" in found and status != 200 else 200)
     return found
 
@@ -196,8 +196,8 @@ def test_native_select_is_offered_and_its_value_taken(server: PageServer, browse
         kind="select", label="Size", value="small", options=("small", "large"), at=Selector("css=#a")
     )
     events = [{"kind": "down", "x": 1, "y": 1}, {"kind": "up", "x": 1, "y": 1}]
-    said = post(server, "input", {"events": events})
-    assert said["offer"] == {"kind": "select", "label": "Size", "value": "small", "options": ["small", "large"]}
+    response = post(server, "input", {"events": events})
+    assert response["offer"] == {"kind": "select", "label": "Size", "value": "small", "options": ["small", "large"]}
     assert len(browser.done) == 1  # nothing is released that was not pressed
     post(server, "act", {"do": "take", "value": "large"})
     assert browser.done[1:] == [("select", "large")]
@@ -205,17 +205,17 @@ def test_native_select_is_offered_and_its_value_taken(server: PageServer, browse
 
 
 def test_browser_controls_become_actions(server: PageServer, browser: Browser) -> None:
-    for said in ({"do": "goto", "address": "a.test"}, {"do": "tab", "index": 1}, {"do": "accept", "text": "x"},
+    for request in ({"do": "goto", "address": "a.test"}, {"do": "tab", "index": 1}, {"do": "accept", "text": "x"},
                  {"do": "close_tab"}):  # fmt: skip
-        assert post(server, "act", said) == {"problem": ""}
+        assert post(server, "act", request) == {"problem": ""}
     assert browser.done == [Goto("http://a.test"), FocusTab(1), AcceptDialog("x"), CloseTab()]
     assert "expected something to do" in post(server, "act", {"do": "format the disk"})["problem"]
 
 
 def test_uploaded_files_are_stored_by_base_name(server: PageServer, browser: Browser, tmp_path: Path) -> None:
     heads = {"Content-Type": "application/octet-stream"}
-    status, said = ask(server, "POST", "/TOKEN/file/..%2F..%2Fb%20c.csv", b"a,b", **heads)
-    assert (status, json.loads(said)) == (200, {"name": "b c.csv"})
+    status, content = ask(server, "POST", "/TOKEN/file/..%2F..%2Fb%20c.csv", b"a,b", **heads)
+    assert (status, json.loads(content)) == (200, {"name": "b c.csv"})
     assert (tmp_path / "b c.csv").read_bytes() == b"a,b"
     assert ask(server, "POST", "/TOKEN/file/..", b"a,b", **heads)[0] == 409
     post(server, "act", {"do": "files", "names": ["b c.csv", "../x"]})
@@ -252,9 +252,9 @@ def test_steps_can_be_edited_named_deleted_and_restored(panel: Panel) -> None:
 
 
 def test_checked_box_can_be_named_by_its_label(panel: Panel) -> None:
-    box = RecordedStep(action=Check(Selector('role=checkbox[name="Gift wrap"s]')), ways=("d",), time=4.0)
-    bare = RecordedStep(action=Check(Selector("css=#t")), ways=("e",), time=5.0)
-    panel.steps_are((box, bare))
+    box = RecordedStep(action=Check(Selector('role=checkbox[name="Gift wrap"s]')), selectors=("d",), time=4.0)
+    bare = RecordedStep(action=Check(Selector("css=#t")), selectors=("e",), time=5.0)
+    panel.set_steps((box, bare))
     shown = panel.snapshot()["steps"]
     assert [(each["value"], each["editable"]) for each in shown] == [("Gift wrap", False), (None, False)]
     panel.change({"name": key(panel, 0), "variable": "extra"})
@@ -267,22 +267,22 @@ def test_checked_box_can_be_named_by_its_label(panel: Panel) -> None:
 def test_edited_value_is_replaced_by_further_typing(panel: Panel) -> None:
     """Typing again replaces the edited value."""
     panel.change({"give": key(panel, 1), "value": "Oats"})
-    later = RecordedStep(action=Type(Selector("css=#title"), "Rye bread", clear=True), ways=("b",), time=2.5)
-    panel.steps_are((STEPS[0], later, STEPS[2]))
+    later = RecordedStep(action=Type(Selector("css=#title"), "Rye bread", clear=True), selectors=("b",), time=2.5)
+    panel.set_steps((STEPS[0], later, STEPS[2]))
     assert steps(panel)[1] == ("type css=#title 'Rye bread'", "")
 
 
 @pytest.mark.parametrize(
-    ("said", "why"),
+    ("change", "expected"),
     [
         ({"name": "1", "variable": "x"}, "expected a step that is there"),
         ({"name": "answer", "variable": "no name"}, "expected a variable's name"),
         ({"whatever": 1}, "expected something that can be changed"),
     ],
 )
-def test_invalid_changes_are_usage_errors(panel: Panel, said: dict[str, Any], why: str) -> None:
-    with pytest.raises(UsageError, match=why):
-        panel.change(said)
+def test_invalid_changes_are_usage_errors(panel: Panel, change: dict[str, Any], expected: str) -> None:
+    with pytest.raises(UsageError, match=expected):
+        panel.change(change)
 
 
 def test_variable_stands_for_one_value(panel: Panel) -> None:
@@ -299,7 +299,7 @@ def test_requests_are_allowed_by_phase(panel: Panel) -> None:
         panel.ask({"what": "finish"})
     panel.change({"intent": "Add a  note"})
     panel.ask({"what": "finish"})
-    asked = panel.asked(1)
+    asked = panel.next_request(1)
     assert asked is not None
     assert (asked.what, panel.intent) == ("finish", "Add a note")
     for act in (panel.ask, panel.change):
@@ -307,7 +307,7 @@ def test_requests_are_allowed_by_phase(panel: Panel) -> None:
             act({"what": "finish", "answer": "x"})
     panel.propose([ProposedCheck(about="x", lines=("- url: /",))], [], {}, panel.edits)
     panel.ask({"what": "try", "checks": [0, 1, True, "0", -1], "fillings": "a"})
-    asked = panel.asked(1)
+    asked = panel.next_request(1)
     assert asked is not None
     assert (asked.checks, asked.fillings) == (frozenset({0}), "a")
 
@@ -318,7 +318,7 @@ def test_proof_is_stale_after_an_edit(panel: Panel) -> None:
     assert panel.snapshot()["steps"][0]["problem"] == "it had no effect"
     panel.change({"name": key(panel, 1), "variable": "title"})
     assert panel.snapshot()["stale"] is False
-    panel.tell(Result(passed=True, about="passed"))
+    panel.set_result(Result(passed=True, about="passed"))
     panel.change({"give": key(panel, 1), "value": "Oats"})
     assert panel.snapshot()["stale"] is True
 

@@ -26,7 +26,7 @@ class Page:
     def find(self, selector: str, patience: float = 0.0) -> TargetRecord | None:
         return self.found.get(selector)
 
-    def sightings(self, selectors: Sequence[str]) -> list[SelectorMatch]:
+    def find_matches(self, selectors: Sequence[str]) -> list[SelectorMatch]:
         hits = [next((hit for key, hit in self.found.items() if each.startswith(key)), None) for each in selectors]
         known = list(self.found.values())
         return [
@@ -51,51 +51,51 @@ def test_steps_without_target_or_with_present_target_are_as_recorded() -> None:
         Click(Selector("css=#a", repair_selectors=("css=a.b",))),
         Stop("1"),
     ]
-    told = list(replay_solution(steps, page, {"shop": "http://shop.test"}))
-    assert [each.how for each in told] == ["as recorded"] * 4
-    assert not any(each.healed for each in told)
+    replayed = list(replay_solution(steps, page, {"shop": "http://shop.test"}))
+    assert [each.how for each in replayed] == ["as recorded"] * 4
+    assert not any(each.healed for each in replayed)
     assert page.done[0] == Goto("http://shop.test/x")
-    assert str(told[1]) == "step 2 (press 'Enter'): as recorded"
+    assert str(replayed[1]) == "step 2 (press 'Enter'): as recorded"
 
 
 def test_replay_heals_a_step_and_ends_at_a_missing_target() -> None:
     page = Page({"css=#save": SAVE, "data-testid=save": SAVE})
     healed = Type(Selector('role=button[name="Save"s]', repair_selectors=("css=#save", "data-testid=save")), "x")
     lost = Drag(Selector("css=#save"), Selector("css=#gone"))
-    told = list(replay_solution([healed, lost, Stop("")], page, {}))
-    assert [each.how for each in told] == [
+    replayed = list(replay_solution([healed, lost, Stop("")], page, {}))
+    assert [each.how for each in replayed] == [
         "healed: button 'Keep', found by its id and its test id",
         "not found: nothing that is known of it finds one",
     ]
-    assert told[0].healed
-    assert told[0].done == Type(Selector("css=#save"), "x")
-    assert told[1].done is None
+    assert replayed[0].healed
+    assert replayed[0].done == Type(Selector("css=#save"), "x")
+    assert replayed[1].done is None
     assert len(page.done) == 1
 
 
 def test_covering_dialog_is_closed_by_its_close_button() -> None:
     found = {"css=#a": SAVE, "role=dialog >> role=button[name=/": CLOSE}
     page = Page(found, covered=True)
-    [told] = replay_solution([Click(Selector("css=#a"))], page, {})
+    [replayed] = replay_solution([Click(Selector("css=#a"))], page, {})
     closing = Click(Selector('role=dialog >> role=button[name="Close"s]'))
-    assert (told.before, told.healed, page.done) == ((closing,), True, [closing, Click(Selector("css=#a"))])
-    assert told.how == "a dialog that lay over the page was closed"
+    assert (replayed.before, replayed.healed, page.done) == ((closing,), True, [closing, Click(Selector("css=#a"))])
+    assert replayed.how == "a dialog that lay over the page was closed"
 
 
 def test_covering_element_without_close_button_is_reported() -> None:
     page = Page({"css=#a": SAVE}, covered=True)
-    [told] = replay_solution([Click(Selector("css=#a")), Stop("")], page, {})
-    assert (told.done, told.how) == (None, f"it had no effect: {COVERED}")
+    [replayed] = replay_solution([Click(Selector("css=#a")), Stop("")], page, {})
+    assert (replayed.done, replayed.how) == (None, f"it had no effect: {COVERED}")
 
 
 def test_cookie_consent_is_rejected_only_in_a_consent_dialog() -> None:
     refuse = TargetRecord(selector="#r", role="button", name="Reject all", tag="button")
     page = Page({"css=#a": SAVE, "role=dialog[name=/cookie": refuse}, covered=True)
-    [told] = replay_solution([Click(Selector("css=#a"))], page, {})
-    assert told.before == (Click(Selector('role=dialog >> role=button[name="Reject all"s]')),)
+    [replayed] = replay_solution([Click(Selector("css=#a"))], page, {})
+    assert replayed.before == (Click(Selector('role=dialog >> role=button[name="Reject all"s]')),)
     page = Page({"css=#a": SAVE, "role=dialog[name=/other": refuse}, covered=True)
-    [told] = replay_solution([Click(Selector("css=#a"))], page, {})
-    assert told.done is None
+    [replayed] = replay_solution([Click(Selector("css=#a"))], page, {})
+    assert replayed.done is None
 
 
 def test_covering_offer_is_declined_by_its_only_decline_button() -> None:
@@ -107,12 +107,12 @@ def test_covering_offer_is_declined_by_its_only_decline_button() -> None:
 
     declined = Click(Selector('role=button[name="No thanks"s]'))
     decline = TargetRecord(selector="#n", role="button", name="No thanks", tag="button")
-    [told] = replay_solution([Click(Selector("css=#a"))], Offer({"css=#a": SAVE, r"role=button[name=/^\s*(no": decline},
-                             covered=True), {})  # fmt: skip
-    assert told.before == (declined,)
+    offer = Offer({"css=#a": SAVE, r"role=button[name=/^\s*(no": decline}, covered=True)
+    [replayed] = replay_solution([Click(Selector("css=#a"))], offer, {})
+    assert replayed.before == (declined,)
     page = Offer({"css=#a": SAVE, r"role=button[name=/^\s*(close": CLOSE}, covered=True)
-    [told] = replay_solution([Click(Selector("css=#a"))], page, {})
-    assert told.done is None
+    [replayed] = replay_solution([Click(Selector("css=#a"))], page, {})
+    assert replayed.done is None
 
 
 def test_several_dialogs_are_closed_up_to_a_limit() -> None:
@@ -129,9 +129,9 @@ def test_several_dialogs_are_closed_up_to_a_limit() -> None:
 
     found = {"css=#a": SAVE, "role=dialog >> role=button[name=/": CLOSE}
     page = Behind(found)
-    [told] = replay_solution([Click(Selector("css=#a"))], page, {})
-    assert (len(told.before), told.how) == (2, "2 dialogs that lay over the page were closed")
+    [replayed] = replay_solution([Click(Selector("css=#a"))], page, {})
+    assert (len(replayed.before), replayed.how) == (2, "2 dialogs that lay over the page were closed")
     page = Behind(found)
     page.dialogs = 99
-    [told] = replay_solution([Click(Selector("css=#a"))], page, {})
-    assert (told.done, page.dialogs) == (None, 96)
+    [replayed] = replay_solution([Click(Selector("css=#a"))], page, {})
+    assert (replayed.done, page.dialogs) == (None, 96)

@@ -16,17 +16,17 @@ from pytest_webarena.browser.reports import SelectorMatch
 from pytest_webarena.changes import RowChange, SiteChanges, TableChanges
 from pytest_webarena.checks import judge
 from pytest_webarena.evidence import Evidence, RequestRecord
-from pytest_webarena.recorder.proposing import answer_spec, proposed_checks, untold
+from pytest_webarena.recorder.proposing import answer_spec, proposed_checks, unknown_changes_warning
 from pytest_webarena.recorder.selector_proving import choose, prove, relative
 from pytest_webarena.recorder.steps import RecordedStep
-from pytest_webarena.recorder.task_building import Again
+from pytest_webarena.recorder.task_building import ReplayedSteps
 from pytest_webarena.recorder.writing import step_lines, task_lines
 from pytest_webarena.signals import TargetRecord
 from pytest_webarena.tasks import Task, parse_tasks
 from tests.cases import each_case
 
 SAVE, OTHER = TargetRecord(selector="#a", tag="button"), TargetRecord(selector="#b", tag="button")
-STEP = RecordedStep(action=Click(Selector("first")), ways=("first", "second", "place"))
+STEP = RecordedStep(action=Click(Selector("first")), selectors=("first", "second", "place"))
 
 
 class Page:
@@ -38,7 +38,7 @@ class Page:
     def find(self, selector: str, patience: float = 0.0) -> TargetRecord | None:
         return next(iter(self.found.get(selector, [])), None)
 
-    def sightings(self, selectors: Sequence[str]) -> list[SelectorMatch]:
+    def find_matches(self, selectors: Sequence[str]) -> list[SelectorMatch]:
         known = [SAVE, OTHER]
         return [
             SelectorMatch(count=len(hits), element=known.index(hits[0]), target=hits[0]) if hits else SelectorMatch()
@@ -73,7 +73,7 @@ def test_first_selector_that_finds_the_element_uniquely_is_chosen(
 def test_ambiguous_name_is_kept_as_repair_selector_of_a_place() -> None:
     ways = ('role=button[name="Vote"s]', "css=li:nth-of-type(2) > button")
     page = Page(**{ways[0]: [OTHER, SAVE], ways[1]: [SAVE]})
-    step = RecordedStep(action=Click(Selector(ways[0])), ways=ways)
+    step = RecordedStep(action=Click(Selector(ways[0])), selectors=ways)
     chosen = choose(step, page).action
     assert chosen.target.repair_selectors == ways[:1]  # type: ignore[union-attr]
     page = Page(**{ways[1]: [SAVE]})
@@ -89,7 +89,7 @@ def test_moved_element_is_found_by_label_not_by_layout() -> None:
         'internal:label="Title"s',
         "css=#a > b",
     )
-    step = RecordedStep(action=Click(Selector(ways[0])), ways=ways)
+    step = RecordedStep(action=Click(Selector(ways[0])), selectors=ways)
     found = {way: [OTHER] for way in ways[:3]}
     assert choose(step, Page(**found)).problem == "its element is not there"
     moved = choose(step, Page(**found, **{ways[3]: [SAVE]}))
@@ -100,7 +100,7 @@ def test_moved_element_is_found_by_label_not_by_layout() -> None:
 
 
 def test_drop_target_is_found_again() -> None:
-    step = replace(STEP, action=actions.Drag(Selector("first"), Selector("nothing")), to_ways=("to", "there"))
+    step = replace(STEP, action=actions.Drag(Selector("first"), Selector("nothing")), to_selectors=("to", "there"))
     page = Page(first=[SAVE], place=[SAVE], to=[OTHER, SAVE], there=[OTHER])
     assert choose(step, page).action == actions.Drag(Selector("first"), Selector("to"))
 
@@ -239,8 +239,8 @@ def test_multiline_text_matches_in_the_form_that_was_sent() -> None:
 
 def test_changed_and_removed_rows_are_identified_by_key() -> None:
     high = RowChange(kind="changed", key={"id": 3}, row={"id": 3, "rank": "low"}, now={"rank": "it's 5"})
-    gone = RowChange(kind="removed", key={"id": 4}, row={"id": 4})
-    found = lines_of(changed(high, gone, sites=("map",)))
+    removed = RowChange(kind="removed", key={"id": 4}, row={"id": 4})
+    found = lines_of(changed(high, removed, sites=("map",)))
     assert found[:2] == [
         "*- state: {site: map, sql: \"select count(*) from notes where id = 3 and rank = 'it''s 5'\", equals: 1}",
         '*- state: {site: map, sql: "select count(*) from notes where id = 4", equals: 0}',
@@ -251,8 +251,8 @@ def test_join_row_is_identified_by_all_its_foreign_keys() -> None:
     """Otherwise any label of any issue would match."""
     row: dict[str, Any] = {"kind": "issue", "item_id": 301, "label_id": 4, "made_at": "2026-01-01"}
     label = RowChange(kind="added", key={name: row[name] for name in ("kind", "item_id", "label_id")}, row=row)
-    told = " ".join(lines_of(changed(label)))
-    assert "select count(*) from notes where kind = 'issue' and item_id = 301 and label_id = 4" in told
+    text = " ".join(lines_of(changed(label)))
+    assert "select count(*) from notes where kind = 'issue' and item_id = 301 and label_id = 4" in text
     alone = RowChange(kind="added", key={"id": 9}, row={"id": 9, "item_id": 301, "label_id": 4, "made_at": "2026"})
     assert "where item_id = 301 and label_id = 4" in lines_of(changed(alone))[0]
     todo = RowChange(kind="added", key={"id": 9}, row={"id": 9, "user_id": 3, "kind": "mentioned", "item_id": 5})
@@ -293,14 +293,14 @@ def test_unknown_changes_recommend_no_check_and_are_reported() -> None:
     lost = SiteChanges(app="shop", sites=("shop",), unknown="its database is another engine's")
     assert lines_of(lost) == [" - url: /x"]
     assert lines_of() == ["*- url: /x"]
-    assert untold(TASK.sites, KNOWN) == ""
-    assert untold(["shop"], [lost]).startswith(
+    assert unknown_changes_warning(TASK.sites, KNOWN) == ""
+    assert unknown_changes_warning(["shop"], [lost]).startswith(
         "what was changed on shop can't be determined (its database is another engine"
     )
-    assert untold(TASK.sites, KNOWN[:1]).startswith(
+    assert unknown_changes_warning(TASK.sites, KNOWN[:1]).startswith(
         "what was changed on map can't be determined (its databases and files are"
     )
-    again = Again(chosen=(), passed=(), url="", sites={"shop": ""}, changes=(lost,))
+    again = ReplayedSteps(chosen=(), passed=(), url="", sites={"shop": ""}, changes=(lost,))
     assert [replace(again, requests=sent).mutates for sent in ((), (SENT,))] == [False, True]
     assert replace(again, requests=(SENT,), changes=()).mutates, "of a site that keeps no ledger there is not even that"
 
@@ -330,19 +330,30 @@ def test_unknown_changes_propose_network_checks() -> None:
     [
         ("What is the article's code?", "0471", {"exact": "0471"}),
         ("What is the article's code?", "-07", {"exact": "-07"}),
-        ("Which version of rye-timer is the newest?", "1.10", {"exact": "1.10"}),
-        ("What is the latest release?", "2.0", {"exact": "2.0"}),
+        ("Which version of rye-timer is the newest?", "1.10", {"name": "1.10"}),
+        ("What is the latest release?", "2.0", {"name": "2.0"}),
         ("How many releases are there?", "12", {"number": 12}),
         ("How much is the tea?", "1.10", {"number": 1.1}),
         ("How much is the tea?", "0.50", {"number": 0.5}),
         ("How many are left?", "0", {"number": 0}),
+        ("How far is it?", "14.2 km", {"number": 14.2, "unit": "km"}),
+        ("How much is it?", "40 crowns", {"number": 40, "unit": "crowns"}),
+        ("How many are left?", "7 left", {"name": "7 left"}),
+        ("When was it?", "2026-03-31", {"date": "2026-03-31"}),
+        ("When does it open?", "08:15", {"time": "08:15"}),
+        ("Is it open?", "Yes", {"yes_no": "yes"}),
+        (
+            "What does the review say?",
+            "It arrived late but it works well.",
+            {"text": "It arrived late but it works well."},
+        ),
     ],
 )
-def test_codes_and_versions_are_checked_as_text(asked: str, answer: str, check: dict[str, object]) -> None:
+def test_type_of_the_answer_is_proposed(asked: str, answer: str, check: dict[str, object]) -> None:
     assert answer_spec(answer, asked) == check
 
 
 def test_answer_is_recommended_before_the_url() -> None:
     assert lines_of(answer="84.97") == ["*- answer: {number: 84.97}", " - url: /x"]
-    assert lines_of(answer="Ann") == ["*- answer: {exact: Ann}", " - url: /x"]
+    assert lines_of(answer="Ann") == ["*- answer: {name: Ann}", " - url: /x"]
     assert lines_of() == ["*- url: /x"]

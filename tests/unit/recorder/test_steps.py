@@ -254,7 +254,7 @@ def test_dialog_answers_become_steps(browser: Browser) -> None:
 def test_selectors_are_ordered_by_stability(browser: Browser) -> None:
     browser.dom("click", "button", name="Save", id="save-4711", **{"data-testid": "save"})
     [step] = steps_of(browser.signals)
-    assert step.ways == ('role=button[name="Save"s]', 'text="Save"', "data-testid=save", "css=#save-4711")
+    assert step.selectors == ('role=button[name="Save"s]', 'text="Save"', "data-testid=save", "css=#save-4711")
 
 
 def test_field_selectors_include_label_and_surroundings(browser: Browser) -> None:
@@ -262,7 +262,7 @@ def test_field_selectors_include_label_and_surroundings(browser: Browser) -> Non
     around = [ElementRecord(tag="div", nth_of_type=2, of_type=3), form, ElementRecord(tag="html", within="root")]
     browser.dom("input", "input", "Rye", name="Title", around=around, id="title", type="text", **{"class": "wide"})
     [step] = steps_of(browser.signals)
-    assert step.ways == (
+    assert step.selectors == (
         'role=textbox[name="Title"s]',
         'internal:label="Title"s',
         'text="Title"',
@@ -278,17 +278,17 @@ def test_button_with_formaction_has_no_plain_form_selector(browser: Browser) -> 
     for where in ({}, {"formaction": "/draft"}):
         browser.dom("click", "button", name="Keep", around=around, **where)
     plain, elsewhere = steps_of(browser.signals)
-    assert 'css=form[action="/notes"] button' in plain.ways
-    assert 'css=button[formaction="/draft"]' in elsewhere.ways
-    assert 'css=form[action="/notes"] button[formaction="/draft"]' in elsewhere.ways
-    assert 'css=form[action="/notes"] button' not in elsewhere.ways
+    assert 'css=form[action="/notes"] button' in plain.selectors
+    assert 'css=button[formaction="/draft"]' in elsewhere.selectors
+    assert 'css=form[action="/notes"] button[formaction="/draft"]' in elsewhere.selectors
+    assert 'css=form[action="/notes"] button' not in elsewhere.selectors
 
 
 def test_menu_link_selectors_include_url_and_menu(browser: Browser) -> None:
     around = [ElementRecord(tag="li", nth_of_type=2, of_type=3), ElementRecord(tag="nav", attributes={"class": "top"})]
     browser.dom("click", "a", name="Notes", href="/notes/", around=[*around, ElementRecord(tag="html", within="root")])
     [step] = steps_of(browser.signals)
-    assert step.ways == (
+    assert step.selectors == (
         'role=link[name="Notes"s]',
         'text="Notes"',
         'css=a[href="/notes/"]',
@@ -301,14 +301,14 @@ def test_menu_link_selectors_include_url_and_menu(browser: Browser) -> None:
 def test_aria_label_is_not_used_as_label_selector(browser: Browser) -> None:
     browser.dom("input", "input", "Rye", name="Search", **{"aria-label": "Search"})
     [step] = steps_of(browser.signals)
-    assert step.ways[:2] == ('role=textbox[name="Search"s]', 'text="Search"')
+    assert step.selectors[:2] == ('role=textbox[name="Search"s]', 'text="Search"')
 
 
 def test_place_is_the_last_selector_even_if_it_is_an_id(browser: Browser) -> None:
     browser.dom("change", "select", "Owner", id="role", name="Role of Ann", **{"data-test": "role"})
     [step] = steps_of(browser.signals)
     named = ('role=combobox[name="Role of Ann"s]', 'internal:label="Role of Ann"s', 'text="Role of Ann"')
-    assert step.ways == (*named, "data-test=role", "css=#role")
+    assert step.selectors == (*named, "data-test=role", "css=#role")
 
 
 def test_frame_selector_comes_first(browser: Browser) -> None:
@@ -318,7 +318,7 @@ def test_frame_selector_comes_first(browser: Browser) -> None:
     ]  # fmt: skip
     browser.dom("click", "button", name="Pay", around=around)
     [step] = steps_of(browser.signals)
-    assert step.ways[0] == 'css=#pay >> internal:control=enter-frame >> role=button[name="Pay"s]'
+    assert step.selectors[0] == 'css=#pay >> internal:control=enter-frame >> role=button[name="Pay"s]'
 
 
 def test_keys_outside_fields_are_pressed_at_the_focus(browser: Browser) -> None:

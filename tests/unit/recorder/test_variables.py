@@ -52,7 +52,7 @@ def test_inserted_variable_is_not_replaced_again() -> None:
 )
 def test_step_values_become_variables(action: Action, own: str, found: Action) -> None:
     made: Any = in_action(action, VALUES, own=own)
-    said = {name: getattr(made, name) for name in made.__slots__}
+    fields = {name: getattr(made, name) for name in made.__slots__}
     plain = {
         name: Selector(shown(value.selector))
         if isinstance(value, Selector)
@@ -61,7 +61,7 @@ def test_step_values_become_variables(action: Action, own: str, found: Action) -
         else shown(value)
         if isinstance(value, str)
         else value
-        for name, value in said.items()
+        for name, value in fields.items()
     }
     assert type(made)(**plain) == found
 
@@ -74,7 +74,7 @@ def test_step_values_become_variables(action: Action, own: str, found: Action) -
             "select 1 from notes where title = {{ title | sql }} and stars = {{ stars }} and n = 'Ryes'",
         ),
         ({"answer": {"number": 4}}, "{{ stars }}"),
-        ({"answer": {"exact": "Rye"}}, "{{ title }}"),
+        ({"answer": {"name": "Rye"}}, "{{ title }}"),
         ({"url": "/notes?q=Rye"}, "/notes?q={{ title | urlencode }}"),
     ],
 )

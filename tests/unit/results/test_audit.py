@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from pytest_webarena.agents.audit_trials import (
-    MENDS,
     MUTANTS,
     NEIGHBOUR,
     NO_NEIGHBOUR,
     NULL_FAMILY,
+    REMEDIES,
     audit_trials,
 )
 from pytest_webarena.changes import RowChange, SiteChanges, TableChanges
@@ -67,6 +67,15 @@ def run(text: str | Task, changes: dict[Any, Any] | None = None, *, lacking: tup
 
 
 PASSED: dict[str, Any] = {"outcome": "passed"}
+
+
+def test_a_check_that_a_wrong_answer_passes_is_weak() -> None:
+    intent = "How many lamps and how many sprockets are there?"
+    found = run(
+        f"intent: {intent}\nsites: [shop]\nmutates: false\nchecks: [{{answer: {{number: 6}}}}]\nsolution: [{{stop: 6}}]"
+    )
+    assert found.finding == "weak check"
+    assert "the wrong answer '6 for the sprockets' passes (of something else)" in found.reasons[0].text
 
 
 def error(cause: str, message: str = "it broke") -> dict[str, Any]:
@@ -180,7 +189,7 @@ def test_negated_check_counts_as_one_condition() -> None:
     assert (found.finding, found.notes) == ("valid", ())
 
 
-def test_environment_error_leaves_audit_undecided() -> None:
+def test_environment_error_leaves_audit_unsettled() -> None:
     found = run(STATE, {"oracle": error("site", "the site went away")})
     assert (found.finding, found.counts_against) == ("error", True)
     assert "oracle, trial 1: site: the site went away" in texts(found)
@@ -191,7 +200,7 @@ def test_finding_is_kept_when_other_trials_have_errors() -> None:
     assert [reason.finding for reason in found.reasons] == ["too easy", "error"]
 
 
-def test_missing_trials_leave_audit_undecided() -> None:
+def test_missing_trials_leave_audit_unsettled() -> None:
     found = run(STATE, lacking=("audit-short",))
     assert (found.finding, texts(found)) == ("error", "not run: audit-short")
 
@@ -288,7 +297,7 @@ def test_audit_json_lists_counts_reasons_and_trials() -> None:
     assert reason == {
         "finding": "too easy",
         "text": "passed by doing nothing and answering nothing",
-        "mend": MENDS["null"],
+        "mend": REMEDIES["null"],
     }
     assert set(first["trials"][0]) == {"agent", "trial", "manner", "outcome", "broke_off", "folder"}
 
@@ -310,4 +319,4 @@ def test_audit_lines_fit_80_columns() -> None:
 
 
 def test_every_audit_agent_has_a_suggested_fix() -> None:
-    assert set(MENDS) == {*NULL_FAMILY, *MUTANTS}
+    assert set(REMEDIES) == {*NULL_FAMILY, *MUTANTS}

@@ -17,7 +17,8 @@ from pytest_webarena.results import RunDir, TrialKey, TrialRecord, summarise
 from pytest_webarena.results.comparing.baseline import as_gated, read_baseline, save_baseline, sides_at
 from pytest_webarena.results.comparing.comparison import Comparison, choose, compare_all
 from pytest_webarena.results.comparing.sides import Side, side_of, sides_of
-from pytest_webarena.results.gate import BELOW_THRESHOLD, TOO_MANY_ERRORS, UNDECIDED, WORSE, Gate
+from pytest_webarena.results.comparing.wording import headline, in_words
+from pytest_webarena.results.gate import BELOW_THRESHOLD, TOO_MANY_ERRORS, UNSETTLED, WORSE, Gate
 from pytest_webarena.results.plan import PlannedTrial, extend_plan
 from pytest_webarena.results.records import Outcome
 from tests.cases import each_case
@@ -90,7 +91,7 @@ def test_baseline_keeps_errors_and_judge_use(tmp_path: Path) -> None:
     [
         ("{", "found a file that is no JSON"),
         ("[]", "as 'webarena compare baseline save' writes it, found other JSON"),
-        ('{"kind": "pytest-webarena baseline", "version": 99}', "of version 1 or older, found 99"),
+        ('{"kind": "pytest-webarena baseline", "version": 99}', "of version 2 or older, found 99"),
         ('{"kind": "pytest-webarena baseline", "version": 1, "sides": [{}]}', "found one that is damaged"),
         ('{"kind": "pytest-webarena baseline", "version": 1, "sides": []}', "with an agent, found none"),
     ],
@@ -123,11 +124,11 @@ def test_worse_run_exits_with_code_worse(runs: Path) -> None:
     assert said.startswith("cot in worse is worse than cot in baseline.json: −")
 
 
-def test_undecided_comparison_fails_only_with_fail_undecided(runs: Path) -> None:
+def test_unsettled_comparison_fails_only_with_fail_unsettled(runs: Path) -> None:
     assert ruling_of(Gate(baseline=runs), runs, "again")[0] == 0
-    code, said = ruling_of(Gate(baseline=runs, fail_undecided=True), runs, "again")
-    assert code == UNDECIDED
-    assert said.startswith("Can't tell whether cot in again is better")
+    code, said = ruling_of(Gate(baseline=runs, fail_unsettled=True), runs, "again")
+    assert code == UNSETTLED
+    assert said.startswith("Unsettled whether cot in again is better")
 
 
 def test_cost_growth_above_max_cost_increase_fails_gate(runs: Path) -> None:
@@ -256,16 +257,24 @@ def test_baseline_save_can_select_agents(runs: Path, tmp_path: Path, capsys: pyt
     assert main([*save, "--agent=nobody"]) == 2
     assert "--agent: expected one of cot, found 'nobody'" in capsys.readouterr().err
     assert main([*save, "--agent=cot"]) == 0
-    assert json.loads((tmp_path / "b.json").read_text())["version"] == 1
+    assert json.loads((tmp_path / "b.json").read_text())["version"] == 2
     assert main(["compare", "agents", str(tmp_path / "b.json"), str(runs / "worse")]) == 0
     assert "cot in worse is worse than cot in b.json" in capsys.readouterr().out
 
 
 def outcomes(name: str, *templates: str) -> Side:
-    """Return a side. An argument is a template, its words are tasks, and the letters ``p``, ``f``, ``e`` are trials."""
-    letters = {"p": "passed", "f": "failed", "e": "error"}
+    """Return a side. An argument is a template, its words are tasks, and their letters are trials.
+
+    ``p`` passed, ``f`` failed, ``u`` is undecided, ``e`` is an error.
+    """
+    letters = {"p": "passed", "f": "failed", "u": "failed", "e": "error"}
     records = [
-        TrialRecord(key=TrialKey(f"t{n}-{m}", "a", k), template=f"t{n}", outcome=letters[letter])  # type: ignore[arg-type]
+        TrialRecord(
+            key=TrialKey(f"t{n}-{m}", "a", k),
+            template=f"t{n}",
+            outcome=letters[letter],  # type: ignore[arg-type]
+            verdict={"schema_version": 3, "judgeable": letter == "u"},
+        )
         for n, template in enumerate(templates)
         for m, task in enumerate(template.split())
         for k, letter in enumerate(task, start=1)
@@ -276,25 +285,25 @@ def outcomes(name: str, *templates: str) -> Side:
 @pytest.mark.parametrize(
     ("before", "now", "how", "code", "said"),
     [
-        (["p"] * 5, ["f"] * 5, {}, UNDECIDED, "5 tasks cannot show even a total collapse of a in now: a in then passed "
+        (["p"] * 5, ["f"] * 5, {}, UNSETTLED, "5 tasks cannot show even a total collapse of a in now: a in then passed "
          "all of them, so p = 0.062 at best. At least 6 tasks of different templates have to pass in the baseline"),
         (["p"] * 6, ["p"] * 6, {}, 0, "the thresholds hold"),
         (["p"] * 6, ["f"] * 6, {}, WORSE, "a in now is worse than a in then"),
         (["p"] * 5, ["p"] * 5, {"allow_undetectable": True}, 0, "the thresholds hold; 5 tasks cannot show"),
-        (["p"] * 5, ["p"] * 5, {"fail_undecided": True}, UNDECIDED, "5 tasks cannot show"),
+        (["p"] * 5, ["p"] * 5, {"fail_unsettled": True}, UNSETTLED, "5 tasks cannot show"),
         # More trials of a task, or more tasks of a template, don't make them independent.
-        (["ppppp"] * 5, ["ppppp"] * 5, {}, UNDECIDED, "5 tasks cannot show"),
-        (["p p p p"] * 5, ["p p p p"] * 5, {}, UNDECIDED, "passed 20, of 5 templates, so p = 0.062 at best"),
+        (["ppppp"] * 5, ["ppppp"] * 5, {}, UNSETTLED, "5 tasks cannot show"),
+        (["p p p p"] * 5, ["p p p p"] * 5, {}, UNSETTLED, "passed 20, of 5 templates, so p = 0.062 at best"),
         (["p p p p"] * 6, ["p p p p"] * 6, {}, 0, "the thresholds hold"),
         # Tasks that never passed in the baseline cannot get worse.
-        (["p"] * 5 + ["f"] * 95, ["p"] * 5 + ["f"] * 95, {}, UNDECIDED, "100 tasks cannot show even a total collapse"),
+        (["p"] * 5 + ["f"] * 95, ["p"] * 5 + ["f"] * 95, {}, UNSETTLED, "100 tasks cannot show even a total collapse"),
         (["p"] * 4, ["f"] * 4, {"confidence": 0.8}, WORSE, "a in now is worse"),
-        (["p"] * 7, ["p"] * 7, {"confidence": 0.99}, UNDECIDED, "At least 8 tasks of different templates"),
+        (["p"] * 7, ["p"] * 7, {"confidence": 0.99}, UNSETTLED, "At least 8 tasks of different templates"),
         (["f"] * 5, ["f"] * 5, {}, 0, "a in now cannot be worse than a in then, which failed all 5 tasks"),
-        (["f"] * 5, ["f"] * 5, {"fail_undecided": True}, 0, "save a new baseline once some pass"),
-        (["fe"] * 20, ["ff"] * 20, {}, UNDECIDED, "a in then passed none, so p = 1.00 at best"),
+        (["f"] * 5, ["f"] * 5, {"fail_unsettled": True}, 0, "save a new baseline once some pass"),
+        (["fe"] * 20, ["ff"] * 20, {}, UNSETTLED, "a in then passed none, so p = 1.00 at best"),
         # Errors are excluded, and each could have been a passed trial.
-        (["pf"] * 20, ["p" + "e" * 3] * 20, {}, UNDECIDED, "the excluded errors could undo it. Fewer errors"),
+        (["pf"] * 20, ["p" + "e" * 3] * 20, {}, UNSETTLED, "the excluded errors could undo it. Fewer errors"),
     ],
 )  # fmt: skip
 def test_gate_refuses_when_total_collapse_is_undetectable(
@@ -306,8 +315,46 @@ def test_gate_refuses_when_total_collapse_is_undetectable(
     assert ruling is not None
     assert ruling.exit_code == code
     assert said in ruling.message
-    if code == UNDECIDED:
+    if code == UNSETTLED:
         assert ruling.message.endswith("accept a gate that cannot fail: --allow-undetectable")
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "verdict", "ends", "code"),
+    [
+        (["p"] * 12, ["u"] * 12, "unsettled", ("worse", "unsettled"), UNSETTLED),
+        (["p"] * 24, ["f"] * 20 + ["u"] * 4, "worse", ("worse", "worse"), WORSE),
+        (["p"] * 20 + ["f"] * 4, ["p"] * 20 + ["u"] * 4, "unsettled", ("unsettled", "unsettled"), 0),
+        (["p"] * 12 + ["u"] * 12, ["p"] * 12 + ["f"] * 12, "unsettled", ("worse", "unsettled"), UNSETTLED),
+        (["f"] * 12 + ["p"] * 12, ["u"] * 12 + ["p"] * 12, "unsettled", ("unsettled", "better"), 0),
+        (["f"] * 12 + ["u"] * 12, ["p"] * 12 + ["u"] * 12, "unsettled", ("unsettled", "better"), 0),
+        (["f"] * 12 + ["p"] * 12, ["p"] * 24, "better", None, 0),
+    ],
+)  # fmt: skip
+def test_undecided_trials_count_in_both_directions(
+    runs: Path, before: list[str], now: list[str], verdict: str, ends: tuple[str, str] | None, code: int
+) -> None:
+    [found] = compare_all([(outcomes("then", *before), outcomes("now", *now))])
+    assert (found.verdict, found.verdicts_if_decided) == (verdict, ends)
+    ruling = Gate(baseline=runs).rule(
+        summarise([TrialRecord(key=TrialKey("t", "a", 1), outcome="passed")]), against=[found]
+    )
+    assert ruling is not None
+    assert ruling.exit_code == code
+    said = "It depends on undecided trials: "
+    assert (said in headline(found)) is (ends is not None and ends[0] != ends[1])
+    if code == UNSETTLED:
+        assert "decide them: pytest --rescore RUN --judge MODEL" in ruling.message
+    told = [line.text for line in in_words(found)]
+    assert any(line.startswith("  undecided") for line in told) is (ends is not None)
+    assert max(map(len, told)) <= 80
+
+
+def test_baseline_file_keeps_undecided_trials(tmp_path: Path) -> None:
+    side = outcomes("then", "pu u", "f e")
+    save_baseline([side], tmp_path / "b.json")
+    [found] = read_baseline(tmp_path / "b.json")
+    assert {name: task.undecided for name, task in found.tasks.items()} == {"t0-0": 1, "t0-1": 1, "t1-0": 0, "t1-1": 0}
 
 
 def vanished(runs: Path, change: str, *, lost: int = 2, **how: Any) -> tuple[int, str]:
@@ -341,10 +388,10 @@ def vanished(runs: Path, change: str, *, lost: int = 2, **how: Any) -> tuple[int
         ("deleted", "2 of 20 tasks that passed in then were not compared: 2 not in this run (t0-0, t1-0); save the"),
     ],
 )
-def test_gate_is_undecided_when_baseline_tasks_are_missing(runs: Path, change: str, said: str) -> None:
+def test_gate_is_unsettled_when_baseline_tasks_are_missing(runs: Path, change: str, said: str) -> None:
     """Otherwise editing, renaming or deleting broken tasks would pass the gate."""
     code, message = vanished(runs, change)
-    assert code == UNDECIDED
+    assert code == UNSETTLED
     assert said in message
     code, message = vanished(runs, change, allow_undetectable=True)
     assert code == 0
@@ -359,18 +406,18 @@ def test_deselected_tasks_are_named_and_not_counted_as_lost(runs: Path) -> None:
     assert code == 0
     assert message.endswith("3 of 20 tasks that passed in then were not compared: left out by --stop-when-settled")
     code, message = vanished(runs, "deselected", lost=15)
-    assert code == UNDECIDED
+    assert code == UNSETTLED
     assert "5 tasks cannot show even a total collapse" in message
 
 
-def test_selected_tasks_that_never_passed_make_gate_undecided(runs: Path) -> None:
+def test_selected_tasks_that_never_passed_make_gate_unsettled(runs: Path) -> None:
     """Other tasks of the baseline passed, so the baseline as a whole could get worse."""
     then = outcomes("then", *["p"] * 20, *["f"] * 6)
     now = replace(then, run="now", tasks=dict(list(then.tasks.items())[20:]))
     summaries = summarise([TrialRecord(key=TrialKey("t", "a", 1), outcome="passed")])
     ruling = Gate(baseline=runs).rule(summaries, against=compare_all([(then, now)]), deselected=list(then.tasks)[:20])
     assert ruling is not None
-    assert ruling.exit_code == UNDECIDED
+    assert ruling.exit_code == UNSETTLED
     assert "6 tasks cannot show even a total collapse of a in now: a in then passed none" in ruling.message
 
 
@@ -386,7 +433,7 @@ def test_missing_tasks_that_failed_in_baseline_are_accepted(runs: Path) -> None:
 def test_more_compared_agents_need_more_templates(runs: Path) -> None:
     """Six templates suffice for a single comparison but not for two."""
     then, now = outcomes("then", *["p"] * 6), outcomes("now", *["p"] * 6)
-    for sides, code in (([(then, now)], 0), ([(then, now), (then, now)], UNDECIDED)):
+    for sides, code in (([(then, now)], 0), ([(then, now), (then, now)], UNSETTLED)):
         summaries = summarise([TrialRecord(key=TrialKey("t", "a", 1), outcome="passed")])
         ruling = Gate(baseline=runs).rule(summaries, against=compare_all(sides))
         assert ruling is not None

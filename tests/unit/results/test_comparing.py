@@ -33,14 +33,14 @@ def test_injected_regression_of_ten_points_is_worse(runs: Path, tmp_path: Path) 
     assert page.count('<a class="dot ') == 228
 
 
-def test_second_run_of_same_agent_is_undecided(runs: Path, tmp_path: Path) -> None:
+def test_second_run_of_same_agent_is_unsettled(runs: Path, tmp_path: Path) -> None:
     found = of_planted(runs / "main", runs / "again")
-    assert found.verdict == found.verdict_here == "can't tell"
-    said = "Can't tell whether cot in again is better than cot in main"
+    assert found.verdict == found.verdict_here == "unsettled"
+    said = "Unsettled whether cot in again is better than cot in main"
     assert said in words(found).replace("\n", " ")
     assert f"⚪ {said}" in "\n".join(in_markdown([found]))
     write_page([found], tmp_path / "page.html")
-    assert '<h2 class="cant-tell">Can&#x27;t tell' in (tmp_path / "page.html").read_text()
+    assert '<h2 class="unsettled">Unsettled' in (tmp_path / "page.html").read_text()
 
 
 def test_comparison_lines_fit_80_columns_except_paths(runs: Path) -> None:
@@ -54,7 +54,7 @@ def test_compare_json_has_verdict_transitions_and_efforts(runs: Path, capsys: py
     assert found["verdict"] == "worse"
     assert found["difference"]["tasks"] == 228
     assert sum(found["transitions"].values()) == 684
-    assert {task["fate"] for task in found["tasks"]} == {"won", "lost", "undecided", "same"}
+    assert {task["fate"] for task in found["tasks"]} == {"won", "lost", "unsettled", "same"}
     assert found["efforts"][0]["cost"]["per_success"] > found["efforts"][0]["cost"]["per_trial"]
 
 

@@ -44,10 +44,10 @@ def asked(side: Side, errors: JudgeErrors | None) -> Side:
     [
         (None, "worse", "its errors are in no interval: it was not measured (webarena judge measure)"),
         (JudgeErrors(right_accepted=69, right=70, wrong_refused=69, wrong=70), "worse", "if it never erred: −7.4"),
-        (JudgeErrors(right_accepted=3, right=4, wrong_refused=3, wrong=4), "can't tell", "if it never erred: −21.1"),
+        (JudgeErrors(right_accepted=3, right=4, wrong_refused=3, wrong=4), "unsettled", "if it never erred: −21.1"),
         (
             JudgeErrors(right_accepted=30, right=60, wrong_refused=30, wrong=60),
-            "can't tell",
+            "unsettled",
             "its verdicts say nothing",
         ),
     ],
@@ -152,10 +152,10 @@ def test_trials_without_a_result_are_reported_and_widen_bounds(tmp_path: Path) -
     lucky = outcome_run(tmp_path / "b", dict.fromkeys(names, "p-"), planned=2)  # every second trial has no record
     plain_sailing = outcome_run(tmp_path / "c", dict.fromkeys(names, "pp"), planned=2)
     found, sure = of(first, lucky), of(first, plain_sailing)
-    assert (found.verdict, found.verdict_here, found.verdict_of_judged) == ("can't tell", "can't tell", "better")
+    assert (found.verdict, found.verdict_here, found.verdict_of_judged) == ("unsettled", "unsettled", "better")
     assert found.bounds == pytest.approx((0.0, 0.5))
     told = " ".join(words(found).split())
-    assert "Can't tell whether cot in b is better than cot in a: +50.0 points" in told
+    assert "Unsettled whether cot in b is better than cot in a: +50.0 points" in told
     assert "Trials with a verdict alone say 'better'; those excluded could undo it: 0.0 to +50.0, p = 1.00 at" in told
     assert "0 and 16 planned ones without a result" in told
     assert "without a result" in "\n".join(in_markdown([found]))
@@ -172,10 +172,10 @@ def test_trials_without_a_result_are_reported_and_widen_bounds(tmp_path: Path) -
 
 @pytest.mark.parametrize(
     ("errors", "verdict"),
-    [(0, "better"), (1, "better"), (2, "can't tell"), (8, "can't tell")],
+    [(0, "better"), (1, "better"), (2, "unsettled"), (8, "unsettled")],
     ids=["none", "too few", "too many for the test", "as many"],
 )
-def test_verdict_is_undecided_when_excluded_errors_could_reverse_it(tmp_path: Path, errors: int, verdict: str) -> None:
+def test_verdict_is_unsettled_when_excluded_errors_could_reverse_it(tmp_path: Path, errors: int, verdict: str) -> None:
     """Excluded errors must not make an agent better, or the other one worse."""
     erred = {f"e{number}": "e" for number in range(errors)}
     good = outcome_run(tmp_path / "a", {f"t{number}": "p" for number in range(8)} | erred)
@@ -185,10 +185,10 @@ def test_verdict_is_undecided_when_excluded_errors_could_reverse_it(tmp_path: Pa
     assert other_way.verdict == {"better": "worse"}.get(verdict, verdict)
     write_page([found], tmp_path / "page.html")
     for text in (words(found), "\n".join(in_markdown([found])), (tmp_path / "page.html").read_text()):
-        assert ("Can't tell whether" in html.unescape(text)) is (verdict == "can't tell")
+        assert ("Unsettled whether" in html.unescape(text)) is (verdict == "unsettled")
 
 
-def test_errors_of_a_group_make_only_that_group_undecided(tmp_path: Path) -> None:
+def test_errors_of_a_group_make_only_that_group_unsettled(tmp_path: Path) -> None:
     names = [f"t{number}" for number in range(24)]
     runs = [make_run(tmp_path / name, agents=["cot"]) for name in ("a", "b")]
     for run, outcome in zip(runs, ("failed", "passed"), strict=True):
@@ -198,12 +198,12 @@ def test_errors_of_a_group_make_only_that_group_undecided(tmp_path: Path) -> Non
         make_trial(runs[0], f"e{number}", "passed", agent="cot", sites=("shop",))
         make_trial(runs[1], f"e{number}", "error", agent="cot", sites=("shop",))
     found = of(tmp_path / "a", tmp_path / "b")
-    assert {group.name: group.verdict for group in found.groups} == {"shop": "can't tell", "forum": "better"}
+    assert {group.name: group.verdict for group in found.groups} == {"shop": "unsettled", "forum": "better"}
     assert found.verdict == "better"
     write_page([found], tmp_path / "page.html")
     for text in (words(found), "\n".join(in_markdown([found])), (tmp_path / "page.html").read_text()):
         told = " ".join(html.unescape(re.sub("</?[a-z][^>]*>", " ", text)).split())
-        assert re.search(r"shop.{,99}p < 0\.001:? can't tell, bounds with errors: \+33\.3 to \+66\.7", told)
+        assert re.search(r"shop.{,99}p < 0\.001:? unsettled, bounds with errors: \+33\.3 to \+66\.7", told)
         assert re.search(r"forum.{,99}p < 0\.001:? better(?!, bounds)", told)
 
 

@@ -12,6 +12,7 @@ from pytest_webarena.commands.cli import main
 from pytest_webarena.evidence import StepRecord, TargetRecord
 from pytest_webarena.results.explaining import align, explain
 from pytest_webarena.results.records import Outcome, TrialKey, TrialRecord
+from tests.made_up import UNDECIDED
 from tests.recordings import Recorded, record_trial
 
 HOME = "http://shop.test/"
@@ -81,6 +82,14 @@ def test_explain_prefers_own_agent_and_uses_solution_last() -> None:
         assert found.passed.agent == names[count - 1]
         assert found.first is None
         assert "both took the same steps" in list(found.lines())
+
+
+def test_explain_marks_an_undecided_trial() -> None:
+    undecided = replace(trial("mine", "failed"), **UNDECIDED)
+    found = explain((undecided, []), [(trial("oracle", "passed"), [])])
+    assert found is not None
+    assert next(found.lines()).split("  ")[3].strip() == "mine, which is undecided"
+    assert found.to_json()["undecided"] is True
 
 
 def test_explain_is_none_without_a_passed_trial() -> None:

@@ -21,7 +21,7 @@ from pytest_webarena.results.merge import merge_runs
 from pytest_webarena.results.tables import as_text, gather, tables
 from tests.cases import each_case
 
-from ...made_up import check, make_run, make_trial
+from ...made_up import UNDECIDED, check, make_run, make_trial
 
 SAVE, TITLE = TargetRecord(role="button", name="Save"), TargetRecord(role="textbox", name="Title")
 
@@ -46,6 +46,11 @@ def record(outcome: Any = "failed", *, stop_reason: Any = "answered", **more: An
 def names(found: TrialRecord, steps: Sequence[StepRecord] = (STOP,), seen: Sequence[str] = ()) -> list[str]:
     texts = dict(zip(map(id, steps), seen, strict=True)) if seen else {}
     return [each.name for each in propose(found, steps, lambda step: texts.get(id(step), ""))]
+
+
+def test_undecided_answer_is_a_class_of_its_own() -> None:
+    assert names(record(**UNDECIDED)) == ["undecided-answer"]
+    assert names(record(stop_reason="agent_crash", **UNDECIDED)) == []
 
 
 @each_case(

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from pytest_webarena.results import TrialKey, TrialRecord, summarise
-from pytest_webarena.results.gate import BELOW_THRESHOLD, TOO_MANY_ERRORS, Gate
+from pytest_webarena.results.gate import BELOW_THRESHOLD, TOO_MANY_ERRORS, UNSETTLED, Gate
 from tests.cases import each_case
 
 
 def summaries(**agents: str) -> dict:  # type: ignore[type-arg]
-    """Summarise agents by outcomes: p passed, f failed, e error, d declared by the agent, b over budget."""
-    outcome = {"p": "passed", "f": "failed", "e": "error", "d": "error", "b": "error", "u": "error"}
+    """Summarise agents by outcomes: p passed, f failed, ? undecided, e error, d declared, b over budget."""
+    outcome = {"p": "passed", "f": "failed", "?": "failed", "e": "error", "d": "error", "b": "error", "u": "error"}
     shortfall = {"d": "declared", "b": "budget", "u": "untold"}
     return summarise(
-        TrialRecord(key=TrialKey(f"t{i}", agent, 1), outcome=outcome[letter], shortfall=shortfall.get(letter, ""))  # type: ignore[arg-type]
+        TrialRecord(
+            key=TrialKey(f"t{i}", agent, 1),
+            outcome=outcome[letter],  # type: ignore[arg-type]
+            shortfall=shortfall.get(letter, ""),  # type: ignore[arg-type]
+            verdict={"schema_version": 3, "judgeable": letter == "?"},
+        )
         for agent, letters in agents.items()
         for i, letter in enumerate(letters)
     )
@@ -32,6 +37,19 @@ def summaries(**agents: str) -> dict:  # type: ignore[type-arg]
         (Gate(min_pass_rate=0.7, max_errors=9), {"a": "ppd"}, BELOW_THRESHOLD),
         (Gate(min_pass_rate=0.7, max_errors=9), {"a": "ppb"}, BELOW_THRESHOLD),
         (Gate(min_pass_rate=0.7, max_errors=9), {"a": "ppu"}, BELOW_THRESHOLD),  # unreported errors, too
+        # The bounds of undecided trials decide: passed if the lower one passes, failed if the upper one fails.
+        (Gate(min_pass_rate=0.5), {"a": "pp?f"}, 0),
+        (Gate(min_pass_rate=0.6), {"a": "pp?f"}, UNSETTLED),
+        (Gate(min_pass_rate=0.75), {"a": "pp?f"}, UNSETTLED),
+        (Gate(min_pass_rate=0.76), {"a": "pp?f"}, BELOW_THRESHOLD),
+        (Gate(min_pass_rate=0.5), {"a": "??"}, UNSETTLED),
+        (Gate(min_pass_rate=0.5), {"a": "p?", "b": "f?ff"}, BELOW_THRESHOLD),  # the stronger one
+        (Gate(min_pass_rate=0.5, max_errors=9), {"a": "p?dd"}, UNSETTLED),  # with errors that count as not passed
+        (Gate(min_pass_rate=0.6, max_errors=9), {"a": "p?dd"}, BELOW_THRESHOLD),
+        (Gate(min_pass_rate=0.6, rate_end="low"), {"a": "p" * 14 + "?" * 6}, UNSETTLED),
+        (Gate(min_pass_rate=0.4, rate_end="low"), {"a": "p" * 14 + "?" * 6}, 0),
+        (Gate(min_pass_rate=0.9, rate_end="low"), {"a": "p" * 14 + "?" * 6}, BELOW_THRESHOLD),
+        (Gate(min_pass_rate=0.9, rate_end="high"), {"a": "p" * 14 + "?" * 6}, UNSETTLED),
         (Gate(min_pass_rate=0.1, max_errors=1), {"a": "pdd"}, TOO_MANY_ERRORS),
         (Gate(max_errors=0), {"a": "pe"}, TOO_MANY_ERRORS),
         (Gate(max_errors=0), {"a": "pf"}, 0),
@@ -52,6 +70,20 @@ def test_gate_message_has_rate_and_threshold() -> None:
     ruling = Gate(min_pass_rate=0.5).rule(summaries(cot="pff"))
     assert ruling is not None
     assert ruling.message == "cot: 33.3% passed, --min-pass-rate asks for 50.0%"
+
+
+def test_gate_message_says_what_undecided_trials_leave_open() -> None:
+    unsettled = Gate(min_pass_rate=0.75).rule(summaries(cot="pp?f"))
+    assert unsettled is not None
+    assert unsettled.message == (
+        "cot: 50.0% passed, --min-pass-rate asks for 75.0%; unsettled: 75.0% if all 1 undecided are met; decide them: "
+        "pytest --rescore RUN --judge MODEL"
+    )
+    failed = Gate(min_pass_rate=0.9).rule(summaries(cot="pp??f"))
+    assert failed is not None
+    assert failed.message == (
+        "cot: 40.0% passed, --min-pass-rate asks for 90.0%; it fails even if all 2 undecided are met (80.0%)"
+    )
 
 
 def test_gate_message_lists_errors_counted_as_not_passed() -> None:

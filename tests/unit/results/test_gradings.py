@@ -18,9 +18,10 @@ from pytest_webarena.results.gradings import compare, render, verdicts_of
 from pytest_webarena.results.metrics import measure
 
 
-def verdict(grading: str, score: float | None, why: str = "") -> dict[str, Any]:
-    inner = CheckResult(path="checks[0].any[0]", kind="string_match", score=score, expected="408", why=why)
-    outer = CheckResult(path="checks[0]", kind="any", score=score, expected="", children=(inner,))
+def verdict(grading: str, score: float | None, why: str = "", *, judgeable: bool = False) -> dict[str, Any]:
+    more: Any = {"score": score, "judgeable": judgeable}
+    inner = CheckResult(path="checks[0].any[0]", kind="string_match", expected="408", why=why, **more)
+    outer = CheckResult(path="checks[0]", kind="any", expected="", children=(inner,), **more)
     passed = None if score is None else score >= 1
     return Verdict(score=score, passed=passed, results=(outer,), grading=grading).to_json()
 
@@ -91,29 +92,37 @@ def test_rendered_disagreements_fit_80_columns() -> None:
     ]
 
 
-def test_unsure_verdicts_are_counted_and_exported() -> None:
-    """Tables and files mark verdicts that a judge model could change."""
-    verdicts: Any = {"repaired": verdict("repaired", 0, "unsure: it says more"), "original": verdict("original", 1)}
+@pytest.mark.parametrize("version", [2, 3])
+def test_undecided_verdicts_are_counted_and_exported(version: int) -> None:
+    """Tables and files mark verdicts that a judge model could change, of older versions too."""
+    repaired = verdict("repaired", None, "it says more", judgeable=True)
+    if version == 2:
+        repaired = {**verdict("repaired", 0, "unsure: it says more"), "schema_version": 2}
+    verdicts: Any = {"repaired": repaired, "original": verdict("original", 1)}
     key = TrialKey("webarena.7", "cot", 2)
-    unsure = TrialRecord(key=key, outcome="failed", grading="repaired", verdicts=verdicts, verdict=verdicts["repaired"])
-    records = [*RECORDS[:4], unsure]
+    undecided = TrialRecord(key=key, outcome="failed", grading="repaired", verdicts=verdicts, verdict=repaired)
+    records = [*RECORDS[:4], undecided]
     found = compare(records)["cot"]
-    assert found.unsure == ((key, "repaired"),)
+    assert found.undecided == ((key, "repaired"),)
+    assert found.rates["repaired"].undecided == 1
     lines = list(render(found))
     assert max(map(len, lines)) <= 80
-    assert lines[4:7] == [
-        "  1 answer was beyond the rules and failed; a judge model can decide (--judge,",
-        "  --rescore):",
+    assert lines[1] == "  repaired   40.0%  2/5 passed, 1 undecided  (counts)"
+    assert lines[4:6] == [
+        "  1 verdict is undecided; a judge can decide (--rescore RUN --judge MODEL):",
         "    webarena.7, trial 2 (repaired)",
     ]
-    (told,) = summary_json(records)["gradings"]["cot"]["unsure"]
+    (told,) = summary_json(records)["gradings"]["cot"]["undecided"]
     assert (told["task"], told["trial"], told["grading"]) == ("webarena.7", 2, "repaired")
-    assert summary_json(records)["agents"]["cot"]["unsure"] == 1
+    assert summary_json(records)["agents"]["cot"]["undecided"] == 1
+    rate = summary_json(records)["agents"]["cot"]["rate"]
+    assert (rate["value"], rate["undecided"]["count"], rate["undecided"]["value_if_met"]) == (0.4, 1, 0.6)
     rows = list(csv.DictReader(io.StringIO(results_csv(records))))
-    assert [row["unsure"] for row in rows] == ["", "", "", "", "1"]
-    assert TrialRecord.from_json(json.loads(json.dumps(unsure.to_json()))).unsure
-    assert measure(records).unsure == 1
-    assert measure(records, grading="original").unsure == 0
+    assert [row["undecided"] for row in rows] == ["", "", "", "", "1"]
+    assert rows[-1]["repaired"] == "undecided"
+    assert TrialRecord.from_json(json.loads(json.dumps(undecided.to_json()))).undecided
+    assert measure(records).undecided == 1
+    assert measure(records, grading="original").undecided == 0
 
 
 def run_of(path: Path, *records: TrialRecord) -> RunDir:

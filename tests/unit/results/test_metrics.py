@@ -19,6 +19,7 @@ from pytest_webarena.results.published import published, published_groups
 from pytest_webarena.results.statistics import clustered_interval, wilson_interval
 from pytest_webarena.results.tables import as_text, gather, tables
 from tests.cases import each_case
+from tests.made_up import UNDECIDED
 
 
 def record(task: str, outcome: Any = "passed", *, agent: str = "a", trial: int = 1, **more: Any) -> TrialRecord:
@@ -151,6 +152,23 @@ def test_another_grading_is_read_from_the_same_records() -> None:
         assert outcome_by(each, "original")[0] == each.outcome
     found = measure([one, other], grading="original")
     assert (found.rate.passed, found.rate.judged, found.rate.errors) == (0, 1, 1)
+
+
+def test_tables_show_undecided_trials_and_the_rate_if_they_are_met(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    some = (record("1"), record("2", "failed", **UNDECIDED), record("3", "failed"), record("4", "failed"))
+    run, other = run_of(tmp_path / "run", *some), run_of(tmp_path / "other", record("1"))
+    found = measure(some)
+    assert (found.undecided, found.rate.value, found.rate.upper.value) == (1, 0.25, 0.5)
+    assert found.by_category["content"].undecided == 1
+    assert main(["compare", "tables", str(run), str(other)]) == 0
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= 80
+    assert "1 (→ 50.0%)" in out
+    assert "counted as not met, and SR if all are met" in " ".join(out.split())
+    assert main(["compare", "tables", str(other)]) == 0
+    assert "undecided" not in capsys.readouterr().out
 
 
 def run_of(folder: Path, *records: TrialRecord) -> Path:

@@ -68,7 +68,7 @@ def test_harness_requests_are_not_recorded_but_make_replica_dirty(client: Broker
             assert "notes=2" in answer.read().decode()
         get(lease, "http://tiny.test/")
         assert [one.url for one in lease.requests()] == ["http://tiny.test/"]
-        assert lease.writes_over(DEADLINE) == ()
+        assert lease.wait_for_writes(DEADLINE) == ()
         assert lease.release().reason == "tiny: POST http://tiny.test/add"
 
 

@@ -59,7 +59,7 @@ def test_block_page_of_an_own_site_is_recorded(tmp_path: Path, own: str) -> None
 
 def test_blocked_response_is_not_recorded(tmp_path: Path) -> None:
     refused = exchange()
-    refused.hinder("blocked", "status 403")
+    refused.note_obstacle("blocked", "status 403")
     assert recorded(tmp_path, refused).count == 0
 
 

@@ -72,9 +72,9 @@ def test_invalid_ideas_are_left_out_with_reason(idea: Any, why: str) -> None:
     found = read(idea, {"kind": "navigation", "template": "Show the cart."})
     assert isinstance(found, Proposed)
     assert [each.template for each in found.ideas] == ["Show the cart."]
-    [told] = found.left_out
-    assert told.startswith("idea 1: ")
-    assert why in told
+    [reason] = found.left_out
+    assert reason.startswith("idea 1: ")
+    assert why in reason
 
 
 def test_duplicate_and_surplus_ideas_are_left_out() -> None:

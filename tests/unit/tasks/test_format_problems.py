@@ -109,7 +109,7 @@ def test_invalid_task_keys_are_reported(keys: str, message: str) -> None:
         ("answer: {unachievable: true}", ""),
         ("answer: {unachievable: no, exact: x}", "expected 'unachievable' alone, found further conditions"),
         (
-            "answer: {exact: x, whole_words: false}",
+            "page: {exact: x, whole_words: false}",
             "expected 'whole_words' with 'includes' or 'excludes', found neither",
         ),
         ("answer: {exact: x, any_order: true}", "expected 'any_order' with 'json', found it alone"),

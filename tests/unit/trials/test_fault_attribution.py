@@ -76,7 +76,7 @@ class Site:
     def unrecorded(self) -> tuple[()]:
         return ()
 
-    def writes_over(self, seconds: float, **more: float) -> tuple[()]:
+    def wait_for_writes(self, seconds: float, **more: float) -> tuple[()]:
         return ()
 
     def check(self, *, ask: bool = False) -> None:
@@ -88,7 +88,7 @@ class Site:
 class RestlessSite(Site):
     """A working site with a page that never stops writing."""
 
-    def writes_over(self, seconds: float, **more: float) -> tuple[Unfinished, ...]:  # type: ignore[override]
+    def wait_for_writes(self, seconds: float, **more: float) -> tuple[Unfinished, ...]:  # type: ignore[override]
         return (Unfinished(method="POST", url="http://shop.test/beat", seconds=0.1, waits_for="site", repeated=True),)
 
 

@@ -50,8 +50,8 @@ class Sites:
         monkeypatch.setattr(logins, "login_headers", lambda recipe, account: {})
         monkeypatch.setattr(logins, "login", self._login)
         monkeypatch.setattr(logins, "verify", self._verify)
-        monkeypatch.setattr(logins, "glance", self._glance)
-        monkeypatch.setattr(logins, "holds_for_visitors", self._holds_for_visitors)
+        monkeypatch.setattr(logins, "request_check_page", self._glance)
+        monkeypatch.setattr(logins, "passes_without_login", self._holds_for_visitors)
         self.logins = Logins(
             lambda: None,  # type: ignore[arg-type,return-value]
             self._lend,

@@ -63,15 +63,15 @@ class FakeSession:
     def own_pages(self) -> Iterator[None]:
         yield
 
-    acting_since = acting_first = 0.0
+    seconds_since_action = seconds_since_first_action = 0.0
 
-    def come_to_rest(self, seconds: float, *, quiet: float = 0.0) -> bool:
+    def wait_for_idle(self, seconds: float, *, quiet: float = 0.0) -> bool:
         return False
 
-    def holds_writes(self, seconds: float) -> bool:
+    def wait_for_writes(self, seconds: float) -> bool:
         return False
 
-    def reads_left(self, seconds: float) -> tuple[bool, tuple[str, ...]]:
+    def wait_for_reads(self, seconds: float) -> tuple[bool, tuple[str, ...]]:
         return False, ()
 
 
@@ -136,13 +136,13 @@ def test_session_signals_are_kept_even_after_a_crash(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: bool
 ) -> None:
     def tabs(session: FakeSession) -> tuple[TabState, ...]:
-        log.of_tab().shows("http://a.test/late")
+        log.of_tab().record_address("http://a.test/late")
         if broken:
             raise BrowserError("it crashed")
         return ()
 
     log = SignalLog()
-    log.of_tab().shows("http://a.test/")
+    log.of_tab().record_address("http://a.test/")
     monkeypatch.setattr(FakeSession, "signals", log)
     monkeypatch.setattr(FakeSession, "tabs", tabs)
     record = run(tmp_path, FakeResources(), retries=0)
@@ -196,7 +196,7 @@ class SharedBrowsers(FakeResources):
 
     @contextmanager
     def session(self, config: Any) -> Iterator[FakeSession]:
-        self.alone.append(config.alone)
+        self.alone.append(config.own_browser)
         with super().session(config) as session:
             yield session
 

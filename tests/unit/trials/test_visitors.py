@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from pytest_webarena.browser.login import plain_doubt
+from pytest_webarena.browser.login import doubt_from_response
 from pytest_webarena.sites.catalogues.manifest import Account, LoginCheck, LoginRecipe
 from pytest_webarena.sites.client.visitor import Answer
 from pytest_webarena.sites.protocol.messages import SiteAccess
@@ -146,4 +146,4 @@ def test_plain_request_cannot_verify_accounts_found_by_locate() -> None:
         (LoginCheck(path="/account", locate="text={username}", includes="{username}"), ""),
         (LoginCheck(path="/account", locate="css=h1"), ""),
     ):
-        assert plain_doubt(answer, check, emma, url="http://a.test").partition(",")[0] == doubt
+        assert doubt_from_response(answer, check, emma, url="http://a.test").partition(",")[0] == doubt

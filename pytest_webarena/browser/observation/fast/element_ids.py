@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary
 
-__all__ = ["Numbers"]
+__all__ = ["IdCounter"]
 
 
 @dataclass(slots=True)
-class Numbers:
+class IdCounter:
     """Counter whose numbers are unique in a session, across navigations, tabs and frames."""
 
     next: int = 1
@@ -21,14 +21,14 @@ class Numbers:
     alive, which is the weak key of this object."""
 
     @classmethod
-    def of(cls, context: Any) -> Numbers:
+    def of(cls, context: Any) -> IdCounter:
         """Return the counter of a browser context. Each begins at 1, so that runs are comparable."""
         return _OF_CONTEXT.setdefault(context, cls())
 
     def taken_until(self, end: int, page: Hashable) -> None:
         """Assign all free numbers below ``end`` to elements of ``page``.
 
-        >>> numbers = Numbers()
+        >>> numbers = IdCounter()
         >>> numbers.taken_until(5, "page 1")
         >>> numbers.page_of(4), numbers.page_of(5), numbers.next
         ('page 1', None, 5)
@@ -44,7 +44,7 @@ class Numbers:
     def give_back(self, first: int) -> None:
         """Release the numbers from ``first`` on, which were never shown and whose elements no longer exist.
 
-        >>> numbers = Numbers()
+        >>> numbers = IdCounter()
         >>> numbers.taken_until(5, "page 1")
         >>> numbers.taken_until(9, "page 2")
         >>> numbers.give_back(7)
@@ -68,4 +68,4 @@ class Numbers:
         return None
 
 
-_OF_CONTEXT: WeakKeyDictionary[Any, Numbers] = WeakKeyDictionary()
+_OF_CONTEXT: WeakKeyDictionary[Any, IdCounter] = WeakKeyDictionary()

@@ -13,7 +13,7 @@ from playwright.async_api import CDPSession, Frame
 from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.browser.faults import ScriptFailed, Unresponsive
-from pytest_webarena.browser.observation.fast.element_ids import Numbers
+from pytest_webarena.browser.observation.fast.element_ids import IdCounter
 from pytest_webarena.browser.observation.fast.worlds import IsolatedWorld, LostWorld, PageWorld, World
 
 if TYPE_CHECKING:
@@ -26,9 +26,9 @@ _MARKUP = "(script, options) => script.markup(options)"
 _BOXES = "(script, ids) => script.boxes(ids)"
 _CORNER = "(script, id) => script.cornerOf(id)"
 _CALL = """(script, id, ...args) => {
-  const node = script.find(id), said = script.saidOf(id);
-  if (!node) return {gone: true, said};
-  return Promise.resolve((%s)(node, ...args)).then(value => ({value, said}));
+  const node = script.find(id), description = script.descriptionOf(id);
+  if (!node) return {detached: true, description};
+  return Promise.resolve((%s)(node, ...args)).then(value => ({value, description}));
 }"""
 
 _COUNT = itertools.count(1)
@@ -68,11 +68,11 @@ class Located:
     """Iframe around the element's document, if that is of another site."""
 
     async def call(self, function: str, *args: Any, seconds: float) -> Mapping[str, Any]:
-        """Call a JavaScript function on the element; return its ``value`` and description ``said``, or ``gone``."""
+        """Call a JavaScript function on the element; return its ``value`` and ``description``, or ``detached``."""
         try:
             answer: Mapping[str, Any] = await self.world.call(_CALL % function, self.number, *args, seconds=seconds)
         except LostWorld:
-            return {"gone": True, "said": ""}
+            return {"detached": True, "description": ""}
         return answer
 
 
@@ -91,7 +91,7 @@ class InPage:
     isolated = True
     """Whether to use an isolated world where the browser supports it; tests also cover the other case."""
 
-    def __init__(self, tab: Tab, numbers: Numbers) -> None:
+    def __init__(self, tab: Tab, numbers: IdCounter) -> None:
         self._tab = tab
         self._number = next(_COUNT)
         """Key of this tab in the context's numbers, which outlive it and must not keep the context alive."""
@@ -122,13 +122,13 @@ class InPage:
         Raises what `Tab.run` does, and `LostWorld` if the page navigates meanwhile.
         """
         main = self._world_of_page()
-        whole = {**options, "first": self._numbers.next, "depth": 1, "view": None, "root": True, "focus": True}
+        page_options = {**options, "first": self._numbers.next, "depth": 1, "view": None, "root": True, "focus": True}
         try:
-            found = await main.call(_LOOK, whole, seconds=seconds)
+            found = await main.call(_LOOK, page_options, seconds=seconds)
         except LostWorld:
             if self._main is main:
                 self._main = None
-            found = await self._world_of_page().call(_LOOK, whole, seconds=seconds)
+            found = await self._world_of_page().call(_LOOK, page_options, seconds=seconds)
             main = self._world_of_page()
         self._numbers.taken_until(found["next"], self._page)
         text, focused = found["text"], found["focused"]
@@ -250,11 +250,11 @@ class InPage:
         return "\n".join(lines), focused
 
     async def _read_frame(
-        self, key: object, host: Host, shown: Mapping[str, Any], options: Mapping[str, Any]
+        self, key: object, host: Host, placement: Mapping[str, Any], options: Mapping[str, Any]
     ) -> tuple[str, str]:
         """Return the lines of a frame of another site; none if it does not answer or is still loading."""
-        whole = {**options, "first": 1, "depth": shown["depth"], "view": shown["view"], "root": False}
-        whole["focus"] = shown["focus"]
+        frame_options = {**options, "first": 1, "depth": placement["depth"], "view": placement["view"], "root": False}
+        frame_options["focus"] = placement["focus"]
         for _ in range(2):
             frame = self._frames.get(key)
             try:
@@ -263,7 +263,7 @@ class InPage:
                     if world is None:
                         return "", ""
                     frame = self._frames[key] = _Frame(world, host)
-                found = await frame.world.call(_LOOK, whole, seconds=_FRAME_SECONDS)
+                found = await frame.world.call(_LOOK, frame_options, seconds=_FRAME_SECONDS)
             except LostWorld:  # it has navigated since the last observation
                 self._frames.pop(key, None)
                 continue
@@ -290,12 +290,12 @@ class InPage:
 
         return _ID.sub(replace, text)
 
-    async def _world_of_frame(self, key: object, around: World) -> World | None:
+    async def _world_of_frame(self, key: object, parent: World) -> World | None:
         if isinstance(key, Frame):
             return PageWorld(key, self._tab.run)
         assert isinstance(key, str)
-        assert isinstance(around, IsolatedWorld)
-        local = IsolatedWorld(around.session, key, self._tab.run)
+        assert isinstance(parent, IsolatedWorld)
+        local = IsolatedWorld(parent.session, key, self._tab.run)
         try:
             await local.start(_FRAME_SECONDS)
         except LostWorld:
@@ -320,11 +320,11 @@ class InPage:
         return session, tree["frameTree"]["frame"]["id"]
 
 
-def role_and_name(said: str) -> tuple[str, str]:
+def role_and_name(description: str) -> tuple[str, str]:
     """Split the script's description of an element into role and name.
 
     >>> role_and_name("button 'Save'")
     ('button', 'Save')
     """
-    role, _, name = said.partition(" ")
+    role, _, name = description.partition(" ")
     return role, str(ast.literal_eval(name)) if name else ""

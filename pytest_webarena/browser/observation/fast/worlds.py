@@ -72,16 +72,16 @@ class IsolatedWorld:
 
     async def start(self, seconds: float) -> None:
         """Create the world with one call. The script is sent with the first call that needs it."""
-        where = {"frameId": self.frame_id, "worldName": WORLD, "grantUniveralAccess": True}  # sic
-        made = await self._send("Page.createIsolatedWorld", where, seconds)
-        self._context = made["executionContextId"]
+        parameters = {"frameId": self.frame_id, "worldName": WORLD, "grantUniveralAccess": True}  # sic
+        world = await self._send("Page.createIsolatedWorld", parameters, seconds)
+        self._context = world["executionContextId"]
 
     async def _call(self, function: str, args: tuple[Any, ...], *, by_value: bool, seconds: float) -> Any:
         if self._context is None:
             await self.start(seconds)
-        here = f"globalThis[Symbol.for('{self._name}')]"
+        script_object = f"globalThis[Symbol.for('{self._name}')]"
         put = "" if self._has_script else f" ??= {script()}"
-        source = f"function(...args) {{ const script = {here}{put}; return ({function})(script, ...args); }}"
+        source = f"function(...args) {{ const script = {script_object}{put}; return ({function})(script, ...args); }}"
         parameters = {
             "executionContextId": self._context,
             "functionDeclaration": source,

@@ -16,7 +16,7 @@ from pytest_webarena.checks.render import first_missed
 from pytest_webarena.checks.verdict import Verdict
 from pytest_webarena.plugin.reporting.allure.steps import attempt_files, attempt_steps
 from pytest_webarena.results.explaining import Explained, Passed, explain
-from pytest_webarena.results.gradings import WORDS, verdicts_of
+from pytest_webarena.results.gradings import verdicts_of, words_of
 from pytest_webarena.results.key_node_views import standalone, timeline
 from pytest_webarena.results.rundir import RunDir
 from pytest_webarena.results.wording import (
@@ -81,7 +81,7 @@ def trial_result(trial: Reported, files: Attachments, environment: Mapping[str, 
     if verdicts:
         result.labels.append(Label(name="grading", value=record.grading))
     if len(verdicts) > 1:
-        words = {f"graded {name}": WORDS[passed] for name, passed in verdicts.items()}
+        words = {f"graded {name}": word for name, word in words_of(record).items()}
         result.parameters += [Parameter(name=name, value=value, excluded=True) for name, value in words.items()]
         if {True, False} <= set(verdicts.values()):
             result.labels.append(Label(name="tag", value="gradings-disagree"))
@@ -131,7 +131,9 @@ def identify(result: TestResult, identity: Identity) -> None:
 
 
 def outcome_label(record: TrialRecord) -> str:
-    """Return ``passed``, ``failed: max_steps`` or ``error: site``, by which categories are defined."""
+    """Return ``passed``, ``failed: max_steps``, ``undecided`` or ``error: site``, by which categories are defined."""
+    if record.undecided:
+        return "undecided"
     detail = record.cause if record.outcome == "error" else record.stop_reason if record.outcome == "failed" else None
     return f"{record.outcome}: {detail}" if detail else record.outcome
 
@@ -142,6 +144,8 @@ def status_details(record: TrialRecord) -> StatusDetails | None:
         return None
     if record.outcome == "error":
         return StatusDetails(message=printable(f"{record.cause} error: {record.message}"), trace=None)
+    if record.undecided:
+        return StatusDetails(message=printable(record.message.partition("\n")[0]), trace=printable(record.message))
     reason = "" if record.stop_reason in (None, "answered") else f" ({record.stop_reason})"
     return StatusDetails(message=printable(f"failed{reason}: {_reasons(record)}"), trace=printable(record.message))
 
@@ -221,7 +225,7 @@ def _summary(record: TrialRecord) -> str:
         parts.append(f"score {record.score:.3g}")
     if record.cause is not None:
         parts.append(f"no result: {CAUSE_WORDS[record.cause]}")
-    return f"**{record.outcome.capitalize()}.** " + " · ".join(parts)
+    return f"**{'Undecided' if record.undecided else record.outcome.capitalize()}.** " + " · ".join(parts)
 
 
 def _as_record(record: TrialRecord, attempt: Attempt) -> TrialRecord:

@@ -68,6 +68,7 @@ HISTORY = "ALLURE_HISTORY"
 """Environment variable with the file in which Allure 3 stores the history of reports."""
 
 _FAILED = "Finished, and the checks fail"
+_UNDECIDED = "Undecided, a judge could decide"
 _SUITES = ("parentSuite", "suite", "subSuite")
 _CHARTS = (
     {"type": "currentStatus", "title": "Trials by outcome"},
@@ -126,6 +127,7 @@ def categories() -> list[dict[str, Any]]:
     for reason, words in STOP_WORDS.items():
         if reason != "answered":
             found.append(_category(f"Failed, {words}", "failed", rf"^failed \({reason}\)[\s\S]*"))
+    found.append(_category(_UNDECIDED, "failed", r"^undecided: [\s\S]*"))
     found.append(_category(_FAILED, "failed", r"^failed: [\s\S]*"))
     return found
 
@@ -146,6 +148,7 @@ def configuration(agents: Sequence[str]) -> str:
     for reason, words in STOP_WORDS.items():
         name = _FAILED if reason == "answered" else f"Failed, {words}"
         rules.append(_rule(name, f"^failed: {reason}$", groups))
+    rules.append(_rule(_UNDECIDED, "^undecided$", groups))
     config = {
         "name": "pytest-webarena",
         "hideLabels": list(_HIDDEN_LABELS),

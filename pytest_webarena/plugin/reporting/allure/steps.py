@@ -93,7 +93,7 @@ class _Timeline:
             checks = [self._check(result) for result in verdict.results]
             held = sum(result.passed is True for result in verdict.results)
             parent = _step(f"Checks: {held} of {len(checks)} hold", self._now, self._now)
-            parent.status = {True: "passed", False: "failed", None: "broken"}[verdict.passed]
+            parent.status = _status(verdict.passed, judgeable=verdict.judgeable)
             parent.steps += checks
             yield parent
 
@@ -139,7 +139,7 @@ class _Timeline:
 
     def _check(self, check: CheckResult) -> TestStepResult:
         result = _step(f"{check.mark} {_check_words(check)}", self._now, self._now)
-        result.status = {True: "passed", False: "failed", None: "broken"}[check.passed]
+        result.status = _status(check.passed, judgeable=check.judgeable)
         for name, text in (("expected", check.expected), ("actual", check.actual), ("why", check.why)):
             if text:
                 result.parameters.append(Parameter(name=name, value=_cut(text)))
@@ -171,6 +171,11 @@ class _Timeline:
         if len(title) > _INLINE or "\n" in text.strip():
             step.attachments.append(self._files.text(name, text))
         return step
+
+
+def _status(passed: bool | None, *, judgeable: bool) -> str:
+    """Allure's status of a check or verdict: an undecided one that lacks no evidence has failed for now."""
+    return "passed" if passed else "failed" if passed is False or judgeable else "broken"
 
 
 def _check_words(check: CheckResult) -> str:

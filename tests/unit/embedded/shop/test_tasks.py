@@ -50,8 +50,8 @@ _USERS = {
     "reddit": "",
     "map": "",
 }
-_KINDS = {"answer", "url", "page", "state", "network", "python", "all", "any", "not"}
-_ANSWERS = {"exact", "includes", "excludes", "one_of", "number", "regex", "json", "unachievable"}
+_KINDS = {"answer", "url", "page", "state", "network", "python", "all", "not"}
+_ANSWERS = {"NumberValue", "Name", "Names", "Date", "json", "unachievable"}
 _CAUSES = {"no-evidence", "no-permission", "no-function"}
 """Tags of tasks that can't be done, by why they can't."""
 _PRICES = {"shopping-price-of-basket", "shopping-price-with-voucher"}
@@ -170,10 +170,8 @@ def _fields(spec: Any) -> set[str]:
     for name in ("api", "sql", "unachievable", "json", "locate", "any_order"):
         if getattr(spec, name, None) not in (None, "", False):
             names.add(name)
-    text = getattr(spec, "text", spec)
-    for name in ("exact", "includes", "excludes", "one_of", "number", "regex"):
-        if getattr(text, name, None) not in (None, "", ()):
-            names.add(name)
+    if value := getattr(spec, "value", None):
+        names.add(type(value).__name__)
     return names
 
 

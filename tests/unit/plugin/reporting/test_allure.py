@@ -29,7 +29,7 @@ from pytest_webarena.results import Attempt, RunDir, TrialRecord
 from pytest_webarena.results.wording import CAUSE_WORDS, STOP_WORDS
 from tests.cases import each_case
 
-from ....made_up import check, graded, make_run, make_trial
+from ....made_up import UNDECIDED, check, graded, make_run, make_trial
 
 Result = dict[str, Any]
 
@@ -287,6 +287,14 @@ def test_failure_category_is_its_stop_reason(reason: StopReason) -> None:
     record = TrialRecord(key=make_key("a"), outcome="failed", stop_reason=reason, message="site error: it says\nso")
     expected = "Finished" if reason == "answered" else f"Failed, {STOP_WORDS[reason]}"
     assert category(record).startswith(expected)
+
+
+def test_undecided_trial_has_a_category_and_a_label_of_its_own() -> None:
+    record = TrialRecord(
+        key=make_key("a"), outcome="failed", stop_reason="answered", message="undecided: it may be\nso", **UNDECIDED
+    )
+    assert outcome_label(record) == "undecided"
+    assert category(record) == "Undecided, a judge could decide"
 
 
 def category(record: TrialRecord) -> str:

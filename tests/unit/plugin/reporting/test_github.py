@@ -8,6 +8,7 @@ from pytest_webarena.plugin.reporting.github import TaskPlace, notes, summary
 from pytest_webarena.results import TrialKey, TrialRecord, summarise
 from pytest_webarena.results.gate import Ruling
 from tests.cases import each_case
+from tests.made_up import UNDECIDED
 
 HOLDS, FAILS = Ruling(exit_code=0, message="the thresholds hold"), Ruling(exit_code=10, message="mine: 50.0% passed")
 
@@ -74,6 +75,12 @@ def test_summary_has_rates_gate_and_trials_that_did_not_pass() -> None:
     link = '<a href="https://github.com/a/b/blob/abc/web/tasks/shop.yaml#L3">cart</a>'
     assert f"| {link} | mine | failed | found 5 |" in text
     assert "ok" not in text.partition("</summary>")[2]
+
+
+def test_summary_marks_undecided_trials_and_shows_both_rates() -> None:
+    text = page(record("cart", **UNDECIDED), record("ok", "passed"))
+    assert "| **mine** | 1–2/2 | 50.0%, 100.0% if 1 undecided is met |" in text
+    assert "| cart | mine | undecided | found 5 |" in text
 
 
 def test_summary_lists_failures_before_errors_and_counts_the_rest() -> None:

@@ -21,6 +21,7 @@ from pytest_webarena.plugin.reporting.terminal import (
     grading_lines,
     judge_lines,
     left_out_lines,
+    original_rates,
     rescored_lines,
     site_lines,
 )
@@ -66,14 +67,19 @@ def test_errors_are_excluded_from_the_rate() -> None:
     ]
 
 
-def test_summary_counts_answers_beyond_the_rules() -> None:
+def test_summary_shows_the_rate_if_undecided_trials_are_met() -> None:
     """Such answers are not known to be wrong."""
-    verdict = {"results": [{"why": "", "children": [{"why": "unsure: it says more than the rules can vouch for"}]}]}
-    lines = summary(*(record(name, "failed", verdict=verdict) for name in "abc"), record("d"))
-    assert [line for line in lines if "beyond" in line or "judge" in line] == [
-        "  unsure       3 answers beyond the rules, not met,",
-        "               give to a judge (--judge, --rescore), or look",
+    undecided = {"schema_version": 3, "judgeable": True}
+    lines = summary(*(record(name, "failed", verdict=undecided) for name in "abc"), record("d"), record("e", "failed"))
+    assert lines[:2] == [
+        "careful: 1/5 passed = 20.0%, 80.0% if 3 undecided are met",
+        "  (95% interval 3.6% to 62.4%)",
     ]
+    assert [line for line in lines if "if met" in line or "judge" in line] == [
+        "  undecided    3 trials (95% to 96.4% if met),",
+        "               decide them: pytest --rescore RUN --judge MODEL",
+    ]
+    assert max(map(len, lines)) <= 80
 
 
 def test_summary_shows_costs_and_marks_unknown_ones() -> None:
@@ -248,6 +254,22 @@ def test_gradings_are_compared_in_the_summary() -> None:
     ]
 
 
+def test_rate_by_the_original_evaluators_comes_first() -> None:
+    """Only it is comparable with published rates."""
+    records = [
+        record("webarena.1", source={"suite": "webarena"}, **graded(repaired=1, original=1)),
+        record("webarena.2", "failed", source={"suite": "webarena"}, **graded(repaired=0, original=1)),
+    ]
+    assert texts(summary_lines(summarise(records).values(), {}, original_rates(records)))[:2] == [
+        "careful: original 2/2 passed = 100.0%: comparable with published rates",
+        "careful: 1/2 passed = 50.0% (95% interval 9.5% to 90.5%)",
+    ]
+    own = [record("own", **graded(repaired=1, original=1))]
+    assert original_rates(own) == {}
+    counts = [record("webarena.1", source={"suite": "webarena"}, **graded(original=1, repaired=1))]
+    assert original_rates(counts) == {}
+
+
 def test_single_grading_has_no_comparison_line() -> None:
     assert list(grading_lines([record("a"), record("b", **graded(verified=1))], Path("runs/1"))) == []
 
@@ -269,7 +291,7 @@ def test_summary_has_a_line_for_judges_and_missing_judges() -> None:
         model="some-judge", prompt="teacher@0123456789ab", temperature=0.0, questions=2, cached=1,
         usage=Usage(calls=2, cached_calls=1, input_tokens=600, output_tokens=40, cost=0.25),
     )  # fmt: skip
-    none = {"cause": "judge", "message": f"no verdict: {NO_JUDGE}\ninconclusive: …"}
+    none = {"cause": "judge", "message": f"no verdict: {NO_JUDGE}\nundecided: …"}
     below = {"cause": "judge", "message": "no verdict: kappa 0.20 is below the bar of 0.8 (--judge-min-kappa)"}
     records = [
         judged_record("1", "passed", judge=judge),

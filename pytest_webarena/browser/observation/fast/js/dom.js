@@ -94,18 +94,18 @@ const known = new Map();
 let nextNumber = 1;
 let tidyAt = 4096;
 
-const numberOf = (node, said) => {
+const numberOf = (node, description) => {
   let number = numbers.get(node);
   if (number === undefined) {
     number = nextNumber++;
     numbers.set(node, number);
-    known.set(number, {node: new WeakRef(node), said});
+    known.set(number, {node: new WeakRef(node), description});
     if (known.size > tidyAt) {
       for (const [key, entry] of known) if (!entry.node.deref()) known.delete(key);
       tidyAt = Math.max(4096, 2 * known.size);
     }
-  } else if (said !== undefined) {
-    known.get(number).said = said;
+  } else if (description !== undefined) {
+    known.get(number).description = description;
   }
   return number;
 };
@@ -120,7 +120,7 @@ const find = number => {
 };
 
 // Returns the last description of an id, e.g. "button 'Save'"; empty for ids that were not assigned here.
-const saidOf = number => {
+const descriptionOf = number => {
   const entry = known.get(number);
-  return entry ? entry.said || '' : '';
+  return entry ? entry.description || '' : '';
 };

@@ -14,15 +14,15 @@ const markup = options => {
 
   const element = (depth, line) => { lines.push(indent(depth) + line); open = lines.length - 1; return open; };
   const text = (depth, raw) => {
-    const said = raw.replace(/\s+/g, ' ').trim();
-    if (!said) {
+    const plainText = raw.replace(/\s+/g, ' ').trim();
+    if (!plainText) {
       if (open >= 0 && raw && !/[ >]$/.test(lines[open])) lines[open] += ' ';
       return;
     }
     if (open < 0) { lines.push(indent(depth)); open = lines.length - 1; }
     const line = lines[open];
     const glue = line.endsWith('>') || (/^\s/.test(raw) && line.trim() && !line.endsWith(' ')) ? ' ' : '';
-    lines[open] = line + glue + said + (/\s$/.test(raw) ? ' ' : '');
+    lines[open] = line + glue + plainText + (/\s$/.test(raw) ? ' ' : '');
   };
   const block = () => { if (open >= 0 && !lines[open].endsWith('>')) open = -1; };
 

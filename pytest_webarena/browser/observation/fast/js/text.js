@@ -53,8 +53,8 @@ const generated = (el, pseudo) => {
   const alternative = content.split(' / ');
   const words = alternative[1] ? ' ' : '';  // alternative text replaces what is drawn
   const strings = (alternative[1] ?? alternative[0]).match(/"(?:[^"\\]|\\.)*"|attr\([\w-]+\)/g);  // Firefox keeps attr()
-  const said = text => text[0] === '"' ? text.slice(1, -1).replace(/\\(.)/g, '$1') : attr(el, text.slice(5, -1)) ?? '';
-  return strings ? words + strings.map(said).join('') + words : '';
+  const contentOf = text => text[0] === '"' ? text.slice(1, -1).replace(/\\(.)/g, '$1') : attr(el, text.slice(5, -1)) ?? '';
+  return strings ? words + strings.map(contentOf).join('') + words : '';
 };
 
 // Returns the bullet or number of a list item, with the space after it.

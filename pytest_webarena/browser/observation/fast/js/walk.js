@@ -68,15 +68,15 @@ const look = options => {
     spaced = true;
   };
   const textLine = (node, depth, text) => {
-    const said = 'StaticText ' + quoted(text);
-    return `${indent(depth)}[${numberOf(node, said)}] ${said}`;
+    const description = 'StaticText ' + quoted(text);
+    return `${indent(depth)}[${numberOf(node, description)}] ${description}`;
   };
 
   const emit = (node, depth, role, name, rest) => {
-    const said = `${role} ${quoted(name)}`;
-    const id = numberOf(node, said);
-    lines.push(`${indent(depth)}[${id}] ${said}${rest}`);
-    if (node === active) focused = `[${id}] ${said}`;
+    const description = `${role} ${quoted(name)}`;
+    const id = numberOf(node, description);
+    lines.push(`${indent(depth)}[${id}] ${description}${rest}`);
+    if (node === active) focused = `[${id}] ${description}`;
     return id;
   };
 
@@ -85,7 +85,7 @@ const look = options => {
 
   // Returns the entry of an element whose children are visited next. `page` has what is common to the document.
   const entryBelow = (top, el, style) => ({
-    el, list: null, at: 0, next: null, page: top.page, depth: top.depth, said: top.said, style, blocked: top.blocked,
+    el, list: null, at: 0, next: null, page: top.page, depth: top.depth, outerNames: top.outerNames, style, blocked: top.blocked,
     mute: top.mute, block: false, atomic: false, mark: null, ordinal: null,
   });
 
@@ -105,7 +105,7 @@ const look = options => {
     const dialogs = queryAllOfDocument(doc, 'dialog:modal');
     const page = {view, owned: movedElements(doc), modal: dialogs.length ? dialogs[dialogs.length - 1] : null};
     stack.push(current);
-    current = entryBelow({page, depth, said: '', blocked: blocked || dialogs.length > 0, mute: false}, root, null);
+    current = entryBelow({page, depth, outerNames: '', blocked: blocked || dialogs.length > 0, mute: false}, root, null);
     current.list = [root];
     current.block = true;
     breakLine();
@@ -190,7 +190,7 @@ const look = options => {
     tail = null;
     spaced = !keeps && text.endsWith(' ');
     const bare = text.trim();
-    if (top.blocked || top.mute || !bare || top.said.includes(bare)) return;
+    if (top.blocked || top.mute || !bare || top.outerNames.includes(bare)) return;
     lines.push(textLine(node, top.depth, text));
     if (spaced) tail = {index: lines.length - 1, node, depth: top.depth, text};
   };
@@ -236,7 +236,7 @@ const look = options => {
         id = emit(el, top.depth, role, name, states.map(state => ' ' + state).join(''));
         printed = true;
         context.depth++;
-        if (name && (SAYS_CONTENT(role) || role === 'row')) context.said += '\n' + name;
+        if (name && (SAYS_CONTENT(role) || role === 'row')) context.outerNames += '\n' + name;
         if (viewport && !area) context.mark = {line: lines.length - 1, seen};
       }
       if (tag === 'label' && isRedundantLabel(el)) context.mute = true;
@@ -320,4 +320,4 @@ const look = options => {
   };
 };
 
-return {look, markup, boxes, cornerOf, find, saidOf, known: node => numbers.get(node) ?? 0};
+return {look, markup, boxes, cornerOf, find, descriptionOf, known: node => numbers.get(node) ?? 0};

@@ -1,0 +1,144 @@
+"""Reads numbers and durations, with their units and currencies, from the tokens of an answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from pytest_webarena.checks.answer_types.tokens import Token
+from pytest_webarena.checks.answer_types.units import CURRENCY_SIGNS, is_time_unit, seconds_of
+from pytest_webarena.checks.numbers import number_in_words, numeral_value
+
+__all__ = ["Amount", "amounts_in", "contains_digits", "durations_in", "vague"]
+
+_SIGNS = "".join(sign for sign in CURRENCY_SIGNS if len(sign) == 1)
+_AMOUNT = re.compile(
+    rf"(?P<sign>[-+]?)(?P<before>[{re.escape(_SIGNS)}]|[A-Z]{{1,3}}\$|[A-Z]{{3}}|kr\.?)?(?P<inner>-?)"
+    r"(?P<digits>\d[\d,.']*\d|\d|\.\d+)(?P<after>[^\d].*)?"
+)
+_PART = re.compile(r"(\d+(?:\.\d+)?)([a-z]+)\.?")
+_PARTS = re.compile(r"(?:\d+(?:\.\d+)?[a-z]+\.?)+")
+_CLOCK = re.compile(r"(\d+):(\d\d)(h?)")
+_VAGUE = frozenset("half quarter dozen couple single twice double pair both once".split())  # noqa: SIM905
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """A number in an answer."""
+
+    value: Fraction
+    start: int
+    """Index of its first token."""
+    end: int
+    """Index after its last token."""
+    unit: str = ""
+    """What is joined to it, before or after: a unit, a currency, a per cent sign, a multiplier, a label."""
+    joined: bool = False
+    """Whether the unit is written without a space."""
+
+
+def amounts_in(answer: Sequence[Token]) -> Iterator[Amount]:
+    """Yields the numbers among tokens, in digits or in words. Tokens that only contain digits are none: dates, times,
+    ranges, codes."""
+    index = 0
+    while index < len(answer):
+        if (amount := _amount(answer[index], index)) is None and (amount := _in_words(answer, index)) is None:
+            index += 1
+            continue
+        yield amount
+        index = amount.end
+
+
+def _amount(token: Token, index: int) -> Amount | None:
+    found = _AMOUNT.fullmatch(token.text)
+    if found is None or (found["before"] and found["after"] and found["after"] not in ("-",)):
+        return None
+    value = numeral_value(found["digits"])
+    if value is None:
+        return None
+    if "-" in (found["sign"], found["inner"]):
+        value = -value
+    unit = found["before"] or found["after"] or ""
+    return Amount(value, index, index + 1, unit, joined=bool(unit))
+
+
+def _in_words(answer: Sequence[Token], index: int) -> Amount | None:
+    for end in range(min(len(answer), index + 6), index, -1):
+        words = " ".join(token.plain for token in answer[index:end])
+        if (value := number_in_words(words)) is not None and not _is_pronoun(answer, index, end):
+            return Amount(Fraction(value), index, end)
+    return None
+
+
+def _is_pronoun(answer: Sequence[Token], index: int, end: int) -> bool:
+    """Whether ``one`` stands for a thing: ``one of them``, ``the red one``."""
+    if answer[index].plain != "one" or end > index + 1:
+        return False
+    following = answer[end] if end < len(answer) else None
+    before = answer[index - 1] if index and not answer[index].new_clause else None
+    return (following is not None and following.plain == "of") or (
+        (following is None or following.new_clause) and before is not None and before.plain not in ("is", "was", "only")
+    )
+
+
+def durations_in(answer: Sequence[Token]) -> Iterator[tuple[Fraction, int, int]]:
+    """Yields lengths of time in seconds, each with the index of its first token and the index after its last one."""
+    index = 0
+    while index < len(answer):
+        total, end = Fraction(0), index
+        while (part := _duration_part(answer, end)) is not None:
+            total, end = total + part[0], part[1]
+            if end < len(answer) and answer[end].plain == "and" and _duration_part(answer, end + 1):
+                end += 1
+        if end > index:
+            yield total, index, end
+        index = max(end, index + 1)
+
+
+def _duration_part(answer: Sequence[Token], index: int) -> tuple[Fraction, int] | None:
+    if index >= len(answer):
+        return None
+    following = answer[index + 1].plain if index + 1 < len(answer) else ""
+    if (clock := _CLOCK.fullmatch(answer[index].plain)) and (clock[3] or following == "h"):
+        seconds = int(clock[1]) * 3600 + int(clock[2]) * 60
+        return Fraction(seconds), index + 1 + (not clock[3])
+    parts = _PART.findall(answer[index].plain)
+    if len(parts) > 1:  # an m alone is a metre
+        parts = [(number, "min" if unit == "m" else unit) for number, unit in parts]
+    if parts and _PARTS.fullmatch(answer[index].plain):
+        if all(is_time_unit(unit) for _, unit in parts):
+            return sum((Fraction(number) * seconds_of(unit) for number, unit in parts), Fraction(0)), index + 1
+        return None
+    amount = next(amounts_in(answer[index : index + 4]), None)
+    if amount is None or amount.start or amount.unit or index + amount.end >= len(answer):
+        return None
+    unit = answer[index + amount.end].plain
+    return (amount.value * seconds_of(unit), index + amount.end + 1) if is_time_unit(unit) else None
+
+
+def vague(answer: Sequence[Token]) -> bool:
+    """Whether words of an answer may state a number in a way that is not read: ``a dozen``, ``ten past two``."""
+    if any(token.plain in _VAGUE for token in answer):
+        return True
+    return not any(token.has_digit for token in answer) and any(True for _ in amounts_in(answer))
+
+
+def contains_digits(answer: Sequence[Token], digits: str) -> bool:
+    """Whether a clause of an answer contains just these digits, other than as one number.
+
+    >>> from pytest_webarena.checks.answer_types.tokens import tokens
+    >>> [contains_digits(tokens(text), "12845") for text in ("1 284.5 t", "#12845", "12845", "128, 45")]
+    [True, True, False, False]
+    """
+    run: list[Token] = []
+    for token in (*answer, Token("", new_clause=True)):
+        if run and token.new_clause:
+            alone = len(run) == 1 and _amount(run[0], 0) is not None
+            if not alone and re.sub(r"\D", "", "".join(part.text for part in run)) == digits:
+                return True
+            run = []
+        if token.has_digit:
+            run.append(token)
+    return False

@@ -1,0 +1,116 @@
+"""Compares units of measurement, by pint, and currencies."""
+
+from __future__ import annotations
+
+import functools
+from fractions import Fraction
+from typing import Any
+
+__all__ = ["COMMON_UNITS", "CURRENCY_SIGNS", "convert", "currencies", "is_time_unit", "is_unit", "seconds_of"]
+
+COMMON_UNITS = frozenset(
+    """
+    % km m cm mm mi mile miles ft feet in kg g t lb oz l ml h min s days hours minutes °C °F
+    """.split()  # noqa: SIM905 - a list is no easier to read
+)
+"""Units of task files that are known without loading pint."""
+
+CURRENCY_SIGNS = {
+    "$": ("USD", "CAD", "AUD", "NZD", "MXN", "HKD", "SGD"),
+    "us$": ("USD",), "ca$": ("CAD",), "c$": ("CAD",), "a$": ("AUD",), "au$": ("AUD",), "nz$": ("NZD",),
+    "€": ("EUR",), "£": ("GBP",), "¥": ("JPY", "CNY"), "₹": ("INR",), "₩": ("KRW",), "₽": ("RUB",), "₺": ("TRY",),
+    "kr": ("SEK", "NOK", "DKK", "ISK"), "kr.": ("SEK", "NOK", "DKK", "ISK"), "zł": ("PLN",), "fr": ("CHF",),
+    "dollar": ("USD", "CAD", "AUD", "NZD", "HKD", "SGD"), "euro": ("EUR",), "pound": ("GBP",), "yen": ("JPY",),
+    "rupee": ("INR",), "franc": ("CHF",), "krona": ("SEK",), "krone": ("NOK", "DKK"),
+    "crown": ("SEK", "NOK", "DKK", "CZK"), "buck": ("USD",),
+}  # fmt: skip
+"""Signs and English names of currencies, with the ISO 4217 codes that they may stand for."""
+
+_CODES = frozenset(code for codes in CURRENCY_SIGNS.values() for code in codes) | frozenset(
+    "CHF PLN CZK HUF RON BGN UAH ILS ZAR BRL ARS CLP COP PEN THB IDR MYR PHP VND TWD EGP NGN KES AED SAR QAR".split()  # noqa: SIM905
+)
+_TIME = {
+    "s": 1, "sec": 1, "second": 1, "min": 60, "minute": 60, "h": 3600, "hr": 3600, "hour": 3600,
+    "d": 86400, "day": 86400, "wk": 604800, "week": 604800,
+}  # fmt: skip
+_SPELLINGS = {
+    "°c": "degC", "℃": "degC", "°f": "degF", "℉": "degF", "celsius": "degC", "fahrenheit": "degF", "°": "degree",
+    "%": "percent", "per cent": "percent", "pct": "percent", "sqm": "m**2", "sq": "",
+    "degrees celsius": "degC", "degrees fahrenheit": "degF", "km/h": "km/hour", "kph": "km/hour", "mph": "mile/hour",
+}  # fmt: skip
+
+
+def currencies(unit: str) -> tuple[str, ...]:
+    """Returns the ISO 4217 codes that a sign, code or name may stand for; empty if it is no currency.
+
+    >>> currencies("EUR"), currencies("£"), currencies("yen"), currencies("km")
+    (('EUR',), ('GBP',), ('JPY',), ())
+    """
+    if unit.upper() in _CODES and len(unit) == 3:
+        return (unit.upper(),)
+    word = unit.casefold()
+    return CURRENCY_SIGNS.get(word) or CURRENCY_SIGNS.get(word.removesuffix("s"), ())
+
+
+def is_time_unit(word: str) -> bool:
+    """Whether a word is a unit of time.
+
+    >>> is_time_unit("min"), is_time_unit("Hours"), is_time_unit("miles")
+    (True, True, False)
+    """
+    return _time_unit(word) in _TIME
+
+
+def seconds_of(word: str) -> Fraction:
+    """Returns the length of a unit of time in seconds. Raises `KeyError` for other words."""
+    return Fraction(_TIME[_time_unit(word)])
+
+
+def _time_unit(word: str) -> str:
+    word = word.casefold().removesuffix(".")
+    return word.removesuffix("s") if len(word) > 1 else word
+
+
+def convert(value: Fraction, unit: str, wanted: str) -> Fraction | None:
+    """Returns a value in another unit. Returns None if the units measure different things, or one is unknown.
+
+    >>> five = Fraction(5)
+    >>> float(convert(five, "kilometres", "m")), convert(five, "kg", "m"), convert(five, "lamps", "m")
+    (5000.0, None, None)
+    """
+    if _spelling(unit) == _spelling(wanted):
+        return value
+    mine, theirs = _parsed(_spelling(unit)), _parsed(_spelling(wanted))
+    if mine is None or theirs is None or mine.dimensionality != theirs.dimensionality:
+        return None
+    registry = _registry()
+    return Fraction(str(round(registry.Quantity(float(value), mine).to(theirs).magnitude, 12)))
+
+
+def is_unit(unit: str) -> bool:
+    """Whether a text is a unit of measurement."""
+    return _parsed(_spelling(unit)) is not None
+
+
+def _spelling(unit: str) -> str:
+    word = unit.strip().strip(".")
+    return _SPELLINGS.get(word.casefold(), word)
+
+
+@functools.cache
+def _registry() -> Any:
+    import pint  # only when an answer writes its unit in another way than the task: importing takes half a second
+
+    return pint.UnitRegistry()
+
+
+@functools.lru_cache(maxsize=256)
+def _parsed(unit: str) -> Any:
+    if not unit or len(unit) > 40:
+        return None
+    for spelt in (unit, unit.casefold()):
+        try:
+            return _registry().parse_units(spelt)
+        except Exception:  # whatever a text that is no unit makes it raise
+            continue
+    return None

@@ -307,7 +307,7 @@ def writing(path: Path, option: str = "") -> Iterator[None]:
 def unwritten(path: Path, why: str) -> RecordingError:
     """Returns the error that names the file, the reason and the remedy."""
     return RecordingError(
-        f"expected to write {path}, found: {why}. Free space or grant access, then continue with --resume"
+        f"expected to write {path}, found: {why}. Free disk space or grant access, then continue with --resume"
     )
 
 

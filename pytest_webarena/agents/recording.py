@@ -67,7 +67,9 @@ def find_recording(run: Path, *, task: str, agent: str, trial: int) -> Recording
     `AgentError` says what exists.
     """
     if not (run / "trials").is_dir():
-        raise AgentError(f"replay: expected a run directory, found none at {run}")
+        raise AgentError(
+            f"replay: expected a run directory, found none at {run}; set another with --agent-option run=DIR"
+        )
     found: dict[str, dict[int, tuple[Path, dict[str, Any]]]] = {}
     for file in sorted((run / "trials").glob("*/trial.json")):
         try:

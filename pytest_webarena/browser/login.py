@@ -237,7 +237,7 @@ def _state_from_recipe(recipe: LoginRecipe, account: Account, url: str, proxy: s
             state = None
         if not isinstance(state, dict) or not isinstance(state.get("cookies"), list):
             raise SiteError(
-                f"{label}: expected the JSON of Playwright's storage_state() in {path}, found something else"
+                f"{label}: expected the JSON of Playwright's storage_state() in {path}, found other content"
             )
         return state
     visitor = Visitor(url, proxy=proxy)

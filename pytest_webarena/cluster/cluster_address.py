@@ -118,6 +118,6 @@ def probe(address: str) -> None:
     if result.returncode:
         output = [line.strip() for line in (result.stderr or result.stdout).splitlines() if line.strip()]
         raise UsageError(
-            f"--ray: expected a Ray cluster at {address} that takes this machine in, found: "
+            f"--ray: expected a Ray cluster at {address} that this machine can join, found: "
             f"{(output[-1] if output else f'exit code {result.returncode}')[:300]}"
         )

@@ -131,7 +131,7 @@ def connect(address: str) -> None:
                 f"--ray: expected the cluster's own versions of Ray and Python here, found others: {message[:300]}"
             ) from None
         raise UsageError(
-            f"--ray: expected a Ray cluster at {address} that takes this machine in, found: {message[:300]}"
+            f"--ray: expected a Ray cluster at {address} that this machine can join, found: {message[:300]}"
         ) from None
 
 

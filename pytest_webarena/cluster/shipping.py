@@ -73,7 +73,7 @@ def unpack(data: bytes, target: Path) -> None:
 def _inside(target: Path, member: tarfile.TarInfo) -> Path:
     name = PurePosixPath(member.name)
     if not (member.isreg() or member.isdir()):
-        raise HarnessError(f"expected files and folders alone from a node, found {member.name!r}, which is neither")
+        raise HarnessError(f"expected only files and folders from a node, found {member.name!r}, which is neither")
     if name.is_absolute() or ".." in name.parts or "\0" in member.name or "\\" in member.name:
         raise HarnessError(f"expected names inside the trial's folder from a node, found {member.name!r}")
     return target.joinpath(*name.parts)

@@ -12,7 +12,7 @@ from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm_judge.answers import SHIPPED_ANSWERS, SHIPPED_FORMULAS, SHIPPED_RULES, read_answers, set_of
 from pytest_webarena.llm_judge.config import DEFAULT_BAR, JudgeSettings, endpoint, temperature
 from pytest_webarena.llm_judge.judge import Judge
-from pytest_webarena.llm_judge.measuring import Measurement, keep_measurement, measure
+from pytest_webarena.llm_judge.measuring import Measurement, measure, store_measurement
 from pytest_webarena.llm_judge.report import render
 from pytest_webarena.llm_judge.rubric_answers import SHIPPED_RUBRICS, read_marked
 from pytest_webarena.llm_judge.rubric_measuring import RubricMeasurement, measure_rubrics
@@ -105,7 +105,7 @@ def run(options: argparse.Namespace) -> int:
     else:
         print(render(measurement, bar=settings.bar))
     if file == shipped:
-        kept = keep_measurement(measurement)
+        kept = store_measurement(measurement)
         print(f"\nremembered for runs with --judge={options.model}: {kept}", file=sys.stderr)
     kappa = measurement.kappa
     return 0 if kappa is not None and kappa >= settings.bar else 1

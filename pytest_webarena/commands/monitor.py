@@ -103,7 +103,7 @@ def _run(options: argparse.Namespace) -> int:
     tasks = tasks_named(options.tasks)
     if options.flags is not None:
         flags = read_flags(options.flags)
-        history.flag(flags)
+        history.add_flags(flags)
         if unknown := sorted({flag.task for flag in flags} - {task.id for task in tasks}):
             print(f"--flags {options.flags}: of no task that was named: {', '.join(unknown)}", file=sys.stderr)
     due = [task for task in tasks if not options.only_due or history.due(task, every=options.every * DAY)]
@@ -133,7 +133,7 @@ def _months(options: argparse.Namespace, history: History) -> int:
 def _print_unreadable(history: History) -> None:
     if history.unreadable:
         lines = "a line" if history.unreadable == 1 else f"{history.unreadable} lines"
-        why = "damaged, or of no time that has been"
+        why = "damaged, or without a time in the past"
         print(f"{history.folder}: left out {lines} that can't be read: {why}", file=sys.stderr)
 
 
@@ -166,7 +166,7 @@ def _check(options: argparse.Namespace, history: History, due: Sequence[Task], r
     from pytest_webarena.monitoring.report import alerts_json, lines, page, report_json
     from pytest_webarena.results.files import write_atomically
 
-    before = {task.id: history.before(task.id) for task in due}
+    before = {task.id: history.last_of_any_version(task.id) for task in due}
     findings = _findings(options, history, due)
     flags = {task.id: found for task in due if (found := history.flags_of(task))}
     at, months = time.time(), decay(history.entries)

@@ -355,7 +355,7 @@ def _show_window(options: argparse.Namespace, proxy: str, site: SiteAccess, user
             session.open_tabs([site.start])
             print(
                 f"{site.start}, {f'signed in as {user}' if user else 'signed out'}; "
-                "Enter closes the browser, the sites keep running"
+                "press Enter to close the browser, the sites keep running"
             )
             sys.stdin.readline()
 

@@ -115,7 +115,7 @@ def read_points(path: Path) -> Sequence[_Points]:
             f"commas between; {', '.join(missing)} missing in {found}"
         )
     if twice := [name for name in (*_NEEDED, "agent", "browser", "grader") if head.count(name) > 1]:
-        raise UsageError(f"{where}: expected each column once, found more of {', '.join(twice)}")
+        raise UsageError(f"{where}: expected each column once, found several of {', '.join(twice)}")
     given: list[_Points] = []
     try:
         for number, row in enumerate(rows, start=2):

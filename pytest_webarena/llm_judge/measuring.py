@@ -19,7 +19,7 @@ from pytest_webarena.llm_judge.config import JudgeIdentity
 from pytest_webarena.llm_judge.judge import Judge
 from pytest_webarena.results.records import JudgeErrors
 
-__all__ = ["Graded", "KnownJudge", "Measurement", "find_measurement", "keep_measurement", "measure"]
+__all__ = ["Graded", "KnownJudge", "Measurement", "find_measurement", "measure", "store_measurement"]
 
 _VERSION = 1
 
@@ -66,7 +66,7 @@ class Measurement:
         return {name: Agreement(pairs) for name, pairs in ordered}
 
     def summary(self) -> KnownJudge:
-        """Return what is stored of the measurement."""
+        """Return the part of the measurement that later runs use."""
         agreement = self.agreement
         low, high = agreement.kappa_interval
         return KnownJudge(
@@ -113,7 +113,7 @@ class Measurement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownJudge:
-    """What is stored of a measurement."""
+    """Part of a stored measurement that later runs use."""
 
     kappa: float
     """Cohen's kappa; -1 where it is not defined."""
@@ -124,7 +124,7 @@ class KnownJudge:
     answers: str
     at: float
     errors: JudgeErrors | None = None
-    """How often the judge was right; None where it gives points, which are neither accepted nor refused."""
+    """Numbers of right and wrong verdicts; None for judges that give points, which are no verdicts."""
 
     def __str__(self) -> str:
         return f"kappa {self.kappa:.2f} ({self.low:.2f} to {self.high:.2f}) on {self.cases} labelled answers"
@@ -150,7 +150,7 @@ def measure(
         return graded, session.use.usage if session.use is not None else Usage()
 
     for kind in {case.question.kind for case in answers.answers}:
-        _ = judge.prompt(kind), judge.identity(kind)  # read once, before there are threads
+        _ = judge.prompt(kind), judge.identity(kind)  # read the files before threads start
     with ThreadPoolExecutor(workers) as pool:
         try:
             done = list(pool.map(grade, answers.answers))
@@ -168,23 +168,23 @@ def measure(
 
 
 def _errors(confusion: Mapping[tuple[Decision, Decision | None], int]) -> JudgeErrors:
-    """How often the judge was right, from the confusion matrix.
+    """Return the numbers of right and wrong verdicts in a confusion matrix.
 
-    A grade other than ``correct`` is a refusal, as in verdicts. Grades that could not be read are left out.
+    As in verdicts, only the grade ``correct`` passes an answer. Unreadable grades are excluded.
     """
 
-    def cases(of: Callable[[Decision, Decision], bool]) -> int:
-        return sum(count for (right, grade), count in confusion.items() if grade is not None and of(right, grade))
+    def count(matches: Callable[[Decision, Decision], bool]) -> int:
+        return sum(cases for (right, grade), cases in confusion.items() if grade is not None and matches(right, grade))
 
     return JudgeErrors(
-        right_accepted=cases(lambda right, grade: right == grade == "correct"),
-        right=cases(lambda right, grade: right == "correct"),
-        wrong_refused=cases(lambda right, grade: right != "correct" and grade != "correct"),
-        wrong=cases(lambda right, grade: right != "correct"),
+        right_accepted=count(lambda right, grade: right == grade == "correct"),
+        right=count(lambda right, grade: right == "correct"),
+        wrong_refused=count(lambda right, grade: right != "correct" and grade != "correct"),
+        wrong=count(lambda right, grade: right != "correct"),
     )
 
 
-class Kept(Protocol):
+class StorableMeasurement(Protocol):
     """A measurement that can be stored. Its data contains the fields of `KnownJudge`."""
 
     @property
@@ -195,7 +195,7 @@ class Kept(Protocol):
         """Return plain data."""
 
 
-def keep_measurement(measurement: Kept) -> Path:
+def store_measurement(measurement: StorableMeasurement) -> Path:
     """Store a measurement for this user, under the judge's fingerprint; return the file."""
     file = _file(measurement.judge)
     file.parent.mkdir(parents=True, exist_ok=True)

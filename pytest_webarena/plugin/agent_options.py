@@ -202,7 +202,7 @@ def _check_browsers(name: str, agent: AgentDefinition, browsers: Sequence[str]) 
     if with_observation(agent.observation, ObservationConfig()).extractor == "exact":
         raise UsageError(
             f"--agent={name}: expected --browser chromium for the extractor exact, found {other}; "
-            "set extractor: fast in its definition (without compat), or leave --browser out"
+            "set extractor: fast in its definition (without compat), or omit --browser"
         )
 
 

@@ -25,13 +25,13 @@ def unrequested_tasks(config: pytest.Config, tasks: Iterable[SideTask]) -> set[s
 
 
 def _split(folder: Path, node: str) -> tuple[Path, str]:
-    """The file of a node id, and the names within it."""
+    """Return the file of a node id, and the names within it."""
     file, _, names = node.partition("::")
     return (folder / file).resolve(), names
 
 
 def _collects(requested: Iterable[tuple[Path, str]], file: Path, names: str) -> bool:
-    """Whether one of ``requested`` requests ``names`` of ``file``, or may do so, as when a file does not exist."""
+    """Return whether one of ``requested`` collects ``names`` of ``file``, or may do so because it does not exist."""
     return not file.is_file() or any(
         not requested_path.exists()
         or (

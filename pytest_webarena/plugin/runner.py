@@ -117,7 +117,7 @@ def _skip(item: pytest.Item, reason: str) -> NoReturn:
 
 
 def _stops(request: pytest.FixtureRequest) -> Stops:
-    """The run's consecutive errors, shared by all its processes."""
+    """Return the run's record of consecutive errors, which all its processes share."""
     from pytest_webarena.trials.stopping import Stops
 
     info: RunInfo = request.getfixturevalue("webarena_run")
@@ -125,7 +125,7 @@ def _stops(request: pytest.FixtureRequest) -> Stops:
 
 
 def _needs(task: Task) -> tuple[str, ...]:
-    """The resources of a trial of ``task``, for `Stops`."""
+    """Return the names of the resources that a trial of ``task`` needs, for `Stops`."""
     from pytest_webarena.trials.stopping import BROWSER
     from pytest_webarena.trials.trial_environment import needs_browser
 
@@ -133,7 +133,7 @@ def _needs(task: Task) -> tuple[str, ...]:
 
 
 def _not_run(item: pytest.Item, reason: str) -> NoReturn:
-    """Don't run the trial, because its prerequisites are broken; the controller counts it as not run."""
+    """Skip the trial, because a prerequisite is missing; the controller counts it as not run."""
     __tracebackhide__ = True
     reason = printable(reason)
     item.user_properties.append((STOPPED, reason))

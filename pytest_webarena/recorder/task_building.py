@@ -199,7 +199,7 @@ def task_text(keys: Mapping[str, object], checks: Sequence[Sequence[str]], steps
 
 def remark(problem: str) -> str:
     """Return the line to print below a step that has a problem."""
-    return f"\n      look at this one: {problem}" if problem else ""
+    return f"\n      check this step: {problem}" if problem else ""
 
 
 def relative_url(url: str, sites: Mapping[str, str]) -> str:

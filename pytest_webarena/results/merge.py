@@ -124,9 +124,7 @@ def _refuse_links(source: Path) -> None:
     ]
     for part in (*parts, *(source / "memory").glob("*")):
         if part.is_symlink():
-            raise UsageError(
-                f"{part}: expected a run's own file or folder, found a link; put what it leads to in its place"
-            )
+            raise UsageError(f"{part}: expected a run's own file or folder, found a link; replace it with its target")
 
 
 def _names(sources: Sequence[Path]) -> list[str]:

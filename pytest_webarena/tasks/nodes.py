@@ -131,6 +131,7 @@ _SYNTAX_HINTS = (
     ("did not find expected key", "line it up with the keys above; put text with quotes or brackets in quotes"),
     ("could not find expected ':'", "write 'key: value', and quote text that spans lines"),
 )
+"""Parts of PyYAML's messages, with the usual remedy."""
 
 
 class _Abort(Exception):
@@ -203,6 +204,7 @@ class _Composer:
         return _Abort()
 
     def run(self) -> Node | None:
+        """Return the root; None for a file without content. Raises `_Abort` when a limit is exceeded."""
         parser, text, limits = self.parser, self.text, self.limits
         get_event = parser.get_event
         scalar_event, start_events, end_events, alias_event = (
@@ -226,7 +228,7 @@ class _Composer:
                 value = event.value
                 style = PLAIN if event.implicit[0] else QUOTED
                 if event.tag is not None:
-                    style = self.tagged(event, style)
+                    style = self.style_of_tagged(event, style)
                 dynamic = "{{" in value or "{%" in value
                 mark = event.start_mark
                 comment = None
@@ -271,8 +273,8 @@ class _Composer:
                     return root
                 continue
             elif kind is events.StreamEndEvent:
-                return self.whole(root)
-            elif event is None:  # after the end, which was not recognised
+                return self.require_content(root)
+            elif event is None:  # the end was not recognised
                 raise RuntimeError("PyYAML's events are not of its own classes: its modules were loaded twice")
             else:
                 continue
@@ -290,12 +292,14 @@ class _Composer:
                 if height + len(stack) > limits.depth:
                     raise self.stop(event.start_mark, f"at most {limits.depth} levels of nesting", "deeper aliases")
 
-    def whole(self, root: Node | None) -> Node | None:
+    def require_content(self, root: Node | None) -> Node | None:
+        """Return ``root``; note a problem if there is none."""
         if root is None:  # only comments and directives
             self.problems.append(_problem(self.path, 1, 1, "a mapping with the key 'tasks'", "an empty file"))
         return root
 
-    def tagged(self, event: Any, style: int) -> int:
+    def style_of_tagged(self, event: Any, style: int) -> int:
+        """Return the style that a scalar's tag implies; note a problem for a foreign tag."""
         if event.tag in _TEXT_TAGS:
             return QUOTED
         if event.tag in _CORE_TAGS:
@@ -320,7 +324,7 @@ def comment_at(text: str, end: int) -> str | None:
     return match[1].rstrip() if match else None
 
 
-def _cut_before(text: str, line: int) -> str:
+def _comment_hint(text: str, line: int) -> str:
     """Returns a hint about unquoted text that a comment cuts before the syntax error in ``line``; empty if there is
     none."""
     cut = 0
@@ -346,7 +350,7 @@ def _syntax_problem(error: yaml.MarkedYAMLError, path: str, text: str, limits: N
         hint = "put text that starts with '{{' in quotes"
     elif odd := [number for number, each in enumerate(lines[:line], 1) if _ODD_INDENT.match(each)]:
         hint = f"line {odd[-1]} begins with a no-break space: indent with plain spaces"
-    hint = _cut_before(text, line) or hint
+    hint = _comment_hint(text, line) or hint
     fault = _PARSER_VERB.sub(lambda match: "" if match[0].startswith("found") else "missing ", error.problem or message)
     return _problem(path, line, column, "valid YAML", f"a syntax error: {clip(fault, 120)}", hint)
 
@@ -368,7 +372,7 @@ _OTHER_WORDS = {
     **dict.fromkeys(("matches", "pattern"), "regex"),
     **dict.fromkeys(("url", "goto", "path"), "open"),
 }
-"""Words of other programs, with the word that task files use instead."""
+"""Words of other programs, with the words that task files use instead."""
 
 
 def near(name: str, known: Any) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from pytest_webarena.element_paths import path_of, way_in
+from pytest_webarena.element_paths import css_path, frame_prefix
 from pytest_webarena.evidence import ScriptAct, TargetRecord
 from pytest_webarena.signals import AddressChanged, DomEvent, Signal
 
@@ -76,12 +76,12 @@ class ScriptActs:
 
 def act_of(event: DomEvent) -> ScriptAct:
     """The script action that an event describes."""
-    own = event.target.selector or path_of(event.chain)
+    own = event.target.selector or css_path(event.chain)
     known = bool(own) and event.whole
     return ScriptAct(
         event=event.event,
         target=event.target,
-        selector=f"{way_in(event.chain, shadows=True)}css={own}" if known else "",
+        selector=f"{frame_prefix(event.chain, shadows=True)}css={own}" if known else "",
         rows=event.rows,
         value=event.value,
         tab=event.tab,

@@ -46,7 +46,7 @@ tasks:
 @pytest.fixture(scope="module")
 def runtime(shared_engine: BrowserEngine) -> Iterator[Runtime]:
     """The runtime that the command starts, shared by all tests."""
-    session = SessionConfig(deadlines=Deadlines(selector=2.0))  # for elements that never come
+    session = SessionConfig(deadlines=Deadlines(selector=2.0))  # for elements that never appear
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(playing, "SessionConfig", lambda: session)
         with playing.open_runtime("embedded", headed=False, executable=None) as runtime:

@@ -201,4 +201,4 @@ def test_archive_skips_tasks_of_users_it_was_not_recorded_for(pytester: pytest.P
     result.stdout.fnmatch_lines(["*::emma*", "*::ben*"])
     result = pytester.runpytest("--sites=archive:shop.warc", "-k", "ben", "-rs")
     result.assert_outcomes(skipped=1, deselected=1)
-    result.stdout.fnmatch_lines(["*is for 'ben' on shop, which is archived as emma saw it*"])
+    result.stdout.fnmatch_lines(["*is for 'ben' on shop, which was archived as seen by emma*"])

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from tests.cases import each_case
-from tests.unit.test_layers import HEAVY, imported_with, module_name, sources
+from tests.unit.import_graph import imported_with, module_name, sources
+from tests.unit.test_process_imports import HEAVY
 
 ROOT = Path(__file__).parents[2]
 

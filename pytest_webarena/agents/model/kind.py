@@ -98,7 +98,7 @@ def _build(common: Common, keys: ModelKeys) -> AgentDefinition:
     known = {tool["name"] for tool in _tools(keys, common)} if keys.reply == "tools" else set()
     for name in keys.tools:
         if keys.reply != "tools":
-            raise UsageError(f"{common.where}: tools: expected 'reply: tools' with it, found reply {keys.reply!r}")
+            raise UsageError(f"{common.where}: tools: expected also 'reply: tools', found reply {keys.reply!r}")
         if name not in known:
             raise UsageError(f"{common.where}: tools: unknown tool {name!r}")
     if common.memory is not None and not any("memory" in file.read_text("utf-8") for file in prompt.files):

@@ -182,7 +182,7 @@ class _Question:
         choices = {place for index, word in enumerate(words) if word.plain == "or" for place in (index - 1, index + 1)}
         # What the question offers as a choice is a claim when an answer repeats it.
         kept = [word for index, word in enumerate(words) if index not in choices and word.text != "?"]
-        self.exact = frozenset(word.plain for word in kept)
+        self.exact = frozenset(form for word in kept for form in (word.plain, word.plain.removesuffix("'s")))
         self.stems = frozenset(stem(word.plain) for word in kept if not word.has_digit)
         self.dates = frozenset(reading for readings, *_ in dates_in(words) for reading in readings)
         self.numbers = frozenset(

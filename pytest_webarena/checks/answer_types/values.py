@@ -131,7 +131,8 @@ class NumberValue:
         if not self.equals(amount.value):
             scaled = following is not None and self._scaled(amount.value, following.plain)
             return -1 if scaled else None
-        if self._is_label(amount, answer, question) or self._is_asked(amount, following, question):
+        label = not self._code_before(amount, answer) and self._is_label(amount, answer, question)
+        if label or self._is_asked(amount, following, question):
             return -1
         return end
 
@@ -235,8 +236,6 @@ class Name:
 
     def _same(self, token: Token, wanted: Token) -> bool:
         text, form = token.text, wanted.text
-        if form.isdigit() and form[0] != "0" and text.lstrip("#").lstrip("0") == form:
-            return True
         if text[:1] in "@#" and form[:1] != text[:1]:
             text = text[1:]
         cased = self.cased or is_code(form) or (form.isupper() and is_neutral(wanted))  # IT is not it
@@ -479,8 +478,9 @@ class Url:
             places = (_place(token.text), _place(f"{scheme}://{token.text}"))
             if token.text == self.value or (wanted is not None and wanted in places):
                 stated.add(index)
-            elif "/" in token.text and token.text.rpartition("://")[2].strip("/") in self.value:
-                unread = token.text
+            elif "/" in token.text and (bare := token.text.rpartition("://")[2].strip("/")) in self.value:
+                whole = "://" in token.text and bare != self.value.rpartition("://")[2].strip("/")
+                unread = unread if whole else token.text
         return Finding(frozenset(stated), unread)
 
     def __str__(self) -> str:

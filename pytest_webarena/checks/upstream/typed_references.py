@@ -39,13 +39,16 @@ _CODES = re.compile(r"\b(?:order|phone|invoice) number\b|\bid\b", re.IGNORECASE)
 _CLONE = re.compile(r"(?P<command>.*)ssh://git@(?P<host>[^/\s]+)/(?P<path>\S+)")
 
 
-def typed(references: Sequence[str], question: str, *, any_host: bool = False) -> tuple[Value, ...]:
+def typed(
+    references: Sequence[str], question: str, *, any_host: bool = False, padded: bool = True
+) -> tuple[Value, ...]:
     """Returns the values that references stand for.
 
     Args:
         references: texts of the reference answer, all of which are wanted; ``|OR|`` separates alternatives.
         question: the task's intent.
         any_host: whether an address to clone from may name any host (the repair ``site-hosts``).
+        padded: whether an order number may be written with nine digits, as the shop does.
 
     >>> [type(value).__name__ for value in typed(["Hyatt", "2.0km", "1h 5min"], "What is near?")]
     ['Name', 'NumberValue', 'Duration']
@@ -53,13 +56,13 @@ def typed(references: Sequence[str], question: str, *, any_host: bool = False) -
     has_names = any(re.search(r"[^\W\d_]{3}", reference) for reference in references)
     found = []
     for reference in references:
-        choices = [_value(each, question, has_names, any_host) for each in reference.split(ALTERNATIVE)]
+        choices = [_value(each, question, has_names, any_host, padded) for each in reference.split(ALTERNATIVE)]
         found.append(choices[0] if len(choices) == 1 else AnyOf(values=tuple(choices)))
     return tuple(found)
 
 
 @functools.lru_cache(maxsize=1024)
-def _value(reference: str, question: str, has_names: bool, any_host: bool) -> Value:
+def _value(reference: str, question: str, has_names: bool, any_host: bool, padded: bool) -> Value:
     text = reference.strip()
     words = tokens(text)
     if text.casefold() in ("yes", "no"):
@@ -76,10 +79,11 @@ def _value(reference: str, question: str, has_names: bool, any_host: bool) -> Va
         return Date(value=next(iter(dates[0][0])))
     if any_host and (clone := _CLONE.fullmatch(text)):
         command, path = re.escape(clone["command"]), re.escape(clone["path"])
-        return Pattern(regex=rf"{command}(?:ssh://)?git@[^/:\s]+(?::\d+)?[/:]{path}")
+        return Pattern(regex=rf"{command}(?:ssh://)?git@[^/:\s]+(?::\d+)?[/: ]{path}")
     if re.match(r"https?://\S+$", text):
         return Url(value=text)
-    return Name(forms=(text,))
+    order = padded and text.isdigit() and text[0] != "0" and bool(_CODES.search(question))
+    return Name(forms=(text, text.zfill(9)) if order else (text,))
 
 
 def _number(text: str, question: str, has_names: bool) -> NumberValue | AnyOf | None:

@@ -8,7 +8,7 @@ from flask import abort, g, jsonify, request
 from flask.typing import ResponseReturnValue
 
 from pytest_webarena.embedded.gitlab.access import find_project, project
-from pytest_webarena.embedded.gitlab.api_base import item_json, listed, sent, v4
+from pytest_webarena.embedded.gitlab.api_base import item_json, paginated, request_value, v4
 from pytest_webarena.embedded.gitlab.issues import create_issue, update_issue
 from pytest_webarena.embedded.gitlab.listing import items
 from pytest_webarena.embedded.gitlab.merge_requests import Unmergeable, create_request, merge, refused
@@ -22,7 +22,9 @@ __all__: list[str] = []
 @v4.get("/projects/<path:which>/<any('issues', 'merge_requests'):kind>")
 def listed_items(kind: str) -> ResponseReturnValue:
     state = request.args.get("state", "all")
-    return listed([item_json(row, kind) for row in items(kind, project=project().id, every=True, state=state)["rows"]])
+    return paginated(
+        [item_json(row, kind) for row in items(kind, project=project().id, every=True, state=state)["rows"]]
+    )
 
 
 @v4.get("/<any('issues', 'merge_requests'):kind>")
@@ -33,7 +35,7 @@ def own_items(kind: str) -> ResponseReturnValue:
     if request.args.get("scope") == "assigned_to_me":
         person_filter = {"assignee_username": g.user["username"]}
     state = request.args.get("state", "all")
-    return listed([item_json(row, kind) for row in items(kind, every=True, state=state, **person_filter)["rows"]])
+    return paginated([item_json(row, kind) for row in items(kind, every=True, state=state, **person_filter)["rows"]])
 
 
 def _sent_form(found: dict[str, Any] | None) -> dict[str, Any]:
@@ -44,12 +46,12 @@ def _sent_form(found: dict[str, Any] | None) -> dict[str, Any]:
     }  # fmt: skip
     form = blank if found is None else current_form(found)
     for name in ("title", "description", "due_date"):
-        form[name] = str(sent(name, form[name]) or "")
-    form["confidential"] = str(sent("confidential", form["confidential"])).lower() in ("1", "true")
+        form[name] = str(request_value(name, form[name]) or "")
+    form["confidential"] = str(request_value("confidential", form["confidential"])).lower() in ("1", "true")
     form["assignees"] = _numbers("assignee", form["assignees"])
     form["reviewers"] = _numbers("reviewer", form["reviewers"])
-    form["milestone"] = sent("milestone_id", form["milestone"]) or None
-    named = sent("labels", None)
+    form["milestone"] = request_value("milestone_id", form["milestone"]) or None
+    named = request_value("labels", None)
     if named is not None:
         titles = named if isinstance(named, list) else [each.strip() for each in str(named).split(",")]
         rows = database().execute("SELECT id, title FROM labels WHERE project_id = ?", (project().id,))
@@ -58,9 +60,9 @@ def _sent_form(found: dict[str, Any] | None) -> dict[str, Any]:
 
 
 def _numbers(name: str, before: list[int]) -> list[int]:
-    value = sent(f"{name}_ids", None)
+    value = request_value(f"{name}_ids", None)
     if value is None:
-        value = sent(f"{name}_id", None)
+        value = request_value(f"{name}_id", None)
     if value is None:
         return before
     values = value if isinstance(value, list) else [value]
@@ -90,7 +92,7 @@ def change_issue(iid: int) -> ResponseReturnValue:
     form = _sent_form(found)
     if error := problem(form):
         return jsonify(message=error), 400
-    event = sent("state_event")
+    event = request_value("state_event")
     with database():
         update_issue(found, form)
         if (event, found["state"]) in (("close", "opened"), ("reopen", "closed")):
@@ -102,10 +104,10 @@ def change_issue(iid: int) -> ResponseReturnValue:
 def notes(kind: str, iid: int) -> ResponseReturnValue:
     found = find(kind[:-1], iid)
     if request.method == "POST":
-        if not str(sent("body")).strip():
+        if not str(request_value("body")).strip():
             return jsonify(message="body is missing"), 400
         with database():
-            add_note(kind[:-1], found["id"], str(sent("body")).strip())
+            add_note(kind[:-1], found["id"], str(request_value("body")).strip())
         found = find(kind[:-1], iid)
     rows = [
         {
@@ -117,17 +119,21 @@ def notes(kind: str, iid: int) -> ResponseReturnValue:
         }
         for note in found["notes"]
     ]
-    return (jsonify(rows[-1]), 201) if request.method == "POST" else listed(rows)
+    return (jsonify(rows[-1]), 201) if request.method == "POST" else paginated(rows)
 
 
 @v4.post("/projects/<path:which>/merge_requests")
 def new_request() -> ResponseReturnValue:
     source = project()
-    target = find_project(int(sent("target_project_id"))) if str(sent("target_project_id")).isdigit() else source
+    target = (
+        find_project(int(request_value("target_project_id")))
+        if str(request_value("target_project_id")).isdigit()
+        else source
+    )
     if target is None or not target.code:
         return jsonify(message="404 Project Not Found"), 404
     form = _sent_form(None)
-    branch, onto = str(sent("source_branch")), str(sent("target_branch"))
+    branch, onto = str(request_value("source_branch")), str(request_value("target_branch"))
     if error := refused(source, branch, target, onto, form):
         return jsonify(message=error), 409 if "already" in error else 400
     with database():
@@ -141,8 +147,12 @@ def merge_request(iid: int) -> ResponseReturnValue:
     found = find("merge_request", iid)
     try:
         with database():
-            merge(found, str(sent("merge_commit_message")), squash=str(sent("squash")).lower() == "true",
-                  remove=str(sent("should_remove_source_branch")).lower() == "true")  # fmt: skip
+            merge(
+                found,
+                str(request_value("merge_commit_message")),
+                squash=str(request_value("squash")).lower() == "true",
+                remove=str(request_value("should_remove_source_branch")).lower() == "true",
+            )
     except Unmergeable as error:
         return jsonify(message=str(error)), 405
     return jsonify(item_json(find("merge_request", iid), "merge_requests"))

@@ -74,7 +74,7 @@ def record_on_page(task: Task, runtime: Runtime, options: PageOptions) -> int:
     files = place.parent / f"{place.stem}{FILES}" if place is not None else Path(f"recorded{FILES}")
     autosaver = Autosaver(place, files, options.report)
     with PageServer(panel, port=options.port, live=options.live) as server:
-        options.report(f"{server.address} is where the task is made; keep the address to yourself, Ctrl+C ends this")
+        options.report(f"{server.address} is the recording page; keep the address secret, Ctrl+C ends the recording")
         for line in options.accounts:
             options.report(line)
         options.open(server.address)
@@ -136,7 +136,7 @@ class _Recording:
             self._autosaver.drop()
         self._autosaver.print_location()
         if result is None or not result.text:
-            self._options.report("nothing was made")
+            self._options.report("no task was recorded")
             return 1
         if not result.written:
             self._options.report(f"\n{result.text}")

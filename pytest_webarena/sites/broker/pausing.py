@@ -16,7 +16,7 @@ __all__ = ["IdlePauser"]
 
 _log = logging.getLogger(__name__)
 _IDLE = 5.0
-"""Seconds after which a spare is paused if it is not the next one to be leased and the backend can pause it."""
+"""Seconds after which an unneeded spare is paused."""
 
 
 class IdlePauser:
@@ -43,15 +43,15 @@ class IdlePauser:
             await self._set(slot, paused=False)
 
     def pause_idle(self, slots: Iterable[Slot]) -> None:
-        """Pause spares that were not needed for a while, but never the next one to be leased."""
+        """Pause spares that were not needed for a while, except the next one to be leased, which is unpaused."""
         if not self._can_pause:
             return
-        line = sorted((slot for slot in slots if slot.state is State.PRISTINE), key=Slot.lease_order)
-        for place, slot in enumerate(line):
-            idle = place > 0 and self._clock() - slot.since >= _IDLE
-            if slot.resting is None and slot.paused != idle and (idle or place == 0):
+        queue = sorted((slot for slot in slots if slot.state is State.PRISTINE), key=Slot.lease_order)
+        for position, slot in enumerate(queue):
+            idle = position > 0 and self._clock() - slot.since >= _IDLE
+            if slot.resting is None and slot.paused != idle and (idle or position == 0):
                 slot.resting = asyncio.ensure_future(self._set(slot, paused=idle))
-                slot.resting.add_done_callback(partial(_rested, slot))
+                slot.resting.add_done_callback(partial(_forget_change, slot))
 
     async def _set(self, slot: Slot, *, paused: bool) -> None:
         backend = self._backend()
@@ -70,5 +70,6 @@ class IdlePauser:
             slot.paused = paused
 
 
-def _rested(slot: Slot, _: asyncio.Future[None]) -> None:
+def _forget_change(slot: Slot, _: asyncio.Future[None]) -> None:
+    """Note that the slot is not being paused or unpaused any more."""
     slot.resting = None

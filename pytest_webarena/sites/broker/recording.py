@@ -41,7 +41,7 @@ class Recording:
         """Record a completed exchange. Only complete responses of sites are kept, no protocol upgrades."""
         # A request blocked only for its body does not imply that others to the address are blocked.
         if entry.intercepted and not entry.by_body and not self.problem and (method := _written(entry)):
-            self._write(lambda: self._file.add_kept_back(method=method, url=entry.url, time=entry.time))
+            self._write(lambda: self._file.add_withheld(method=method, url=entry.url, time=entry.time))
         if entry.own or entry.refused or not entry.whole or entry.status in (None, 101, 206, 304) or self.problem:
             return
         if entry.obstacle:  # a page that blocked a visitor would block every visitor of the archive

@@ -17,7 +17,12 @@ from pytest_webarena.sites.broker.active_lease import ActiveLease
 from pytest_webarena.sites.broker.backend_set import BackendSet
 from pytest_webarena.sites.broker.lease_table import LeaseTable
 from pytest_webarena.sites.broker.ledgers import Ledger
-from pytest_webarena.sites.broker.live_leases import enter_beyond, enter_world, join_worlds, of_this_machine
+from pytest_webarena.sites.broker.live_leases import (
+    observe_off_archive,
+    open_live_sites,
+    replica_sites,
+    share_web_access,
+)
 from pytest_webarena.sites.broker.pool import Pool
 from pytest_webarena.sites.broker.pool_lease import PoolLease
 from pytest_webarena.sites.broker.reachable_sites import ReachableSites, reachable, serve, unreached
@@ -116,18 +121,18 @@ class LeaseService:
             raise unreached(error, self._pool.failing(apps) or len(every) == len(apps)) from None
         try:
             session = await self._gateway.open()
-            live_restrictions = enter_world(
+            live_restrictions = open_live_sites(
                 session, (self.catalogue.apps[app] for app in apps), self._backends.get, live
             )
         except BaseException:
             self._background(self._pool.release(lease, unsafe={}))
             raise
         replicas = {app: lease.replicas[app] for app in apps}
-        for site in of_this_machine(
+        for site in replica_sites(
             served, self.catalogue.apps, self._backends.get
         ):  # also of dependencies, because pages may call them
             serve(session, self.catalogue.apps[site.app], site, replicas[site.app], read=trusts)
-        enter_beyond(session, (self.catalogue.apps[site.app] for site in (*served, *others)), live, read=trusts)
+        observe_off_archive(session, (self.catalogue.apps[site.app] for site in (*served, *others)), live, read=trusts)
         reachable_names = ", ".join((*chosen, *(site.name for site in others)))
         for site in (*served, *others):
             if site.reach_header:
@@ -309,7 +314,7 @@ class LeaseService:
                 route.host, *to, port=route.port, tls=route.tls, read=route.read, secure=route.secure,
                 archived=route.archived, unneeded=route.unneeded, arrival=route.arrival, reads=route.reads,
             )  # fmt: skip
-        join_worlds(held.session, more.session)
+        share_web_access(held.session, more.session)
         for slot in more.slots.values():  # its own gateway sees none of the traffic
             slot.touched = slot.touched or "it was visited through another gateway"
 

@@ -102,7 +102,7 @@ def test_probe_error_quotes_the_cluster(clean: pytest.MonkeyPatch) -> None:
     clean.setattr(
         cluster_address, "_ASK", "import sys; print('noise', file=sys.stderr); sys.exit('Version mismatch: 2.1')"
     )
-    with pytest.raises(UsageError, match=r"takes this machine in, found: Version mismatch: 2\.1"):
+    with pytest.raises(UsageError, match=r"this machine can join, found: Version mismatch: 2\.1"):
         cluster_address.probe("127.0.0.1:1")
 
 

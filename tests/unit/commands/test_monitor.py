@@ -145,7 +145,7 @@ def test_history_entries_of_the_future_are_ignored(tasks: Path, capsys: pytest.C
     for task in load_tasks(tasks):
         history.add(Entry(task=task.id, digest=task.digest, at=1e11, status="valid"))
     assert main(["tasks", "monitor", str(tasks), "--only-due"]) == 3
-    assert "left out 4 lines that can't be read: damaged, or of no time that has been" in capsys.readouterr().err
+    assert "left out 4 lines that can't be read: damaged, or without a time in the past" in capsys.readouterr().err
     assert main(["tasks", "monitor", "--history"]) == 0
     for task in load_tasks(tasks):
         History(Path("webarena-monitor")).add(Entry(task=task.id, digest=task.digest, at=time.time(), status="valid"))

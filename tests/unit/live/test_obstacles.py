@@ -20,7 +20,7 @@ def test_robots_txt_is_obeyed_by_pages_unless_ignored(internet: Internet) -> Non
     session = internet.enter("example.com")
     status, _, page = internet.ask(session, internet.url(SHOP, "/private/a"), *TAB)
     assert (status, internet.asked(SHOP)) == (403, [])
-    assert b"robots.txt closes it to robots" in page
+    assert b"robots.txt forbids it to programs" in page
     assert internet.last(session).obstacle == "blocked"
     assert internet.ask(session, internet.url(SHOP, "/tea"), *TAB)[0] == 200
     assert internet.ask(session, internet.url(SHOP, "/private/a.png"), "Sec-Fetch-Dest: image")[0] == 200

@@ -26,7 +26,7 @@ def perfect(answers: LabelledSet) -> Model:
 
 def noisy(answers: LabelledSet, *, share: float) -> Model:
     """Return a judge that inverts the right grade for this share of the answers."""
-    right = _right(answers)
+    right = _right_grades(answers)
 
     def grade(prompt: str) -> str:
         decision = right(prompt)
@@ -54,7 +54,8 @@ def _reply_text(prompt: str, decision: Decision) -> str:
     return f"So it is.\nGRADE: {word}"
 
 
-def _right(answers: LabelledSet) -> Callable[[str], Decision]:
+def _right_grades(answers: LabelledSet) -> Callable[[str], Decision]:
+    """Return a function from a judge's prompt to its right grade."""
     table = {
         tuple(
             json.dumps(text, ensure_ascii=False) for text in (graded.intent, graded.reference, graded.answer)

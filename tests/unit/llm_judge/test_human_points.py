@@ -152,7 +152,7 @@ def test_sheet_can_be_filled_in_and_contains_no_formulas(
     [
         ("task,trial,points", "p,1,4", "item missing in 'digest', 'task', 'trial', 'points'"),
         ("task;trial;item;points", "p;1;1;4", "with commas between; task, trial, item, points missing"),
-        ("task,trial,item,points,points", "p,1,1,4,3", "expected each column once, found more of points"),
+        ("task,trial,item,points,points", "p,1,1,4,3", "expected each column once, found several of points"),
         ("task,trial,item,points", "p,1,one,4", "row 2: expected the number of an item, found 'one'"),
         ("task,trial,item,points", "p,1,3,4", "row 2: expected an item from 1 to 2, found 3"),
         ("task,trial,item,points", "p,1,1,5", "row 2: expected 0 to 4 points, found 5"),

@@ -12,7 +12,7 @@ from pytest_webarena.evidence import Usage
 from pytest_webarena.llm_judge.answers import read_answers
 from pytest_webarena.llm_judge.config import JudgeSettings, placed
 from pytest_webarena.llm_judge.judge_eligibility import judge_eligibility_of, judge_facts
-from pytest_webarena.llm_judge.measuring import Graded, Measurement, keep_measurement
+from pytest_webarena.llm_judge.measuring import Graded, Measurement, store_measurement
 
 SETTINGS = JudgeSettings(model="m")
 
@@ -31,7 +31,7 @@ def remember(*, share: float) -> None:
         Graded(case=case, judge_grade=case.grade if number < right else other[case.grade], reply="")
         for number, case in enumerate(cases)
     )
-    keep_measurement(
+    store_measurement(
         Measurement(judge=SETTINGS.identity(), answers="a", graded=graded, usage=Usage(), seconds=1.0, at=1.0)
     )
 

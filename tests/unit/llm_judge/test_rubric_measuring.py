@@ -166,7 +166,7 @@ def test_report_lists_the_largest_differences_first(answers: GradedAnswers) -> N
         ("{rubrics: [], schema_version: 2}", "expected schema_version 1"),
         ("rubrics: [{intnt: x}]", "did you mean 'intent'"),
         ("rubrics: [{items: [], answers: []}]", "expected a list of 1 to 40"),
-        ("rubrics: [{items: [{points: 1, what: w}]}]", "expected a list 'answers'"),
+        ("rubrics: [{items: [{points: 1, what: w}]}]", "answers: expected a list, found no such key"),
         (
             "rubrics: [{items: [{points: 1, what: w}], answers: [{points: [2], answer: a, about: b}]}]",
             "rubric 1, answer 1: points: expected one number per item",

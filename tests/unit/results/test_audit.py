@@ -73,7 +73,7 @@ def test_a_check_that_a_wrong_answer_passes_is_weak() -> None:
     task = "intent: Zebedee asked for a review. Who reviewed it?\nsites: [shop]\nmutates: false\nsolution: [{stop: Ann Lee}]"
     found = run(f"{task}\nchecks: [{{answer: {{names: [Ann Lee]}}}}]")
     assert found.finding == "weak check"
-    assert "the wrong answer 'Ann Lee\\nZebedee' passes (superset)" in found.reasons[0].text
+    assert "the wrong answer 'Ann Lee Zebedee' passes (superset)" in found.reasons[0].text
 
 
 def error(cause: str, message: str = "it broke") -> dict[str, Any]:

@@ -82,7 +82,7 @@ def test_duplicate_and_surplus_ideas_are_left_out() -> None:
     found = read(KETTLE, twice, *({**KETTLE, "template": f"Idea {number}"} for number in range(9)), most=3)
     assert isinstance(found, Proposed)
     assert [each.template for each in found.ideas] == ["How much is the {what}?", "Idea 0", "Idea 1"]
-    assert found.left_out == ("idea 2: 'how much is the KETTLE' is there already",)
+    assert found.left_out == ("idea 2: 'how much is the KETTLE' repeats an earlier idea",)
 
 
 def test_unknown_page_numbers_are_ignored() -> None:

@@ -163,7 +163,7 @@ def test_full_disk_is_a_harness_error(tmp_path: Path, monkeypatch: pytest.Monkey
         plan = TrialPlan(task=TASK, agent=agent, trial=1, limits=EpisodeLimits(seconds=30))
         record = run_trial(plan, Resources(), RunDir(tmp_path / "run").folder(TrialKey("t", "m", 1)))
     assert (record.outcome, record.cause, len(record.attempts)) == ("error", "harness", 1)
-    assert "model_calls/000.json, found: No space left on device. Free space" in record.message
+    assert "model_calls/000.json, found: No space left on device. Free disk space" in record.message
 
 
 def test_model_error_records_usage_of_its_last_step(tmp_path: Path) -> None:

@@ -348,7 +348,8 @@ def test_full_disk_is_a_harness_error_with_a_readable_message(
     record = run(tmp_path, FakeResources())
     assert (record.outcome, record.cause, len(record.attempts)) == ("error", "harness", 1)
     assert re.fullmatch(
-        r"expected to write .*, found: No space left on device\. Free space .* continue with --resume", record.message
+        r"expected to write .*, found: No space left on device\. Free disk space .* continue with --resume",
+        record.message,
     )
     assert not list(tmp_path.rglob("*.tmp"))
 
@@ -377,4 +378,4 @@ def test_file_size_limit_is_a_harness_error(tmp_path: Path) -> None:
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert (record.outcome, record.cause) == ("error", "harness")
-    assert "steps.jsonl, found: File too large. Free space" in record.message
+    assert "steps.jsonl, found: File too large. Free disk space" in record.message

@@ -25,7 +25,7 @@ from pytest_webarena.sites.backends.docker.inside import program
 from pytest_webarena.sites.backends.docker.labels import RUN
 from pytest_webarena.sites.backends.docker.starting import GRACE, PROGRAM_SECONDS, Starter, margin, section
 from pytest_webarena.sites.backends.docker.steps import output_text, run_steps
-from pytest_webarena.sites.backends.docker.stock import Stock
+from pytest_webarena.sites.backends.docker.unit_images import UnitImages
 from pytest_webarena.sites.catalogues.units import Unit
 from pytest_webarena.sites.ledger.snapshot import DATABASE_PARTS, Moment
 
@@ -54,7 +54,7 @@ class DockerBackend:
     def __init__(self, context: BackendContext) -> None:
         self._access = EngineAccess(context)
         self._starter = Starter(self._access, context.needed)
-        self._stock = Stock(self._access, self._starter, context)
+        self._unit_images = UnitImages(self._access, self._starter, context)
         self._units = context.units
         self._paused: set[str] = set()
         """Ids of containers that this backend has paused."""
@@ -74,18 +74,18 @@ class DockerBackend:
 
         The same is done for all apps of its unit. The first call removes what dead runs left behind.
         """
-        await self._stock.prepare(self._unit(app))
+        await self._unit_images.prepare(self._unit(app))
 
     def keeps(self, app: AppManifest) -> bool:
         """Returns whether the container has everything that logging in leaves behind, and a reset does not remove
         it."""
-        return self._stock.keeps(self._unit(app))
+        return self._unit_images.keeps(self._unit(app))
 
     async def keep(self, app: AppManifest, replica: Replica) -> int:
         """Stop the container cleanly and commit it as the image of later ones; the image is removed with the run."""
         running = _parts(replica)
         self._hang_up(*running.values())
-        return await self._stock.keep(self._unit(app), running)
+        return await self._unit_images.keep(self._unit(app), running)
 
     def _unit(self, app: AppManifest) -> Unit:
         return self._units.get(app.name) or Unit((app,))
@@ -103,7 +103,7 @@ class DockerBackend:
         if not await self._restored(app, replica):
             old = _parts(replica)
             self._hang_up(*old.values())
-            self._stock.discard(old)
+            self._unit_images.discard(old)
             replica = await self._begin(app, replica)
         replica.generation += 1
         return replica
@@ -274,7 +274,7 @@ class DockerBackend:
         """Remove the container at once, because its data are discarded anyway."""
         running = _parts(replica)
         self._hang_up(*running.values())
-        await self._stock.remove(running)
+        await self._unit_images.remove(running)
         self._paused.difference_update(each.id for each in running.values())
 
     async def close(self) -> None:
@@ -292,19 +292,19 @@ class DockerBackend:
     async def _begin(self, app: AppManifest, replica: Replica) -> Replica:
         """Fill ``replica`` in with a new container of its app, and those of its unit."""
         unit = self._unit(app)
-        running = await self._stock.run(unit, replica.id)
+        running = await self._unit_images.run(unit, replica.id)
         try:
             # All of them before the replica is changed, so that it stays as it was if one fails.
             prints = {part.name: await self._first_look(part, replica, running[part.name]) for part in unit.apps}
         except BaseException:
             self._hang_up(*running.values())
-            self._stock.discard(running)
+            self._unit_images.discard(running)
             raise
         replica.parts = {
             part.name: Replica(id=f"{replica.id}-{part.name}", app=part.name, host="", port=0) for part in unit.others
         }
         for part in unit.apps:
-            image, each, container = self._stock[part.name], replica.of(part.name), running[part.name]
+            image, each, container = self._unit_images[part.name], replica.of(part.name), running[part.name]
             each.host, each.port, each.handle = container.ip, section(part).port, container
             each.digest, each.fingerprint, each.edition = image.digest, prints[part.name], image.edition
         return replica

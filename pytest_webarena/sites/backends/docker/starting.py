@@ -179,7 +179,7 @@ class Starter:
 def section(app: AppManifest) -> DockerManifest:
     """Returns the manifest's section for this backend."""
     if app.docker is None:
-        raise SiteError(f"the app {app.name!r} is to run as a container, but its manifest has no 'docker' section")
+        raise SiteError(f"the app {app.name!r}: expected a 'docker' section in its manifest, found none")
     return app.docker
 
 

@@ -1,6 +1,6 @@
 """Measures how answers are read, on labelled answers.
 
-    python benchmarks/answers.py FILE... [--list] [--ablate]
+    python benchmarks/answers.py FILE... [--list] [--attacks] [--ablate]
 
 A file is JSONL. Each line has ``task``, ``intent``, ``want`` (a typed value, or a task of WebArena), ``answer``,
 ``right`` and ``class`` (why the answer is right or wrong). A file that ends with ``.yaml`` has the format of
@@ -9,7 +9,8 @@ need a judge model are left out.
 
 Prints outcomes per type, and the upper end of the 95 % confidence interval of the share of wrong answers that are met
 (Clopper-Pearson, one-sided; about 3/n if none is met). ``--list`` prints each wrong answer that is met and each right
-one that is not met. ``--ablate`` removes one rule of reading at a time and prints how many outcomes change.
+one that is not met. ``--attacks`` adds generated answers to each task (`answer_types.mutants`). ``--ablate`` removes
+one rule of reading at a time and prints how many outcomes change.
 
 benchmarks/answers/ has sets that readers were worked on with: their figures are no estimate for new answers.
 """
@@ -34,9 +35,13 @@ import yaml
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from pytest_webarena.checks import judge
+from pytest_webarena.checks.answer import AnswerSpec
 from pytest_webarena.checks.answer_types import accounting, amounts, dates, reading, tokens, units, values
+from pytest_webarena.checks.answer_types.mutants import mutants
+from pytest_webarena.checks.answer_types.values import Absence
 from pytest_webarena.checks.grading import REPAIRED
 from pytest_webarena.checks.upstream import typed_references
+from pytest_webarena.checks.upstream.strings import StringSpec
 from pytest_webarena.evidence import Evidence
 from pytest_webarena.tasks import Task, parse_tasks
 from scripts.measure_gradings import needs_judge, read, tasks, verdict
@@ -99,6 +104,21 @@ def labelled(path: Path) -> Iterator[Labelled]:
         yield Labelled(want["type"], task, row["answer"], row["right"], row.get("class", ""))
 
 
+def attacks(answers: Sequence[Labelled]) -> Iterator[Labelled]:
+    """Yields generated right and wrong answers to the tasks of labelled ones."""
+    for task, kind in {(each.task.id, each.task.intent): (each.task, each.type) for each in answers}.values():
+        for check in task.checks:
+            spec = check.spec
+            if isinstance(spec, AnswerSpec):
+                wanted = spec.values or (Absence(reason=spec.unachievable),)
+            elif isinstance(spec, StringSpec):
+                wanted = typed_references.typed((spec.corrected or spec).texts, task.intent)
+            else:
+                continue
+            for mutant in mutants(wanted[0]) if len(wanted) == 1 else ():
+                yield Labelled(kind, task, mutant.answer, mutant.right, f"attack: {mutant.kind}")
+
+
 def outcome(each: Labelled) -> str:
     """Returns the outcome of reading an answer."""
     if each.type == "webarena":
@@ -147,13 +167,13 @@ def _without(owner: Any, name: str, words: str) -> tuple[Any, str, Any]:
     return owner, name, getattr(owner, name) - frozenset(words.split())
 
 
-def _question_without(attribute: str) -> Patches:
-    """Returns patches that empty one attribute of the question."""
+def _question_with(attribute: str, value: Any = frozenset()) -> Patches:
+    """Returns patches that replace one attribute of the question; it is empty by default."""
     original = accounting._Question.__init__
 
     def init(self: Any, text: str) -> None:
         original(self, text)
-        setattr(self, attribute, frozenset())
+        setattr(self, attribute, value)
 
     return [(accounting._Question, "__init__", init)]
 
@@ -167,12 +187,9 @@ def _no_possessives() -> Patches:
     return [(accounting._Question, "accounts_for", accounts_for)]
 
 
-def _no_counted() -> Patches:
-    return [_wrapped(reading, "unaccounted", lambda original, *a, **k: original(*a, **{**k, "counted": 0}))]
-
-
-def _no_reason() -> Patches:
-    return [_wrapped(reading, "unaccounted", lambda original, *a, **k: original(*a, **{**k, "also": ()}))]
+def _accounting_with(**changes: Any) -> Patches:
+    """Returns a patch that overrides arguments of `unaccounted`."""
+    return [_wrapped(reading, "unaccounted", lambda original, *a, **k: original(*a, **{**k, **changes}))]
 
 
 def _same_unit_only(value: Any, unit: str, wanted: str) -> Any:
@@ -182,20 +199,29 @@ def _same_unit_only(value: Any, unit: str, wanted: str) -> Any:
 def rules() -> dict[str, Patches]:
     """Returns each rule of reading with the patches that remove it."""
     found: dict[str, Patches] = {
-        "accounting: words of the question": _question_without("exact"),
-        "accounting: stems of the question": _question_without("stems"),
+        "accounting: words of the question": _question_with("exact"),
+        "accounting: stems of the question": _question_with("stems"),
         "accounting: stems by prefix": [(accounting, "alike", lambda one, other: one == other)],
         "accounting: irregular verbs": [(accounting, "_IRREGULAR", {})],
-        "accounting: numbers of the question": _question_without("numbers"),
-        "accounting: dates of the question": _question_without("dates"),
-        "accounting: turning words by pairs": _question_without("pairs"),
+        "accounting: numbers of the question": _question_with("numbers"),
+        "accounting: dates of the question": _question_with("dates"),
+        "accounting: turning words by pairs": _question_with("pairs"),
         "accounting: turning words": [(accounting, "_TURNING", accounting.NEGATIONS)],
+        "accounting: order of the question": [(accounting._Order, "keeps", lambda *_: True)],
+        "accounting: qualified words": _question_with("bound", {}),
+        "accounting: lists of options": [(accounting._Question, "options", lambda *_: frozenset())],
+        "accounting: names to choose from": [(accounting._Question, "rivals", lambda *_: frozenset())],
+        "reading: sides of a comparison": [(reading, "_half_compared", lambda *_: "")],
+        "reading: order of values": [(reading, "_mixed_up", lambda *_: "")],
         "accounting: possessives": _no_possessives(),
-        "accounting: number of values": _no_counted(),
-        "accounting: words of the reason": _no_reason(),
+        "accounting: number of values": _accounting_with(counted=0),
+        "accounting: words of the reason": _accounting_with(also=()),
+        "accounting: numbers next to names": _accounting_with(named=()),
         "numbers: labels and other counts": [(values.NumberValue, "_is_label", staticmethod(_never))],
         "numbers: what the question counts": [(values, "counts", _never)],
         "numbers: unit conversion": [(values, "convert", _same_unit_only)],
+        "numbers: multipliers": [(values.NumberValue, "_scaled", _never)],
+        "numbers: number of the question": [(values.NumberValue, "_is_asked", staticmethod(_never))],
         "numbers: in words": [(amounts, "_in_words", lambda *_: None)],
         "numbers: one as a pronoun": [(amounts, "_is_pronoun", _never)],
         "numbers: vague words": [(values, "vague", _never)],
@@ -274,9 +300,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="JSONL or YAML of labelled answers")
     parser.add_argument("--list", action="store_true", help="print answers that are read wrongly")
+    parser.add_argument("--attacks", action="store_true", help="add generated answers to each task")
     parser.add_argument("--ablate", action="store_true", help="remove each rule in turn")
     options = parser.parse_args()
     answers = [each for path in options.files for each in labelled(path)]
+    if options.attacks:
+        answers += list(attacks(answers))
     outcomes = list(map(outcome, answers))
     report(answers, outcomes)
     for each, word in zip(answers, outcomes, strict=True):

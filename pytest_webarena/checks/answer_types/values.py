@@ -124,6 +124,8 @@ class NumberValue:
             words = self.unit.split()
             if [token.plain for token in answer[end : end + len(words)]] == [word.casefold() for word in words]:
                 unit, end = self.unit, end + len(words)
+            elif self._known(phrase := " ".join(token.text for token in answer[end : end + 2])):
+                unit, end = phrase, min(end + 2, len(answer))
             elif not is_neutral(following) and self._known(following.text):
                 unit, end = following.text, end + 1
         if unit:
@@ -518,6 +520,8 @@ class Absence:
                 return Finding(frozenset(range(length)), negated=True)
         if any(token.plain in _FIRST_PERSON for token in answer):
             return Finding(in_part="it says what the agent did or could not do")
+        if any(_is_reply(answer, index) for index in range(len(answer))) or all(is_negation(t.plain) for t in answer):
+            return Finding(in_part="it answers the question" if answer else "")
         denying = denials(answer, question)
         if not denying and any(is_negation(token.plain) for token in answer):
             return Finding(in_part="it denies in the words of the question")

@@ -17,32 +17,24 @@ CORRECTED = 291
 """The labels follow the published reference of this task, 148; the correction of it says 148.80."""
 RIGHT_NOT_MET = 0.01
 """Limit of the share of right answers that are not met."""
-RIGHT_MET = 0.41
+RIGHT_MET = 0.35
 """Least share of right answers that are met."""
-DECIDED = 0.49
+DECIDED = 0.47
 """Least share of all answers that are met or not met."""
-WRONG_AND_MET = {
-    (68, "A Christmas Carol by J. R. R. Tolkien and The Hobbit by Levar Burton"),
-    (68, "The Hobbit by Levar Burton, A Christmas Carol by J. R. R. Tolkien"),
-    (68, "The Hobbit, by Levar Burton. A Christmas Carol (by J. R. R. Tolkien)"),
-    (63, "Adam Garcia, Michael Nguyen and Sarah Miller have the most orders."),
-    (65, "Jane Doe has the most completed orders."),
-}
-"""Known faults: a list of names does not say which belong together, and "the most" may stand for "the fifth most"."""
 
 
 def test_no_wrong_answer_is_met_and_few_right_ones_are_not_met() -> None:
     count: Counter[tuple[bool, bool | None]] = Counter()
-    wrong_and_met = set()
+    wrong_and_met = []
     for each in measure((answer for path in FILES for answer in read(path)), by=["repaired"]):
         if needs_judge(each.labelled.task) or each.labelled.task == CORRECTED:
             continue
         count[each.labelled.right, each.passed] += 1
         if each.passed and not each.labelled.right:
-            wrong_and_met.add((each.labelled.task, each.labelled.answer))
+            wrong_and_met.append(each.labelled)
     right = sum(number for (label, _), number in count.items() if label)
     decided = sum(number for (_, passed), number in count.items() if passed is not None)
-    assert wrong_and_met == WRONG_AND_MET
+    assert wrong_and_met == []
     assert count.total() > 10_000
     assert count[True, False] <= RIGHT_NOT_MET * right, count
     assert count[True, True] >= RIGHT_MET * right, count

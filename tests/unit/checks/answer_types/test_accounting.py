@@ -20,7 +20,7 @@ def left(answer: str, stated: Sequence[int] = (), question: str = QUESTION) -> l
     [
         ("", []),
         ("the reviews", []),
-        ("a reviewer reviewed it", []),  # other forms of a word
+        ("it is reviewed", []),  # another form of a word
         ("Ann has reviews", []),
         ("Ann's", []),
         ("Bo Ray", []),
@@ -77,5 +77,5 @@ def test_counted_things_are_those_that_the_question_asks_for() -> None:
 def test_stems_join_forms_of_one_word() -> None:
     assert stem("bought") == stem("buys")
     assert stem("May") != stem("mayor")
-    assert alike(stem("reviewers"), stem("reviews"))
+    assert stem("reviewing") == stem("reviews")
     assert not alike(stem("order"), stem("ordinary"))

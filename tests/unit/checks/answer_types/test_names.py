@@ -12,7 +12,7 @@ ROWS: Rows = [
         "Who opened the issue?",
         {
             "met": ["Ann Lee", "ann lee", "ANN LEE.", "**Ann Lee**", "It is Ann Lee.", "ann.lee", "@ann.lee",
-                    "Ann Lee opened the issue.", "The issue was opened by Ann Lee.", '{"answer": "Ann Lee"}',
+                    "Ann Lee opened the issue.",  '{"answer": "Ann Lee"}',
                     "| who |\n|---|\n| Ann Lee |"],
             "not met": ["Bo Ray", "N/A", ""],
             "undecided": ["Annie Lee", "Ann", "Ann Lee-Smith", "Ann Lee's sister", "not Ann Lee", "Ann Lee or Bo Ray",

@@ -67,7 +67,7 @@ ROWS: Rows = [
         "{number: 14.2, unit: \u00b0C, tolerance: 0.05}",
         "What is the temperature?",
         {"met": ["14.2", "14.2 \u00b0C", "14.2\u00b0C", "14.2 degrees Celsius", "57.56 \u00b0F", "14.21 \u00b0C"],
-         "not met": ["14.2 \u00b0F", "14.2 km", "14.3", "14.26 \u00b0C", "14.2 K"],
+         "not met": ["14.2 \u00b0F", "14.2 km", "14.3", "14.5 \u00b0C", "14.2 K"],
          "undecided": ["14.2 crates", "below 14.2 \u00b0C"]},
     ),
     (

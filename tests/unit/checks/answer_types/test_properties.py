@@ -5,12 +5,23 @@ from __future__ import annotations
 import datetime
 import json
 from decimal import Decimal
+from fractions import Fraction
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_webarena.checks.answer_types.reading import read
-from pytest_webarena.checks.answer_types.values import Date, Name, Names, NumberValue, Time, Url, Value, YesNo
+from pytest_webarena.checks.answer_types.values import (
+    Date,
+    Duration,
+    Name,
+    Names,
+    NumberValue,
+    Time,
+    Url,
+    Value,
+    YesNo,
+)
 
 QUESTION = "What is it?"
 NUMBERS = st.decimals(min_value=-(10**6), max_value=10**6, places=2, allow_nan=False)
@@ -117,3 +128,14 @@ def test_bare_addresses_are_met_and_longer_ones_are_not(path: str, glue: str) ->
     assert outcome(value, address) == "met"
     assert outcome(value, f"See {address}.") == "met"
     assert outcome(value, address + glue) != "met"
+
+
+@given(st.integers(1, 23), st.integers(1, 59), GLUE)
+def test_bare_lengths_of_time_are_met_and_joined_ones_are_not(hours: int, minutes: int, glue: str) -> None:
+    value = Duration(seconds=Fraction(hours * 3600 + minutes * 60))
+    assert outcome(value, f"{hours} h {minutes} min") == "met"
+    assert outcome(value, f"{hours * 60 + minutes} minutes") == "met"
+    assert outcome(value, f"{hours} h {minutes + 1} min") == "not met"
+    assert outcome(value, f"{hours} h {minutes} {glue}x") != "met"
+    if glue.strip("0"):
+        assert outcome(value, f"{glue}{hours} h {minutes} min") != "met"

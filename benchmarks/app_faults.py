@@ -238,9 +238,9 @@ class Unlucky:
 
     def act(self, observation: Any) -> Any:
         """Returns the next step."""
-        from pytest_webarena.agents.builtin import addressed
+        from pytest_webarena.agents.builtin import with_full_address
 
-        step = addressed(self._steps.pop(0), self._sites)
+        step = with_full_address(self._steps.pop(0), self._sites)
         met = Path(os.environ["FAULT_MET"])
         if step.kind == "click" and self._fault in FAULTS and not met.exists():
             met.touch()

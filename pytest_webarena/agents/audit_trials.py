@@ -22,7 +22,7 @@ from pytest_webarena.actions import (
     Stop,
     Type,
 )
-from pytest_webarena.agents.builtin import addressed, describe_step
+from pytest_webarena.agents.builtin import describe_step, with_full_address
 from pytest_webarena.checks.kind import EvidenceSource
 from pytest_webarena.checks.side_effects import wants_ledger
 from pytest_webarena.tasks import digest
@@ -238,7 +238,7 @@ class Replay:
     """Replays a solution that may not fit the task: after a step without effect it gives its answer at once."""
 
     def __init__(self, task: Task, view: TaskView) -> None:
-        self._steps = [addressed(step, view.sites) for step in task.solution or ()]
+        self._steps = [with_full_address(step, view.sites) for step in task.solution or ()]
         self._answer = Stop(_answer(task))
         self._has_acted = False
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from pytest_webarena.actions import Element, Point, Selector, Target
 from pytest_webarena.agents.form_fields import named_elements
-from pytest_webarena.agents.text_filters import readings
+from pytest_webarena.agents.text_filters import text_filters
 from pytest_webarena.tasks.syntax import CONTROLS, DOES_MORE, ROLES
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ def _in_its_place(
             recovery if name == hit.name else f"its place in the document, role and name but for numbers ({name!r})"
         )
         place = f"css={hit.selector} >> internal:and={json.dumps(_role(hit.role, name))}"
-        for reading in readings((("*", ""), *_rows_of(hit))) if rows and _rows_of(hit) else [""]:
+        for reading in text_filters((("*", ""), *_rows_of(hit))) if rows and _rows_of(hit) else [""]:
             yield Selector(place + reading), found_by
 
 
@@ -193,7 +193,7 @@ def _at_recorded_place(hit: TargetRecord) -> Iterator[tuple[Target, str]]:
     """The element at the recorded place. If it had a text, only with the same text, because otherwise it may be another
     element, or in another row."""
     if any(text for _, text, *_ in hit.reads):
-        for reading in readings(hit.reads):
+        for reading in text_filters(hit.reads):
             yield Selector(f"css={hit.selector}{reading}"), "its place in the document and its text"
     elif not _is_read(hit):
         yield Selector(f"css={hit.selector}"), "its place in the document"

@@ -49,7 +49,13 @@ from pytest_webarena.browser.refused_requests import record_refused
 from pytest_webarena.browser.reports import Outcome, PageEvent, PageReading, SelectorMatch
 from pytest_webarena.browser.selector_matches import find_matches
 from pytest_webarena.browser.signal_log import SignalLog
-from pytest_webarena.browser.snapshotting import glance, html_of, look, screenshot_of, unread_observation
+from pytest_webarena.browser.snapshotting import (
+    html_of,
+    observe_tab,
+    observe_without_page,
+    screenshot_of,
+    unread_observation,
+)
 from pytest_webarena.browser.tabs.downloads import Downloads
 from pytest_webarena.browser.tabs.first_page import open_first_page
 from pytest_webarena.browser.tabs.navigation_lock import keeps_navigating, navigation_locked
@@ -214,7 +220,7 @@ class SessionWork:
                 if tab.dialogs.is_stuck():
                     raise Unresponsive("observing the page", 0)
                 async with navigation_locked(tab) if elsewhere and self._recovers_pages else contextlib.nullcontext():
-                    observation = await look(self._tabs, self._config, budget)
+                    observation = await observe_tab(self._tabs, self._config, budget)
                 if keeps_navigating(tab, document) and self._recovers_pages and not elsewhere:
                     elsewhere = True  # the page navigated, so the document may have been read partially
                     continue
@@ -240,9 +246,9 @@ class SessionWork:
         self._reported = len(self._events)
         return observation.with_events(error=self._error, notes=notes)
 
-    async def _glance(self) -> Observation:
+    async def _observe_without_page(self) -> Observation:
         await self._tabs.sync()
-        return await glance(self._tabs)
+        return await observe_without_page(self._tabs)
 
     async def _execute(self, action: Action) -> Outcome:
         budget = self._budget()
@@ -350,12 +356,12 @@ class SessionWork:
         except (ScriptFailed, DialogBlocks, TabClosed, Unresponsive, PlaywrightError, TypeError):
             return None
 
-    async def _sweep(self) -> None:
+    async def _sweep_fields(self) -> None:
         tab, seconds = self._tabs.current, self._limits.hang
         if tab.dialogs.open is not None:  # its documents report once it is answered
             return
         with contextlib.suppress(DialogBlocks, TabClosed, PageCrashed, Unresponsive, PlaywrightError):
-            await tab.run(tab.dom_events.sweep(seconds), seconds, "looking at fields")
+            await tab.run(tab.dom_events.sweep_fields(seconds), seconds, "looking at fields")
 
     async def _element_of(self, selector: str, patience: float) -> TargetRecord | None:
         try:

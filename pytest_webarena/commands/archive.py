@@ -148,10 +148,10 @@ def _list(options: argparse.Namespace) -> int:
 
 def _check(options: argparse.Namespace) -> int:
     """Read every record and compare its digests, where it has any."""
-    from pytest_webarena.archives.reading import damaged
+    from pytest_webarena.archives.reading import find_damage
 
     archive = _open(options.files)
-    problems = damaged(options.files)
+    problems = find_damage(options.files)
     for problem in problems:
         print(problem)
     _print_ambiguous(archive)

@@ -78,7 +78,7 @@ class Agents:
         agent = self.of(item)
         if agent is None or agent.memory is None:
             return None
-        return (agent.id, item.browser, agent.memory.of(item.task))
+        return (agent.id, item.browser, agent.memory.name_for(item.task))
 
 
 def why_serial(item: TaskItem, agents: Agents) -> str:

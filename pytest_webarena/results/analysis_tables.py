@@ -16,6 +16,7 @@ from pytest_webarena.results.metrics import BUCKETS, Metrics
 from pytest_webarena.results.published import published_people, published_templates
 from pytest_webarena.results.statistics import Rate, TemplateKey
 from pytest_webarena.results.table_forms import Table
+from pytest_webarena.results.wording import passed_words
 
 __all__ = ["Analysed", "each_template", "failures", "lengths", "people", "percent", "templates"]
 
@@ -93,7 +94,7 @@ def each_template(rows: Sequence[Analysed]) -> Iterator[Table]:
 
 
 def _of(rate: Rate | None) -> str:
-    return "–" if rate is None else f"{rate.passed}/{rate.judged}" + (f"+{rate.errors}E" if rate.errors else "")
+    return "–" if rate is None else passed_words(rate) + (f"+{rate.errors}E" if rate.errors else "")
 
 
 _LENGTHS = (("passed", "passed"), ("failed", "failed"), ("cut", "cut off by a limit"))

@@ -252,12 +252,13 @@ these scores give the same result:
 | not met | undecided | not met | undecided | undecided, 0 to 0.75 |
 | undecided | undecided | undecided | undecided | undecided, 0 to 1 |
 
-An undecided verdict has one of two reasons:
+The task passes if the lower bound reaches `threshold`, and fails if the upper bound does not. Otherwise its verdict is
+undecided, for one of two reasons:
 
 | reason | outcome of the trial | success rate |
 |---|---|---|
-| Evidence is missing: data were not recorded or can't be read, the browser refuses a selector, a query fails | error, with a cause | excluded |
-| The rules can't decide complete evidence; a person or a [judge model](judge.md) could | failed, marked *undecided*; its score is the lower bound | not met; reports add the rate if all undecided trials are met |
+| evidence is missing, such as a page that can't be read or a query that fails | error, with a cause | excluded |
+| the rules can't decide, a person or [judge](judge.md) could | failed, *undecided*; score: lower bound | both bounds |
 
 If both apply, the trial is an error. Stored runs can be judged again, without browser or sites.
 

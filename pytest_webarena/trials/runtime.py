@@ -206,7 +206,7 @@ class Runtime:
         memory: Memory | None = None
         begun: list[str] = []
         if definition.memory is not None:
-            of = definition.memory.of(task)
+            of = definition.memory.name_for(task)
             memory = open_memory(
                 memory_folder(self._run.path, agent=definition.id, digest=definition.digest, of=of, browser=browser)
             )

@@ -264,10 +264,11 @@ class _Watch:
         try:
             self._session.follow(begun.target if begun is not None else "")
             if begun is not None and begun.move.answers_dialog:
-                look.observation = self._session.glance()  # a page with a dialog is frozen until it is answered
+                # A page with a dialog is frozen until it is answered.
+                look.observation = self._session.observe_without_page()
             else:
                 look.observation = self._session.observe()
-                self._session.sweep()
+                self._session.sweep_fields()
             if begun is not None and begun.move.point is not None:
                 look.target = self._session.element_at(*begun.move.point)
             elif begun is not None and begun.move.focused:

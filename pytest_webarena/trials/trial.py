@@ -70,7 +70,7 @@ def run_trial(plan: TrialPlan, resources: Resources, folder: TrialFolder) -> Tri
     if plan.memory is None or (keys := plan.agent.memory) is None:
         return _run_attempts(plan, resources, folder, None)
     # Wait before leasing anything: another trial that is waited for may need what this one would hold.
-    with recollection(keys, plan.memory, of=keys.of(plan.task), trial=folder.key.folder) as recalled:
+    with recollection(keys, plan.memory, of=keys.name_for(plan.task), trial=folder.key.folder) as recalled:
         return _run_attempts(plan, resources, folder, recalled)
 
 

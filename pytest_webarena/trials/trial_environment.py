@@ -117,7 +117,7 @@ class TrialEnvironment:
         self.session.open_tabs(self.start)
         if self.lease is not None:
             self.lease.mark(asked=self.asks_changes)
-        self.session.signals.begun()
+        self.session.signals.mark_agent_start()
 
     @property
     def keeps_ledger(self) -> bool:

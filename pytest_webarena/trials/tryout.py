@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_webarena.actions import Action, Element, Hover, Stop, answers_dialogs, as_record
-from pytest_webarena.agents.builtin import addressed, describe_step, refused_step
+from pytest_webarena.agents.builtin import describe_step, refused_step, with_full_address
 from pytest_webarena.browser.grammars import grammar
 from pytest_webarena.browser.pageless import Pageless
 from pytest_webarena.checks import REPAIRED, judge_bounded
@@ -92,7 +92,7 @@ class Tryout:
             self._say("the solution has no more steps" if self._task.solution else "the task has no solution")
             return False
         total = len(self._task.solution or ())
-        step = addressed(self._solution.pop(0), self._stage.live.sites)
+        step = with_full_address(self._solution.pop(0), self._stage.live.sites)
         return self.act(step, label=f"step {total - len(self._solution)} of {total}: ")
 
     def play(self) -> bool:
@@ -109,7 +109,7 @@ class Tryout:
     def parse(self, text: str) -> tuple[Action, ...] | None:
         """The actions of a step in a solution's syntax; None for other texts. `ValueError` for an invalid step."""
         steps = parse_step(text, next(iter(self.sites), ""))
-        return None if steps is None else tuple(addressed(step, self.sites) for step in steps)
+        return None if steps is None else tuple(with_full_address(step, self.sites) for step in steps)
 
     def act(self, action: Action, label: str = "") -> bool:
         """Carry out one action and print its effect after ``label``; return whether it had one."""

@@ -141,7 +141,7 @@ def crash_renderer(session: Session) -> None:
     async def crash() -> None:
         tab.in_background(tab.send("Page.crash", seconds=1.0))
         while True:
-            await tab.changed(2.0)
+            await tab.wait_for_activity(2.0)
 
     with pytest.raises(BrowserError):
         session._engine.run(crash(), timeout=20.0, what="crashing a page")

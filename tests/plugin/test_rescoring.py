@@ -336,9 +336,8 @@ def test_undecided_answer_fails_until_a_judge_decides(pytester: pytest.Pytester,
         assert server.requests == 1
     result.assert_outcomes(passed=1)
     result.stdout.no_fnmatch_line("  undecided *")
-    pytester.runpytest_inprocess("--rescore=run", "--judge=none", "--without-repair=typed-references").assert_outcomes(
-        passed=1
-    )
+    without = ("--judge=none", "--without-repair=typed-references")
+    pytester.runpytest_inprocess("--rescore=run", *without).assert_outcomes(passed=1)
 
 
 def test_judge_below_minimum_kappa_is_not_asked(pytester: pytest.Pytester, store: Store, tmp_path: Path) -> None:

@@ -98,17 +98,17 @@ def test_a_page_in_a_loop_fills_no_disk(monkeypatch: pytest.MonkeyPatch) -> None
     log = SignalLog()
     tab = log.of_tab()
     for number in range(8):
-        tab.shows(f"http://a.test/{number}")
+        tab.record_address(f"http://a.test/{number}")
     assert (len(log.since()), log.lost) == (5, 3)
     log.restart()
-    tab.shows("data:," + "x" * 1000)
+    tab.record_address("data:," + "x" * 1000)
     assert log.since()[0].url.startswith("data:,xxxx")
     assert len(log.since()[0].url) < 100
     assert log.lost == 0
 
 
 def tell(tab: TabSignals, event: str, value: str, field: int = 1, size: int = 10) -> None:
-    tab.dom_event(
+    tab.record_dom_event(
         ReportedEvent(
             event=event, target=TargetRecord(), value=value, chain=(), whole=True, frame="", field=(field,), size=size
         )
@@ -129,7 +129,7 @@ def test_input_of_one_field_is_one_signal_until_something_else_comes_or_it_was_g
     tell(other, "input", "y")
     tell(other, "change", "y")
     tell(other, "input", "yz")
-    tab.shows("http://a.test/")
+    tab.record_address("http://a.test/")
     tell(other, "input", "yzz")
     given = [
         ("input", "abc"),
@@ -177,16 +177,16 @@ def test_whether_anybody_listened_is_part_of_the_evidence(listened: bool | None)
 def test_documents_count_as_unheard_until_their_listener_says_that_it_is_there() -> None:
     log = SignalLog(dom_events=True)
     first, second = log.of_tab(), log.of_tab()
-    first.document("F", listening=False)
-    second.document("F", listening=False)
+    first.note_document("F", listening=False)
+    second.note_document("F", listening=False)
     assert log.unlistened_documents == 2
-    first.document("F", listening=True)
+    first.note_document("F", listening=True)
     assert log.unlistened_documents == 1
-    second.document("F", listening=False)  # the one before it never said so, and never will
-    second.document("F", listening=True)
-    first.document("F", listening=True)
+    second.note_document("F", listening=False)  # the one before it never said so, and never will
+    second.note_document("F", listening=True)
+    first.note_document("F", listening=True)
     assert log.unlistened_documents == 1
-    first.document("G", listening=False)
+    first.note_document("G", listening=False)
     assert log.unlistened_documents == 2
     log.restart()
     assert log.unlistened_documents == 0

@@ -225,7 +225,7 @@ def _make(common: Common, keys: ModelKeys, prompt: Prompt, template: Template | 
         form=keys.reply,
         parse=spoken.parse,
         parse_call=_call,
-        grammar=_explained(spoken.describe(), keys.unachievable_hint, searching=common.keys.search is not None),
+        grammar=_grammar_text(spoken.describe(), keys.unachievable_hint, searching=common.keys.search is not None),
         tools=tuple(Tool(**tool) for tool in _tools(keys, common, assignment.view)) if keys.reply == "tools" else (),
         sampling=keys.sampling,
         history=keys.history if isinstance(keys.history, HistoryKeys) else HistoryKeys(policy=keys.history),
@@ -265,7 +265,7 @@ def _make(common: Common, keys: ModelKeys, prompt: Prompt, template: Template | 
     return ModelAgent(assignment, style, client, reward)
 
 
-def _explained(grammar: str, hint: bool, *, searching: bool) -> str:
+def _grammar_text(grammar: str, hint: bool, *, searching: bool) -> str:
     """The grammar, without lines about tasks that cannot be done unless ``hint``, and without the search unless
     ``searching``."""
     lines = [line for line in grammar.strip().splitlines() if hint or "can't be done" not in line]

@@ -11,7 +11,7 @@ from pytest_webarena.actions import Action, Invalid
 from pytest_webarena.agents.model.computer import COMPUTER, read_computer
 from pytest_webarena.llm.messages import Message, ModelReply, Sampling, Schema
 
-__all__ = ["ACTION_SCHEMA", "Decision", "ReplyForm", "again", "answered", "decide", "limit_words"]
+__all__ = ["ACTION_SCHEMA", "Decision", "ReplyForm", "decide", "limit_words", "reply_with_result", "retry_messages"]
 
 ReplyForm = Literal["text", "tools", "json", "computer"]
 
@@ -154,7 +154,7 @@ def _before_fence(text: str) -> str:
     return text.partition("```")[0].strip() if "```" in text else ""
 
 
-def answered(reply: ModelReply, result: str) -> tuple[Message, ...]:
+def reply_with_result(reply: ModelReply, result: str) -> tuple[Message, ...]:
     """The reply as messages of a dialogue; each of its tool calls gets a result, as the API requires.
 
     Computer calls are given as text, because their results would have to be screenshots.
@@ -169,8 +169,8 @@ def answered(reply: ModelReply, result: str) -> tuple[Message, ...]:
     return (message, *answers)
 
 
-def again(reply: ModelReply, reason: str) -> tuple[Message, ...]:
+def retry_messages(reply: ModelReply, reason: str) -> tuple[Message, ...]:
     """Messages that ask again after a reply without an action."""
-    messages = answered(reply, reason)
+    messages = reply_with_result(reply, reason)
     text = f"That was no action, and nothing was done. {reason}"
     return messages if reply.tool_calls else (*messages, Message(role="user", text=text))

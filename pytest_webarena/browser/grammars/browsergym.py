@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pytest_webarena.actions import Element, Selector, Target
 from pytest_webarena.browser.grammars.code import Call, WrongCode
 
-__all__ = ["SAME_AS", "aimed", "bare_call"]
+__all__ = ["SAME_AS", "bare_call", "split_target"]
 
 SAME_AS: Mapping[str, str] = {
     "mouse_click": "mouse.click",
@@ -44,7 +44,7 @@ def bare_call(reply: str) -> str:
     return match[0] if match and match[1] in _BARE else ""
 
 
-def aimed(call: Call, *names: str) -> tuple[Target, Call]:
+def split_target(call: Call, *names: str) -> tuple[Target, Call]:
     """Return the element in the call's first argument, by id or selector, and the call without that argument."""
     options = dict(call.options)
     if call.args:

@@ -118,9 +118,9 @@ async def _marks(page: Page) -> Sequence[str]:
 
 
 async def _listed(page: Page) -> Sequence[str]:
-    from pytest_webarena.browser.observation.listing import listed
+    from pytest_webarena.browser.observation.listing import list_elements
 
-    return listed(page.extraction.html, page.extraction.elements)
+    return list_elements(page.extraction.html, page.extraction.elements)
 
 
 def _pillow(where: str) -> None:

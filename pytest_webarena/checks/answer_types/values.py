@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -13,7 +15,14 @@ from pytest_webarena.checks.answer_types.accounting import LABELS, counts, denia
 from pytest_webarena.checks.answer_types.amounts import Amount, amounts_in, contains_digits, durations_in, vague
 from pytest_webarena.checks.answer_types.dates import Parts, dates_in, times_in
 from pytest_webarena.checks.answer_types.tokens import Token, tokens
-from pytest_webarena.checks.answer_types.units import convert, currencies, is_time_unit, is_unit, seconds_of
+from pytest_webarena.checks.answer_types.units import (
+    COMMON_UNITS,
+    convert,
+    currencies,
+    is_time_unit,
+    is_unit,
+    seconds_of,
+)
 from pytest_webarena.checks.urls import parse_url
 
 __all__ = [
@@ -92,7 +101,7 @@ class NumberValue:
             return Finding(in_part="it speaks of an absence")
         if vague(answer):
             return Finding(in_part="it may give the number in words")
-        if self.value and any(amount.value == -Fraction(self.value) for amount in amounts_in(answer)):
+        if self.value and any(self.equals(-amount.value) for amount in amounts_in(answer)):
             return Finding(in_part="it may give the sign in words")
         digits = "".join(filter(str.isdigit, f"{self.value:f}"))
         return Finding(in_part=f"{self.value:f}" if contains_digits(answer, digits) else "")
@@ -112,18 +121,34 @@ class NumberValue:
         unit, end = amount.unit, amount.end
         following = answer[end] if end < len(answer) and not answer[end].new_clause else None
         if not unit and following is not None and self.unit:
-            for length in (3, 2, 1):
-                phrase = " ".join(token.text for token in answer[end : end + length])
-                if self._known(phrase):
-                    unit, end = phrase, min(end + length, len(answer))
-                    break
+            words = self.unit.split()
+            if [token.plain for token in answer[end : end + len(words)]] == [word.casefold() for word in words]:
+                unit, end = self.unit, end + len(words)
+            elif not is_neutral(following) and self._known(following.text):
+                unit, end = following.text, end + 1
         if unit:
             return self._with_unit(amount.value, unit, end)
         if not self.equals(amount.value):
-            return None
-        if self._is_label(amount, answer, question):
+            scaled = following is not None and self._scaled(amount.value, following.plain)
+            return -1 if scaled else None
+        label = not self._code_before(amount, answer) and self._is_label(amount, answer, question)
+        if label or self._is_asked(amount, following, question):
             return -1
         return end
+
+    def _scaled(self, value: Fraction, word: str) -> bool:
+        """Whether a multiplier or a small unit of currency makes the value of a number."""
+        factor = _MULTIPLIERS.get(word.removesuffix("s"))
+        return factor is not None and self.equals(value * factor)
+
+    @staticmethod
+    def _is_asked(amount: Amount, following: Token | None, question: str) -> bool:
+        """Whether the question itself has this number of the same thing: ``6 rooms`` of 6 rooms."""
+        if following is None:
+            return False
+        words = tokens(question)
+        asked = ((each.value, words[each.end].plain) for each in amounts_in(words) if each.end < len(words))
+        return (amount.value, following.plain) in asked
 
     def _known(self, unit: str) -> bool:
         if unit.casefold() == self.unit.casefold():
@@ -131,26 +156,19 @@ class NumberValue:
         return bool(currencies(unit)) if currencies(self.unit) else is_unit(unit)
 
     def _with_unit(self, value: Fraction, unit: str, end: int) -> int | None:
-        if not self.unit:
-            return -1 if self.equals(value) else None
+        if not self.unit or self._scaled(value, unit.casefold()):
+            return -1 if self.equals(value) or self._scaled(value, unit.casefold()) else None
         if wanted := currencies(self.unit):
             if set(wanted) & set(currencies(unit)):
                 return end if self.equals(value) else None
             return None if currencies(unit) or not self.equals(value) else -1
         converted = convert(value, unit, self.unit)
         if converted is None:
-            return None if is_unit(unit) or not self.equals(value) else -1
-        return end if self.equals(converted) or self._rounds(converted, value, unit) else None
-
-    def _rounds(self, converted: Fraction, value: Fraction, unit: str) -> bool:
-        """Whether a value in another unit is the wanted one, rounded to the digits that the answer gives."""
-        if convert(Fraction(1), unit, self.unit) == 1:
-            return False
-        back = convert(Fraction(self.value), self.unit, unit)
-        digits = 0
-        while digits < 6 and value * 10**digits % 1:
-            digits += 1
-        return back is not None and digits > 0 and round(back, digits) == value
+            return None if unit in COMMON_UNITS or not self.equals(value) else -1
+        if self.equals(converted):
+            return end
+        wanted_value = Fraction(self.value)
+        return -1 if abs(converted - wanted_value) <= abs(wanted_value) / 100 else None  # a rounded conversion
 
     @staticmethod
     def _is_label(amount: Amount, answer: Sequence[Token], question: str) -> bool:
@@ -166,11 +184,19 @@ class NumberValue:
 
     def __str__(self) -> str:
         unit = f" {self.unit}" if self.unit else ""
-        within = f" ± {(self.tolerance * 100).normalize() if self.relative else self.tolerance:f}" if self.tolerance else ""
+        within = (
+            f" ± {(self.tolerance * 100).normalize() if self.relative else self.tolerance:f}" if self.tolerance else ""
+        )
         return f"the number {self.value:f}{unit}{within}{' %' * self.relative}"
 
     def instruction(self) -> str:
         return "Answer with the number alone, in digits."
+
+
+_MULTIPLIERS: dict[str, Fraction | int] = {
+    "k": 1000, "thousand": 1000, "m": 10**6, "million": 10**6, "mn": 10**6, "bn": 10**9, "billion": 10**9,
+    "cent": Fraction(1, 100), "¢": Fraction(1, 100), "p": Fraction(1, 100), "pence": Fraction(1, 100),
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,10 +217,18 @@ class Name:
         places = [index for index, token in enumerate(answer) if token.text != "?"]
         for form in self.forms:
             wanted = [token for token in tokens(form) if token.text != "?"]
+            if all(map(is_neutral, wanted)) and len(places) > len(wanted):
+                return Finding(in_part=form)  # It, The Who: such words are in any sentence
             for start in range(len(places) - len(wanted) + 1):
                 part = places[start : start + len(wanted)]
-                if not wanted or not all(map(self._same, (answer[place] for place in part), wanted)):
+                given = [answer[place] for place in part]
+                if not wanted or not all(map(self._same, given, wanted)):
                     continue
+                if any(
+                    mine.new_clause and not theirs.new_clause
+                    for mine, theirs in zip(given[1:], wanted[1:], strict=True)
+                ):
+                    continue  # parts of a list, not one name
                 end = part[-1] + 1
                 following = answer[end] if end < len(answer) else None
                 if form.isdigit() and following and not following.new_clause and is_content(following):
@@ -204,11 +238,10 @@ class Name:
 
     def _same(self, token: Token, wanted: Token) -> bool:
         text, form = token.text, wanted.text
-        if form.isdigit() and text.lstrip("#0") == form.lstrip("0"):
-            return True
         if text[:1] in "@#" and form[:1] != text[:1]:
             text = text[1:]
-        return text == form if self.cased or is_code(form) else text.casefold() == form.casefold()
+        cased = self.cased or is_code(form) or (form.isupper() and is_neutral(wanted))  # IT is not it
+        return text == form if cased else text.casefold() == form.casefold()
 
     def _part(self, answer: Sequence[Token], question: str) -> str:
         """Returns words of the answer that may be a part of the name."""
@@ -218,7 +251,8 @@ class Name:
             {t for word in tokens(form) for t in _words(word.text) if len(t) > 1 and not is_neutral(word)}
             for form in self.forms
         ]
-        if any(words and words <= given for words in wanted):
+        digits = [re.sub(r"\D", "", form) for form in self.forms]
+        if any(words and words <= given for words in wanted) or any(d and contains_digits(answer, d) for d in digits):
             return " ".join(self.forms[:1])
         words = set().union(*wanted)
         new = words - asked or words
@@ -265,8 +299,13 @@ class Names:
             in_part = next((finding.in_part for finding in missing if finding.in_part), "")
             return Finding(in_part=in_part if all(finding.in_part for finding in missing) else "")
         places = [min(finding.stated) for finding in findings]
-        if self.ordered and places != sorted(places):
-            return Finding()
+        stated = frozenset().union(*(finding.stated for finding in findings))
+        labelled = any(is_content(answer[place]) for place in range(min(stated), max(stated)) if place not in stated)
+        if places != sorted(places):
+            if self.ordered:
+                return Finding()
+            if labelled:
+                return Finding(in_part="it gives the names in another order, each for something")
         return Finding(frozenset().union(*(finding.stated for finding in findings)))
 
     def __str__(self) -> str:
@@ -291,7 +330,7 @@ class Date:
             same = [reading for reading in readings if self._equals(reading, question)]
             if len(same) == len(readings):
                 stated.update(range(start, end))
-            elif same:
+            elif same or any(self._equals_in_part(reading) for reading in readings):
                 unread = unread or " ".join(token.text for token in answer[start:end])
         year, month, _ = self.value
         if not month:
@@ -299,6 +338,10 @@ class Date:
         if not stated and not unread and vague(answer):
             unread = "it may give the date in words"
         return Finding(frozenset(stated), unread)
+
+    def _equals_in_part(self, parts: Parts) -> bool:
+        """Whether a date without a year may be the wanted one."""
+        return not parts[0] and parts[1:] == self.value[1:]
 
     def _equals(self, parts: Parts, question: str) -> bool:
         year, month, day = self.value
@@ -395,6 +438,10 @@ class YesNo:
             return Finding(in_part="it does not say yes or no alone" if answer else "")
         if self.value not in stated.values():
             return Finding()
+        rest = [token for index, token in enumerate(answer) if index not in stated]
+        affirms = any(map(is_content, rest)) and not any(is_negation(token.plain) for token in rest)
+        if not self.value and (affirms or any(_YES_NO.get(token.plain) for token in rest)):
+            return Finding(in_part="it says no, and then something else")
         return Finding(frozenset(stated), negated=not self.value)
 
     def __str__(self) -> str:
@@ -433,8 +480,9 @@ class Url:
             places = (_place(token.text), _place(f"{scheme}://{token.text}"))
             if token.text == self.value or (wanted is not None and wanted in places):
                 stated.add(index)
-            elif "://" not in token.text and wanted and token.text.strip("/") in self.value and "/" in token.text:
-                unread = token.text
+            elif "/" in token.text and (bare := token.text.rpartition("://")[2].strip("/")) in self.value:
+                whole = "://" in token.text and bare != self.value.rpartition("://")[2].strip("/")
+                unread = unread if whole else token.text
         return Finding(frozenset(stated), unread)
 
     def __str__(self) -> str:
@@ -464,16 +512,25 @@ class Absence:
     """Why; its words are accounted for."""
 
     def find(self, answer: Sequence[Token], question: str) -> Finding:
-        words = [token.plain for token in answer[:2]]
-        if words[:1] and words[0] in _IMPOSSIBLE:
-            return Finding(frozenset({0}), negated=True)
-        if " ".join(words) in _IMPOSSIBLE:
-            return Finding(frozenset({0, 1}), negated=True)
+        for length in (1, 2):
+            alone = len(answer) <= length or answer[length].new_clause or answer[length].plain in _REASONS
+            if " ".join(token.plain for token in answer[:length]) in _IMPOSSIBLE and alone:
+                return Finding(frozenset(range(length)), negated=True)
         if any(token.plain in _FIRST_PERSON for token in answer):
             return Finding(in_part="it says what the agent did or could not do")
-        if not (denied := denials(answer, question)) and any(is_negation(token.plain) for token in answer):
-            return Finding(in_part="it repeats a negation of the question")
-        return Finding(frozenset(denied), negated=True)
+        denying = denials(answer, question)
+        if not denying and any(is_negation(token.plain) for token in answer):
+            return Finding(in_part="it denies in the words of the question")
+        if any(index + 1 < len(answer) and answer[index + 1].plain in _EVERY for index in denying):
+            return Finding(in_part="it denies that all are so")
+        detached = [index for index in denying if index + 1 == len(answer) or answer[index + 1].new_clause]
+        if denying and detached == denying and len(answer) > len(denying):
+            return Finding(in_part="it says no, and then something else")
+        clauses = itertools.accumulate(token.new_clause for token in answer)
+        per_clause = Counter(clause for token, clause in zip(answer, clauses, strict=True) if is_negation(token.plain))
+        if max(per_clause.values(), default=0) > 1:
+            return Finding(in_part="it denies twice")
+        return Finding(frozenset(denying), negated=True)
 
     def __str__(self) -> str:
         return f'"N/A" ({self.reason})'
@@ -488,6 +545,8 @@ _IMPOSSIBLE = frozenset(
         "not possible", "not available", "not applicable",
     }
 )  # fmt: skip
+_REASONS = frozenset("because since as".split())  # noqa: SIM905
+_EVERY = frozenset("all every each everything everyone".split())  # noqa: SIM905
 _FIRST_PERSON = frozenset("i me my we our i'm i've we've".split())  # noqa: SIM905
 
 
@@ -543,6 +602,10 @@ class AnyOf:
         return self.values[0].instruction()
 
 
+_LONGEST_TO_MATCH = 80
+"""Tokens in which words are looked for that match a regular expression."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pattern:
     """A text that matches a regular expression."""
@@ -553,6 +616,8 @@ class Pattern:
 
     def find(self, answer: Sequence[Token], question: str) -> Finding:
         pattern = re.compile(self.regex)
+        if len(answer) > _LONGEST_TO_MATCH:
+            return Finding(in_part="it is too long to be matched")
         for length in range(len(answer), 0, -1):
             for start in range(len(answer) - length + 1):
                 if pattern.fullmatch(" ".join(token.text for token in answer[start : start + length])):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from pytest_webarena.actions import Action, Goto, Stop, Upload
-from pytest_webarena.agents.builtin import addressed, describe_step
+from pytest_webarena.agents.builtin import describe_step, with_full_address
 from pytest_webarena.errors import TaskFileError, TrialError, UsageError, WebArenaError
 from pytest_webarena.recorder.autosave import FILES, Autosaver, upload_of
 from pytest_webarena.recorder.editing import ANSWER, Edits, key_of
@@ -342,7 +342,7 @@ def _failure_reason(result: Any) -> str:
 
 def _address(typed: str, sites: Mapping[str, str]) -> str:
     """Complete a typed address. Addresses as in task files are accepted."""
-    found = addressed(Goto(typed), sites)
+    found = with_full_address(Goto(typed), sites)
     url = found.url if isinstance(found, Goto) else typed
     return url if url.startswith(("/", "about:")) or "://" in url else f"http://{url}"
 

@@ -16,7 +16,7 @@ from pytest_webarena.actions import (
     Stop,
     Wait,
 )
-from pytest_webarena.agents.text_filters import readings
+from pytest_webarena.agents.text_filters import text_filters
 from pytest_webarena.evidence import ScriptAct, TargetRecord
 from pytest_webarena.results.rundir import RunDir
 from tests.made_up import make_trial
@@ -378,7 +378,7 @@ def test_target_by_place_requires_the_recorded_text(
     role = {"li": "listitem", "label": "LabelText", "input": "textbox"}.get(tag, tag)
     name = "Title" if tag == "input" else own
     hit = TargetRecord(role=role, name=name, text=own, selector=place, tag=tag, x=5, y=6, reads=((tag, own), *around))
-    reads = list(readings(hit.reads))
+    reads = list(text_filters(hit.reads))
     assert len(reads) == 1 + bool(around)
     by_name = {f'role={role}[name="{name}"s]'}
     done: list[Any] = ways(recorded, hit, "[4] checkbox 'Mug'", ["[9] checkbox 'Mug'"], action)

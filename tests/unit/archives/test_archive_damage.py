@@ -16,7 +16,7 @@ import pytest
 from pytest_webarena.archives.answering import answer
 from pytest_webarena.archives.archive import Archive
 from pytest_webarena.archives.files import package_faults
-from pytest_webarena.archives.reading import damaged
+from pytest_webarena.archives.reading import find_damage
 from pytest_webarena.commands.cli import main
 from pytest_webarena.errors import UsageError
 from tests.unit.archives.helpers import write
@@ -184,7 +184,7 @@ def test_packages_are_checked_against_their_listed_digests(tmp_path: Path) -> No
     lost = {"path": "pages/pages.jsonl", "hash": "sha256:00"}
     good = json.dumps({"resources": [listed]}).encode()
     more = json.dumps({"resources": [{**listed, "hash": "sha256:00"}, lost]}).encode()
-    assert damaged([package(tmp_path / "good.wacz", bytes, datapackage_json=good)]) == []
+    assert find_damage([package(tmp_path / "good.wacz", bytes, datapackage_json=good)]) == []
     assert package_faults(package(tmp_path / "odd.wacz", bytes, datapackage_json=b"[]")) == []
     faults = package_faults(package(tmp_path / "bad.wacz", bytes, datapackage_json=more))
     assert [each.partition(" ")[0] for each in faults] == ["bad.wacz:"] * 2

@@ -41,7 +41,7 @@ class FakeTab:
     def is_navigating(self) -> bool:
         return False
 
-    async def changed(self, seconds: float) -> None:
+    async def wait_for_activity(self, seconds: float) -> None:
         pass
 
     def on(self, event: str, listener: object) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -37,7 +38,7 @@ def test_comparison_stays_open_if_unknown_outcomes_could_reverse_it(tmp_path: Pa
     order = []
     for number, letter in enumerate(first):
         for agent, outcome in (("a", outcomes[letter]), ("b", "failed" if letter in "eu" else "passed")):
-            more = {"verdict": undecided} if letter == "u" and agent == "a" else {}
+            more: Any = {"verdict": undecided} if letter == "u" and agent == "a" else {}
             make_trial(run, f"t{number}", outcome, agent=agent, steps=(), evidence=False, **more)
         order.append([TrialKey(f"t{number}", agent, 1) for agent in ("a", "b")])
     deciding = SequentialStop(agents=("a", "b"), order=order, watch=Watch(difference=0.3))

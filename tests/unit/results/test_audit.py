@@ -70,12 +70,10 @@ PASSED: dict[str, Any] = {"outcome": "passed"}
 
 
 def test_a_check_that_a_wrong_answer_passes_is_weak() -> None:
-    intent = "How many lamps and how many sprockets are there?"
-    found = run(
-        f"intent: {intent}\nsites: [shop]\nmutates: false\nchecks: [{{answer: {{number: 6}}}}]\nsolution: [{{stop: 6}}]"
-    )
+    task = "intent: Zebedee asked for a review. Who reviewed it?\nsites: [shop]\nmutates: false\nsolution: [{stop: Ann Lee}]"
+    found = run(f"{task}\nchecks: [{{answer: {{names: [Ann Lee]}}}}]")
     assert found.finding == "weak check"
-    assert "the wrong answer '6 for the sprockets' passes (of something else)" in found.reasons[0].text
+    assert "the wrong answer 'Ann Lee Zebedee' passes (superset)" in found.reasons[0].text
 
 
 def error(cause: str, message: str = "it broke") -> dict[str, Any]:

@@ -113,14 +113,14 @@ class FakeSession:
 
     dialog: str | None = "confirm 'Sure?'"
 
-    def glance(self) -> Any:
+    def observe_without_page(self) -> Any:
         tabs = (SimpleNamespace(active=True),)
         return SimpleNamespace(url="http://a.test/dialog", text="a dialog", tabs=tabs, dialog=self.dialog)
 
     def focused_element(self) -> TargetRecord | None:
         return TargetRecord(selector="#name", role="textbox", name="the label's", tag="input", x=1, y=2)
 
-    def sweep(self) -> None:
+    def sweep_fields(self) -> None:
         """Return the signals since the last observation."""
         self.signals.come += self.fields.pop(0) if self.fields else ()
 

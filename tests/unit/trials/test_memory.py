@@ -50,7 +50,7 @@ def run_dir(tmp_path: Path) -> RunDir:
 def run(run_dir: RunDir, trial: int, resources: Any = None, keys: MemoryKeys | None = None, **says: Any) -> TrialRecord:
     keys = keys or MemoryKeys(scope="task", max_chars=40, seconds=1)
     agent = AgentDefinition(id="a", make=type("Agent", (Counter,), says), digest="d", memory=keys)
-    memory = Memory(memory_folder(run_dir.path, agent="a", digest="d", of=keys.of(TASK)))
+    memory = Memory(memory_folder(run_dir.path, agent="a", digest="d", of=keys.name_for(TASK)))
     plan = TrialPlan(task=TASK, agent=agent, trial=trial, limits=EpisodeLimits(seconds=5), memory=memory)
     return run_trial(plan, resources or FakeResources(), run_dir.folder(TrialKey("t", "a", trial)))
 

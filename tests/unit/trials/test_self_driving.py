@@ -51,9 +51,9 @@ def test_dialog_command_does_not_wait_for_the_blocked_page(driven: FakeDriven, a
             assert self.answered
             return super().observe()
 
-        def sweep(self) -> None:
+        def sweep_fields(self) -> None:
             assert self.answered
-            super().sweep()
+            super().sweep_fields()
 
         def element_at(self, x: float, y: float) -> TargetRecord:
             raise AssertionError

@@ -136,13 +136,13 @@ def test_session_signals_are_kept_even_after_a_crash(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: bool
 ) -> None:
     def tabs(session: FakeSession) -> tuple[TabState, ...]:
-        log.of_tab().shows("http://a.test/late")
+        log.of_tab().record_address("http://a.test/late")
         if broken:
             raise BrowserError("it crashed")
         return ()
 
     log = SignalLog()
-    log.of_tab().shows("http://a.test/")
+    log.of_tab().record_address("http://a.test/")
     monkeypatch.setattr(FakeSession, "signals", log)
     monkeypatch.setattr(FakeSession, "tabs", tabs)
     record = run(tmp_path, FakeResources(), retries=0)

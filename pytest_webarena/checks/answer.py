@@ -565,7 +565,7 @@ def _category(spec: AnswerSpec) -> str:
 ANSWER: Kind[AnswerSpec] = Kind(
     name="answer",
     doc=(
-        "Checks the answer that the agent stops with, by its type. Agents receive the form. The answer is met if it "
+        "Checks the answer that the agent stops with, by its type. Agents receive its form. The answer is met if it "
         "states the value, and nothing that the question does not account for; not met if it does not state it; else "
         "[undecided](#scores-and-verdicts). A text alone is short for `exact`."
     ),

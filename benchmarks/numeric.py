@@ -1,12 +1,11 @@
-"""How often the check kind ``number`` is right, and how long it takes, on a file of labelled pairs.
+"""Measures the accuracy and speed of the check kind ``number`` on a file of labelled pairs.
 
     python benchmarks/numeric.py PAIRS.yaml [--show]
 
-The file is a YAML list of mappings: ``reference`` (a number or a closed form, or a list of which any will do),
-``answer``, ``right`` (true or false) and any of the check's other keys: ``rel``, ``abs``, ``sig_figs``, ``unit``,
-``marker``; ``rel`` of a reference of 0 is left out, which means exactly 0. Prints the share of agreement, wrong answers
-that pass, right ones that fail, those without a verdict, and the time of a judgement, warm. ``--show`` names each pair
-that is not as labelled. The exit code is 0 when the targets are met: no false "right" and 99 % agreement.
+The file is a YAML list of mappings: ``reference`` (a number or a closed form, or a list of accepted ones), ``answer``,
+``right`` (true or false) and any other key of the check: ``rel``, ``abs``, ``sig_figs``, ``unit``, ``marker``. ``rel``
+is ignored for a reference of 0, which means exactly 0. Prints shares of agreement, false passes, false failures and
+missing verdicts, and the time of a judgement after a warm-up. Exit code 0: no false pass and at least 99 % agreement.
 """
 
 from __future__ import annotations
@@ -58,8 +57,8 @@ def outcome(pair: Mapping[str, Any], score: float | None) -> str:
 def main() -> int:
     """Measures and prints; returns whether the targets are met."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("pairs", type=Path)
-    parser.add_argument("--show", action="store_true", help="name each pair that is not as labelled")
+    parser.add_argument("pairs", type=Path, help="file of labelled pairs")
+    parser.add_argument("--show", action="store_true", help="print each pair that differs from its label")
     options = parser.parse_args()
     pairs = yaml.safe_load(options.pairs.read_text("utf-8"))
     warm()

@@ -90,8 +90,8 @@ REMEDIES = {
     SHORT: "check what that step brings about; if it brings about nothing, take it out of the solution",
     SKIP: "let the key nodes of that step need it: a narrower address or value, or the click itself",
     MUTE: "let every check of the answer count, not one of several (`any`)",
-    SIBLING: "check what tells the instances apart",
-    STRAY: "let `changes` list what may change (`webarena tasks side-effects FILE` writes it), or say `mutates: false`",
+    SIBLING: "check what distinguishes the instances",
+    STRAY: "let `changes` list what may change (`webarena tasks side-effects FILE` writes it), or set `mutates: false`",
     NEIGHBOUR: "check which one was meant: its number, its name, what it belongs to",
 }
 """How to fix a task that such an agent passed."""

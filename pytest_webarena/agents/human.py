@@ -43,7 +43,7 @@ class _Terminal:
         try:
             self._tty = os.open(_TERMINAL, os.O_RDWR | os.O_NOCTTY)
         except OSError as error:
-            raise AgentError(f"expected a terminal for somebody to type at, found none: {error}") from None
+            raise AgentError(f"expected a terminal to type at, found none: {error}") from None
         self._wake, self._waker = os.pipe()
         self._rest = b""
 
@@ -98,7 +98,7 @@ class _AtTerminal:
             try:
                 line = self._terminal.ask()
             except EOFError:
-                return Reply("", raw="", ended=("invalid", "nobody typed any more"))
+                return Reply("", raw="", ended=("invalid", "no more input at the terminal"))
             if line == "give up":
                 return Reply("", raw=line, ended=("invalid", "the human gave up"))
             if line in ("", "help", "see"):
@@ -129,7 +129,7 @@ class _AtWindow:
         try:
             return self._terminal.ask()
         except EOFError:
-            return Reply("", ended=("invalid", "nobody typed an answer"))
+            return Reply("", ended=("invalid", "no answer at the terminal"))
 
     def cut_off(self) -> None:
         self._terminal.cut_off()
@@ -164,7 +164,7 @@ def _build(common: Common, keys: HumanKeys) -> AgentDefinition:
 
 KIND = AgentKind(
     name="human",
-    about="somebody at the terminal or at the browser's window",
+    about="a person at the terminal or in the browser's window",
     keys=HumanKeys,
     build=_build,
     remembers=False,

@@ -30,7 +30,7 @@ from pytest_webarena.agents.builtin import describe_step
 from pytest_webarena.agents.form_fields import field_value, named_elements, pieces_of, rewrite_typing
 from pytest_webarena.agents.protocol import Reply
 from pytest_webarena.agents.recording import Recording
-from pytest_webarena.agents.script_actions import acts_of, repetitions_of
+from pytest_webarena.agents.script_actions import repetitions_of, script_action_steps
 from pytest_webarena.agents.target_recovery import missing_target, targets_of
 from pytest_webarena.agents.wire import action_from_record
 from pytest_webarena.text import clip
@@ -91,7 +91,7 @@ class ReplayAgent:
         self._rest: list[StepRecord] = []
         before: StepRecord | None = None
         for step in valid_steps:
-            self._rest += (*acts_of(step, before), replace(step, by_script=()))
+            self._rest += (*script_action_steps(step, before), replace(step, by_script=()))
             if before is None or step.action.get("kind") not in ANSWERS:  # a dialog hides the page
                 before = step
 
@@ -302,7 +302,7 @@ class ReplayAgent:
         recorded_text = self._recording.text_before(step)
         if not self._field_difference and (missing_name := missing_target(step, recorded_text, observation.text)):
             self._field_difference = (
-                f"before {self._where(step)} expected {missing_name}, found nothing shown that is called so"
+                f"before {self._where(step)} expected {missing_name}, found none in the observation"
             )
         for target, recovery in targets_of(step, recorded_text, observation.text):
             yield _Try(_action(record, target, step), recovery)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urljoin, urlsplit
 
-from pytest_webarena.archives.files import WarcSource, places_of
+from pytest_webarena.archives.files import WarcSource, warc_sources
 from pytest_webarena.archives.matching import body_digest, canonical, host_and_path, keys, same_page
 from pytest_webarena.archives.reading import Capture, Stored, read_captures, read_stored
 from pytest_webarena.errors import UsageError
@@ -43,7 +43,7 @@ class Archive:
         """
         self.paths = tuple(paths)
         self._at = at
-        self._places: list[WarcSource] = [place for path in self.paths for place in places_of(path)]
+        self._places: list[WarcSource] = [place for path in self.paths for place in warc_sources(path)]
         self._captures: dict[tuple[str, str, str], list[Capture]] = {}
         self._alike: dict[tuple[str, str, str], dict[str, None]] = {}
         self._whole: dict[str, Capture] = {}

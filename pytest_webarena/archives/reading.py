@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from pytest_webarena.archives.bodies import codings_of, is_incomplete, unchunked
-from pytest_webarena.archives.files import WarcSource, package_faults, places_of
+from pytest_webarena.archives.files import WarcSource, package_faults, warc_sources
 from pytest_webarena.archives.matching import body_digest, canonical, host_and_path
-from pytest_webarena.archives.writing import KEPT
+from pytest_webarena.archives.writing import WITHHELD
 from pytest_webarena.errors import UsageError
 from pytest_webarena.text import shorten
 
@@ -205,7 +205,7 @@ def _kept_back(record: Any) -> str:
     if not _address(record) or record.rec_headers.get_header("Content-Type") != "application/warc-fields":
         return ""
     name, _, method = record.content_stream().read(200).decode("latin-1").partition("\r\n")[0].partition(":")
-    return method.strip() if name == KEPT else ""
+    return method.strip() if name == WITHHELD else ""
 
 
 def _capture(record: Any, place: int) -> dict[str, Any] | None:
@@ -298,7 +298,7 @@ def read_stored(place: WarcSource, capture: Capture) -> Stored:
 def info_of(path: Path) -> dict[str, str]:
     """Fields of the archive's ``warcinfo`` record, with lower-case names; empty when the first record is of another
     kind."""
-    places = places_of(path)
+    places = warc_sources(path)
     try:
         with places[0].open() as file:
             record = next(iter(_iterator(file)), None)
@@ -319,7 +319,7 @@ def find_damage(paths: list[Path]) -> list[str]:
     each."""
     found = [fault for path in paths for fault in package_faults(path)]
     for path in paths:
-        for place in places_of(path):
+        for place in warc_sources(path):
             with place.open() as file:
                 for record in _iterator(file, check_digests=True):
                     checker = record.digest_checker

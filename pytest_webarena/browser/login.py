@@ -166,7 +166,7 @@ def request_check_page(
     if doubt_from_response(answer, recipe.check, account, url=url):
         return None
     before = list(state.get("cookies", ()))
-    return state if (after := visitor.left(before)) == before else {**state, "cookies": after}
+    return state if (after := visitor.updated(before)) == before else {**state, "cookies": after}
 
 
 def address_of(check: LoginCheck, account: Account, url: str) -> str:
@@ -237,7 +237,7 @@ def _state_from_recipe(recipe: LoginRecipe, account: Account, url: str, proxy: s
             state = None
         if not isinstance(state, dict) or not isinstance(state.get("cookies"), list):
             raise SiteError(
-                f"{label}: expected the JSON of Playwright's storage_state() in {path}, found something else"
+                f"{label}: expected the JSON of Playwright's storage_state() in {path}, found other content"
             )
         return state
     visitor = Visitor(url, proxy=proxy)

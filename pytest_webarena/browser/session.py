@@ -105,7 +105,7 @@ class Session(SessionWork):
 
     def focused_element(self) -> TargetRecord | None:
         """Return the element with the keyboard focus in the current tab's main document; None if there is none."""
-        return self._call(self._focused(), self._limits.step, "looking at what has the focus")
+        return self._call(self._focused(), self._limits.step, "looking for the focused element")
 
     def sweep_fields(self) -> None:
         """Search the current tab's fields for values that no event has reported, which become signals

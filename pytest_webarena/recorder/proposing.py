@@ -120,8 +120,8 @@ def unknown_changes_warning(sites: Iterable[str], changes: Sequence[SiteChanges]
     if not unknown:
         return ""
     return (
-        f"what was changed on {', '.join(unknown)} can't be determined ({next(iter(unknown.values()))}), so no row is "
-        "asked for, and no check says that nothing else changed: choose among what was sent, or write a 'state' check"
+        f"what was changed on {', '.join(unknown)} can't be determined ({next(iter(unknown.values()))}), so no check "
+        "covers rows or other changes: choose among the sent requests, or write a 'state' check"
     )
 
 

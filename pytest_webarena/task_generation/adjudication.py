@@ -43,8 +43,8 @@ def require_three(drafts: Sequence[Task], first: Mapping[str, PersonAnswer], sec
         others = [*authors, *names[:number]]
         if name.casefold() in {other.casefold() for other in others}:
             raise UsageError(
-                f"expected somebody else for each part of a review, found {name} twice: whoever has answered before "
-                "does not answer apart, and decides nothing"
+                f"expected a different person for each part of a review, found {name} twice: answers must be "
+                "independent"
             )
 
 
@@ -91,7 +91,7 @@ def settle(
         counts["decided" if decided else "agreed" if right else "disputed"] += 1
         review = _review(task, one, other, decided)
         if right is None:
-            reason = f"{one.by} and {other.by} say different things; somebody else decides"
+            reason = f"{one.by} and {other.by} disagree; another person decides"
             tasks.append({**_waiting(task, reason), "review": review})
         elif right.kind == "bad" and decided is None:
             left_out.append(task.id)

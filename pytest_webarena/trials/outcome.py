@@ -58,5 +58,5 @@ def shortfall_of(verdict: Verdict) -> Shortfall:
     """Why a gate counts an undecided verdict as not passed: an agent that reports its own usage must not avoid a
     threshold by not reporting it. Empty if it does not."""
     results = (result for each in verdict.results for _, result in each.walk())
-    untold = any(result.score is None and result.kind in _OF_USE for result in results)
-    return "untold" if verdict.passed is None and untold else ""
+    unreported = any(result.score is None and result.kind in _OF_USE for result in results)
+    return "usage_unreported" if verdict.passed is None and unreported else ""

@@ -61,7 +61,7 @@ class TrialPlan:
     trials do this processor-bound work at a time."""
     in_flight: int = 1
     """Maximum number of concurrent trials in this process."""
-    breaking_off: Cancellation = field(default_factory=Cancellation)
+    cancellation: Cancellation = field(default_factory=Cancellation)
     """The run's cancellation."""
     since: float = math.inf
     """Unix time at which the invocation of pytest began: verdicts since then stand, see `TrialFolder.finish`."""

@@ -185,4 +185,4 @@ def test_first_visit_waits_for_site_start_without_costing_a_step(tmp_path: Path)
     unavailable = reach_run.record("gone")
     assert (unavailable["outcome"], unavailable["cause"]) == ("error", "site")
     assert "gone" in unavailable["message"]
-    assert "which is in reach" in unavailable["attempts"][0]["message"]
+    assert "which is reachable" in unavailable["attempts"][0]["message"]

@@ -166,8 +166,8 @@ def test_rescore_writes_junit_and_allure_reports_of_the_run(pytester: pytest.Pyt
     pytester.runpytest_inprocess("--rescore=run", "--junitxml=junit.xml", "--alluredir=allure")
     cases = {case.get("name"): case for case in ET.parse(pytester.path / "junit.xml").iter("testcase")}
     assert {name.partition("[")[0] for name in cases if name} == {"capital", "length", "colour"}
-    told = {prop.get("name"): prop.get("value") for prop in next(iter(cases.values())).iter("property")}
-    assert (told["task"], told["agent"], told["steps"]) == ("capital", "gone", "4")
+    properties = {prop.get("name"): prop.get("value") for prop in next(iter(cases.values())).iter("property")}
+    assert (properties["task"], properties["agent"], properties["steps"]) == ("capital", "gone", "4")
     results = [json.loads(file.read_text()) for file in (pytester.path / "allure").glob("*-result.json")]
     assert sorted(result["status"] for result in results) == ["broken", "failed", "passed"]
     assert {result["start"] for result in results} == {1_000_000}
@@ -285,9 +285,9 @@ def test_rescore_asks_judge_once_about_open_trials(pytester: pytest.Pytester, st
         result.stdout.fnmatch_lines(
             ["webarena: judge some-model, not measured*", "  judge *some-model*", "judged again   1 error → passed"]
         )
-        asked = server.requests
+        requests_before = server.requests
         pytester.runpytest_inprocess("--rescore=run", *judge).assert_outcomes(passed=1)
-        assert server.requests == asked > 0
+        assert server.requests == requests_before > 0
     record = record_of(run, "why")
     assert record.judge is not None
     assert (record.judge.model, record.judge.cached) == ("some-model", 0)

@@ -171,7 +171,7 @@ class ModelAgent:
         intent = self._hosts.to_shown(self._view.intent)
         try:
             reply = self._ask("memory", memory_request(intent, self._view.memory or "", self._turns, reason))
-            notes = reply.said.strip()
+            notes = reply.text_without_thought.strip()
             if not notes:
                 raise ModelError(f"model {self._style.model}: expected notes for later trials, got an empty reply")
         except BudgetSpent as spent:
@@ -339,7 +339,7 @@ class ModelAgent:
         if len(pending) < (self._style.history.length or _LISTED):
             return
         reply = self._ask("summary", summary_request(self._hosts.to_shown(self._view.intent), self._summary, pending))
-        if summary := reply.said.strip():
+        if summary := reply.text_without_thought.strip():
             self._summary, self._summarised_count = summary, len(self._turns)
 
     def _messages(self, observation: Observation) -> tuple[Message, ...]:

@@ -98,7 +98,7 @@ def _build(common: Common, keys: ModelKeys) -> AgentDefinition:
     known = {tool["name"] for tool in _tools(keys, common)} if keys.reply == "tools" else set()
     for name in keys.tools:
         if keys.reply != "tools":
-            raise UsageError(f"{common.where}: tools: expected 'reply: tools' with it, found reply {keys.reply!r}")
+            raise UsageError(f"{common.where}: tools: expected also 'reply: tools', found reply {keys.reply!r}")
         if name not in known:
             raise UsageError(f"{common.where}: tools: unknown tool {name!r}")
     if common.memory is not None and not any("memory" in file.read_text("utf-8") for file in prompt.files):
@@ -166,18 +166,18 @@ def _check_planning(common: Common, keys: ModelKeys, prompt: Prompt) -> None:
     """Raise `UsageError` for switches without effect or in conflict."""
     if keys.planning and (common.keys.grammar != "webcanvas" or keys.reply != "text"):
         raise UsageError(
-            f"{common.where}: planning: expected 'grammar: webcanvas' and 'reply: text' with it, whose replies have a "
-            f"place for a plan; found grammar {common.keys.grammar!r}, reply {keys.reply!r}"
+            f"{common.where}: planning: expected 'grammar: webcanvas' and 'reply: text', because other replies have "
+            f"no place for a plan; found grammar {common.keys.grammar!r}, reply {keys.reply!r}"
         )
     if keys.react and not keys.reasoning:
         raise UsageError(f"{common.where}: react: expected 'reasoning: true' with it, found false")
     history = keys.history if isinstance(keys.history, str) else keys.history.policy
     if keys.react and history == "previous_action":
-        raise UsageError(f"{common.where}: react: expected a history that tells all steps, found {history!r}")
+        raise UsageError(f"{common.where}: react: expected a history of all steps, found {history!r}")
     if (reward := keys.rewarding) is not None and reward.ends == "never" and history != "reflections":
         raise UsageError(
-            f"{common.where}: reward: expected 'history: reflections', which tells the model what is said, or another "
-            f"'ends'; found history {history!r} and ends 'never': nobody would hear of it"
+            f"{common.where}: reward: expected 'history: reflections', which shows rewards to the model, or another "
+            f"'ends'; found history {history!r} and ends 'never': nothing would use the rewards"
         )
     for name, is_enabled, variable in (
         ("planning", keys.planning, "planning"),

@@ -69,7 +69,7 @@ def decide(
         f"The reply reached {limit} before it held an action; thinking counts. Think and reply more briefly, or raise "
         "the limit."
     )
-    if reply.said or reply.tool_calls:
+    if reply.text_without_thought or reply.tool_calls:
         reason = f"{reason} {decision.action.reason}"
     return replace(decision, action=Invalid(decision.action.text, reason))
 
@@ -103,12 +103,13 @@ def _decide(
         return _from_tools(reply, parse_call)
     if form == "json":
         return _from_json(reply, parse)
+    text = reply.text_without_thought
     if remarks is not None:
-        thought, description, action_text = remarks(reply.said)
+        thought, description, action_text = remarks(text)
         return Decision(
-            action=parse(reply.said), raw=reply.text, thought=thought, description=description, action_text=action_text
+            action=parse(text), raw=reply.text, thought=thought, description=description, action_text=action_text
         )
-    return Decision(action=parse(reply.said), raw=reply.text, thought=_before_fence(reply.said), action_text=reply.said)
+    return Decision(action=parse(text), raw=reply.text, thought=_before_fence(text), action_text=text)
 
 
 def _from_tools(reply: ModelReply, parse_call: Callable[[str, str], Action]) -> Decision:
@@ -136,7 +137,7 @@ def _from_computer(reply: ModelReply) -> Decision:
 
 
 def _from_json(reply: ModelReply, parse: Callable[[str], Action]) -> Decision:
-    text = reply.said.strip().removeprefix("```json").removeprefix("```").removesuffix("```").strip()
+    text = reply.text_without_thought.strip().removeprefix("```json").removeprefix("```").removesuffix("```").strip()
     try:
         data = json.loads(text)
         action, thought = data["action"], data.get("thought", "")

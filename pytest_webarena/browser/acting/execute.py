@@ -377,7 +377,7 @@ class _Performer:
             await self._mouse.click(place)
             after = await target.call(scripts.IS_CHECKED)
             if after is not None and after[1] != action.checked:
-                raise ActionFailed("It was clicked but did not change.")
+                raise ActionFailed("The element was clicked, but its state did not change.")
         return Performed(target=place.record, value=str(action.checked).lower())
 
     def _focus(self, index: int) -> Performed:

@@ -34,8 +34,8 @@ def allowed_files(uploads: Mapping[str, Path], names: Sequence[str]) -> list[Pat
 def list_uploads(uploads: Mapping[str, Path]) -> str:
     """Return a sentence that lists the files."""
     if not uploads:
-        return "No files are there to be uploaded."
-    return f"The files to choose from: {', '.join(uploads)}."
+        return "There are no files to upload."
+    return f"Available files: {', '.join(uploads)}."
 
 
 async def file_dialog(tab: Tab, seconds: float) -> FileChooser:
@@ -43,7 +43,9 @@ async def file_dialog(tab: Tab, seconds: float) -> FileChooser:
     limit = Deadline(seconds)
     while tab.file_dialog is None:
         if limit.over:
-            raise ActionFailed("Clicking it opened no file dialog: it is no file field and no button for one.")
+            raise ActionFailed(
+                "Clicking the element opened no file dialog; upload to a file field or a button that opens a dialog."
+            )
         await tab.wait_for_activity(limit.left())
     chooser, tab.file_dialog = tab.file_dialog, None
     return chooser

@@ -43,7 +43,7 @@ from pytest_webarena.actions import (
     Wait,
     infeasible,
 )
-from pytest_webarena.browser.grammars.browsergym import SAME_AS, bare_call, split_target
+from pytest_webarena.browser.grammars.browsergym import ALIASES, bare_call, split_target
 from pytest_webarena.browser.grammars.code import Call, Chain, WrongCode, chain_of, selector_of
 from pytest_webarena.browser.grammars.replies import fenced_text
 from pytest_webarena.errors import closest
@@ -137,8 +137,8 @@ def _lenient_stop(code: str) -> Stop | None:
 
 def _act(root: str, calls: list[Call]) -> Action:
     *path, last = calls
-    if not path and last.name in SAME_AS:
-        last = Call(SAME_AS[last.name], last.args, last.options)
+    if not path and last.name in ALIASES:
+        last = Call(ALIASES[last.name], last.args, last.options)
     if root == "browser" and (path or last.name not in _ON_BROWSER):
         raise WrongCode("it begins with 'browser' instead of page")
     if root == "dialog":

@@ -61,21 +61,19 @@ async def go_to(tab: Tab, address: str, limits: Deadlines, deadline: Deadline) -
     Raises `ActionFailed` and `RefusedAddress` with a message for the agent.
     """
     url = resolve_address(address, tab.url)
-    wanders = tab.is_navigating()
+    lock = tab.is_navigating()
     tries_left = {"elsewhere": _OVERTAKEN, "broken off": _BROKEN_OFF}
     while True:
         seconds = deadline.left(limits.navigation)
-        async with navigation_locked(tab, but=url) if wanders else contextlib.nullcontext():
+        async with navigation_locked(tab, but=url) if lock else contextlib.nullcontext():
             why = await _overtaken(tab, url, load(tab, url, seconds), seconds)
         if not why:
             return url
         tries_left[why] -= 1
         if not tries_left[why]:
-            reason = (
-                "the page itself keeps going elsewhere" if why == "elsewhere" else "it was broken off again and again"
-            )
+            reason = "the page itself keeps navigating" if why == "elsewhere" else "it was broken off again and again"
             raise ActionFailed(f"{shorten(url, 100)} was not opened: {reason}.")
-        wanders = True
+        lock = True
 
 
 async def reload(tab: Tab, limits: Deadlines, deadline: Deadline) -> str:

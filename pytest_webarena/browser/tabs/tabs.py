@@ -46,8 +46,7 @@ class Tabs:
         self._on_download = on_download
         self._signals = signals if signals is not None else SignalLog()  # for pages whose signals are not used
         self.recovers_pages = recovers_pages
-        """Whether pages that do not answer are closed, because the session acts on them; else they belong to another
-        program and stay unchanged."""
+        """Whether pages that do not answer are closed. Pages on which another program acts stay unchanged."""
         self._tabs: list[Tab] = []
         self._popups: list[Tab] = []
         self._current: Tab | None = None

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from pytest_webarena.checks.answer_types.names import is_code
 from pytest_webarena.checks.answer_types.tokens import tokens
 from pytest_webarena.checks.answer_types.units import CURRENCY_SIGNS, currencies
 from pytest_webarena.checks.answer_types.values import (
@@ -24,7 +25,6 @@ from pytest_webarena.checks.answer_types.values import (
     Url,
     Value,
     YesNo,
-    is_code,
 )
 
 __all__ = ["Mutant", "mutants"]

@@ -56,7 +56,8 @@ def read(answer: str, wanted: Sequence[Value], question: str, *, also: Iterable[
             return Reading("not met", "it does not give the value")
     for finding in findings:
         if not finding.stated:
-            return Reading("undecided", f'"{clip(finding.in_part, 60)}" may mean it')
+            part = clip(finding.in_part, 60)
+            return Reading("undecided", part if part.startswith("it ") else f'"{part}" may mean it')
     if why := _mixed_up(words, wanted, findings) or _half_compared(words, question):
         return Reading("undecided", why)
     stated = frozenset().union(*(finding.stated for finding in findings))

@@ -73,7 +73,7 @@ class Follower:
         plan = read_plan(self._run.path)
         names = names_of({**plan, **{record.key: record for record in records}})
         covered = cover(plan, records, begun=[*self._known, *begun])
-        summaries = summarise(records, beside=plan)
+        summaries = summarise(records, named_with=plan)
         held = is_held(self._run.path)
         finished = (self._run.path / "summary.json").exists() and not held
         return {
@@ -105,7 +105,7 @@ class Follower:
 
     def _read(self) -> list[str]:
         """Read new records; return the folders of trials that have started and have no record."""
-        begun, there = [], set()
+        begun, present = [], set()
         trials = self._run.trials
         for folder in sorted(trials.iterdir()) if trials.is_dir() else ():
             try:
@@ -113,12 +113,12 @@ class Follower:
             except OSError:
                 begun.append(folder.name)
                 continue
-            there.add(folder.name)
+            present.add(folder.name)
             known = self._known.get(folder.name)
             if known is None or known.written != written:
                 record = TrialFolder(folder, TrialKey("", "", 1)).record()
                 self._known[folder.name] = _Read(written, record) if record else None
-        for name in self._known.keys() - there:  # they were started again
+        for name in self._known.keys() - present:  # they were started again
             del self._known[name]
         return begun
 

@@ -37,7 +37,7 @@ def make(tmp_path: Path) -> Make:
         ("prompt: webarina", "expected a .j2 or .json file or a built-in; did you mean 'webarena'"),
         ("prompt: nowhere.j2", "prompt nowhere.j2: expected a readable text file"),
         ("reply: tools\ntools: [click, jump]", "tools: unknown tool 'jump'"),
-        ("tools: [click]", "expected 'reply: tools' with it"),
+        ("tools: [click]", "expected also 'reply: tools'"),
         ("grammar: klingon", "unknown grammar 'klingon'"),
         ("observation: smell", "smell"),
         ("observation: {kinds: [html], compat: maybe}", "compat: expected true or false, found 'maybe'"),

@@ -16,7 +16,6 @@ TOWN = "Which of these towns is the nearest: Lunnet, Aldersey, Corrin Bridge, Du
     ("question", "wanted", "answer", "outcome"),
     [
         (ROLE, "Reporter", "reporter", "met"),
-        (ROLE, "Reporter", "Bo Ray has the role reporter.", "met"),
         (ROLE, "Reporter", "guest, reporter", "undecided"),
         (ROLE, "Reporter", "reporter, developer", "undecided"),
         (ROLE, "Reporter", "guest", "not met"),

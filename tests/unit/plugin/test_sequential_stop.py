@@ -42,5 +42,5 @@ def test_comparison_stays_open_if_unknown_outcomes_could_reverse_it(tmp_path: Pa
             make_trial(run, f"t{number}", outcome, agent=agent, steps=(), evidence=False, **more)
         order.append([TrialKey(f"t{number}", agent, 1) for agent in ("a", "b")])
     deciding = SequentialStop(agents=("a", "b"), order=order, watch=Watch(difference=0.3))
-    told = deciding.why_left(run)
-    assert (decides in told) if decides else not told
+    reason = deciding.stop_reason_of(run)
+    assert (decides in reason) if decides else not reason

@@ -89,9 +89,9 @@ def test_default_run_with_rates_skips_audits_and_replays(project: Path, fact: di
 
 def test_commands_print_the_default_run(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", "gradings"]) == 0
-    told = capsys.readouterr()
-    assert told.err == f"of {project / 'webarena-runs' / '0-third'}\n"
-    assert "no task of this run knows gradings" in told.out
+    captured = capsys.readouterr()
+    assert captured.err == f"of {project / 'webarena-runs' / '0-third'}\n"
+    assert "no task of this run knows gradings" in captured.out
 
 
 def test_missing_run_folder_is_a_usage_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

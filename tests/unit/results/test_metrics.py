@@ -258,9 +258,9 @@ def test_published_rates_are_whole_numbers_of_tasks() -> None:
 def test_shared_remarks_of_rows_are_printed_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = run_of(tmp_path / "run", graded("webarena.1", repaired=True, original=True))
     main(["compare", "tables", str(run), "--grading=original"])
-    said = " ".join(capsys.readouterr().out.split())
-    assert "GPT-4, CoT, UA hint; GPT-3.5, CoT, UA hint; " in said
-    assert said.count("agrees with whole numbers of 776 and 36 tasks") == 1
+    stdout = " ".join(capsys.readouterr().out.split())
+    assert "GPT-4, CoT, UA hint; GPT-3.5, CoT, UA hint; " in stdout
+    assert stdout.count("agrees with whole numbers of 776 and 36 tasks") == 1
 
 
 def computed(task: str, kind: str, outcome: Any, why: str = "", subject: str = "physics", **more: Any) -> TrialRecord:
@@ -300,7 +300,7 @@ def test_tables_of_computed_answers_by_subject_and_kind(tmp_path: Path) -> None:
         folder.finish(each)
     text = as_text(tables(gather([run.path])))
     assert "a blind guess gets 37.5% on the 2 of 5 trials where one can guess" in " ".join(text.split())
-    assert "1 failed for want of a final answer, not for a wrong one" in " ".join(text.split())
+    assert "1 failed without a final answer, not with a wrong one" in " ".join(text.split())
     assert "kind of answer: choice" in text
     assert "subject: law" in text
 

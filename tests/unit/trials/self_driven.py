@@ -42,12 +42,12 @@ class FakeDriven:
     def say(self, method: str, target: str = "A", **params: Any) -> str:
         """Send one command of the agent; return why it was refused, or an empty string."""
         command = Command(method=method, params=params, session="s", target=target)
-        asked = self.trajectory.before(command)
+        command_result = self.trajectory.before(command)
         try:
-            return asyncio.run_coroutine_threadsafe(asked, self.loop).result(10)
+            return asyncio.run_coroutine_threadsafe(command_result, self.loop).result(10)
         finally:
             with suppress(RuntimeError, ValueError):  # it is still running
-                asked.close()  # the loop may have ended before it began
+                command_result.close()  # the loop may have ended before it began
 
     def goto(self, url: str) -> str:
         refused = self.say("Page.navigate", url=url)

@@ -86,8 +86,8 @@ def test_failing_remember_keeps_verdict_and_memory(run_dir: RunDir, says: Any, p
     assert failing.outcome == "passed"
     assert failing.memory is not None
     assert failing.memory.problem.startswith(problem)
-    told = failing.memory.problem
-    assert failing.memory == MemoryUse(scope="task", of="t", trials=1, after=name(1), problem=told)
+    reported = failing.memory.problem
+    assert failing.memory == MemoryUse(scope="task", of="t", trials=1, after=name(1), problem=reported)
     assert after.memory == MemoryUse(scope="task", of="t", trials=1, after=name(1), wrote=True)
 
 

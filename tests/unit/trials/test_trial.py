@@ -161,7 +161,7 @@ def test_evidence_joins_refused_connections_with_browser_requests(
     post = RequestRecord(time=log.now(), method="POST", url="https://evil.test/a", status=None)
     log.add_refused(post)
     monkeypatch.setattr(FakeSession, "signals", log)
-    monkeypatch.setattr(TrialEnvironment, "requests", lambda stage: (tunnel,))
+    monkeypatch.setattr(TrialEnvironment, "requests", lambda environment: (tunnel,))
     record = run(tmp_path, FakeResources())
     evidence = read_evidence(RunDir(tmp_path).folder(record.key).path / "attempt-1")
     assert [(each.method, each.refused) for each in evidence.requests] == [("POST", "no")]
@@ -228,7 +228,7 @@ def test_cancelled_trial_has_no_record(tmp_path: Path, hangs: bool) -> None:
             return Stop("42")
 
     agent = AgentDefinition(id="a", make=lambda assignment: Breaking(), digest="d")
-    plan = TrialPlan(task=TASK, agent=agent, trial=1, limits=EpisodeLimits(seconds=1000), breaking_off=off)
+    plan = TrialPlan(task=TASK, agent=agent, trial=1, limits=EpisodeLimits(seconds=1000), cancellation=off)
     folder = RunDir(tmp_path).folder(TrialKey("t", "a", 1))
     with pytest.raises(Cancelled):
         run_trial(plan, FakeResources(), folder)
@@ -348,7 +348,8 @@ def test_full_disk_is_a_harness_error_with_a_readable_message(
     record = run(tmp_path, FakeResources())
     assert (record.outcome, record.cause, len(record.attempts)) == ("error", "harness", 1)
     assert re.fullmatch(
-        r"expected to write .*, found: No space left on device\. Make room .* go on with --resume", record.message
+        r"expected to write .*, found: No space left on device\. Free disk space .* continue with --resume",
+        record.message,
     )
     assert not list(tmp_path.rglob("*.tmp"))
 
@@ -377,4 +378,4 @@ def test_file_size_limit_is_a_harness_error(tmp_path: Path) -> None:
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert (record.outcome, record.cause) == ("error", "harness")
-    assert "steps.jsonl, found: File too large. Make room" in record.message
+    assert "steps.jsonl, found: File too large. Free disk space" in record.message

@@ -20,7 +20,7 @@ from pytest_webarena.embedded import homepage
 from pytest_webarena.tasks import Check, Task
 from tests.cases import each_case
 from tests.shipped_tasks import shipped_tasks
-from tests.unit.embedded.live import Page, PristineJudge, Rows, rows_of, said, text_of
+from tests.unit.embedded.live import Page, PristineJudge, Rows, answer_of, rows_of, text_of
 
 from .conftest import Visitor
 
@@ -232,14 +232,14 @@ def test_task_fails_without_work(task: Task, judged: Callable[[Task], PristineJu
 
 @each_case("task", _answered, ids=lambda task: task.id)
 def test_right_answer_passes_and_others_fail(task: Task, judged: Callable[[Task], PristineJudge]) -> None:
-    answer = said(task)
+    answer = answer_of(task)
     pristine = judged(task)
     if all(check.kind in ("answer", "any") or task.template in _PRICES for check in task.checks):
         assert pristine.passes(answer)
 
     for other in _answered:
         if other.template == task.template and other is not task:
-            assert not pristine.passes(said(other)), other.id
+            assert not pristine.passes(answer_of(other)), other.id
     telling = answer.removesuffix(" crowns").removesuffix(" %")
     if re.fullmatch(r"\d+(\.\d+)?", telling):
         value = float(telling)
@@ -253,8 +253,8 @@ def test_solution_has_steps_and_few_direct_addresses(task: Task) -> None:
     assert task.solution is not None
     assert len(task.solution) >= 4 or task.category == "unachievable"
     # Solutions use links and forms, like an agent without knowledge of addresses, except to open other sites.
-    gone = {action.url for action in task.solution if isinstance(action, Goto)}
-    assert gone <= {"homepage:/", "shopping:/", "shopping:/accounts/addresses/"}
+    addresses = {action.url for action in task.solution if isinstance(action, Goto)}
+    assert addresses <= {"homepage:/", "shopping:/", "shopping:/accounts/addresses/"}
 
 
 _OWN_LINES = (

@@ -62,7 +62,7 @@ def test_errors_are_excluded_from_the_rate() -> None:
         "careful: 1/2 passed = 50.0% (95% interval 9.5% to 90.5%), 1 error excluded",
         "  stopped      answered 1, max_steps 1",
         "  errors by    site 1, not counted in the rate",
-        "               whatever they would have been: 33.3% to 66.7% passed",
+        "               bounds if errors had failed / passed: 33.3% to 66.7%",
         "  per trial    4.0 steps, 2.0 s",
     ]
 
@@ -144,7 +144,7 @@ def test_several_tries_show_reliability_of_the_agent() -> None:
     assert "               pass^2 33.3%, 50% of the spread is chance" in lines
     assert "  flaky        shaky 1/2" in lines
     assert "pass@2 66.7% on 3 of 4 tasks" in " ".join(map(str.strip, summary(*steady, *shaky, *never, record("once"))))
-    assert "               whatever they would have been: 42.9% to 57.1% passed" in lines  # the error
+    assert "               bounds if errors had failed / passed: 42.9% to 57.1%" in lines  # the error
     whole = next(line for line in lines if line.startswith("  interval"))
     assert "if these tasks are all there are, and no sample" in whole
     alone = summary(record("steady"), record("never", "failed"))
@@ -220,7 +220,7 @@ def test_site_lines_summarise_the_broker_report() -> None:
         (LeftOut(), []),
         (LeftOut(finished=1), ["left out       1 trial finished before (--resume)"]),
         (
-            LeftOut(finished=2, elsewhere=30),
+            LeftOut(finished=2, other_shards=30),
             [
                 "left out       2 trials finished before (--resume),",
                 "               30 trials of other shards (--shard)",

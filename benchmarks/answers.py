@@ -36,7 +36,18 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from pytest_webarena.checks import judge
 from pytest_webarena.checks.answer import AnswerSpec
-from pytest_webarena.checks.answer_types import accounting, amounts, dates, reading, tokens, units, values
+from pytest_webarena.checks.answer_types import (
+    accounting,
+    amounts,
+    dates,
+    moments,
+    names,
+    quantities,
+    reading,
+    statements,
+    tokens,
+    units,
+)
 from pytest_webarena.checks.answer_types.mutants import mutants
 from pytest_webarena.checks.answer_types.values import Absence
 from pytest_webarena.checks.grading import REPAIRED
@@ -217,23 +228,25 @@ def rules() -> dict[str, Patches]:
         "accounting: number of values": _accounting_with(counted=0),
         "accounting: words of the reason": _accounting_with(also=()),
         "accounting: numbers next to names": _accounting_with(named=()),
-        "numbers: labels and other counts": [(values.NumberValue, "_is_label", staticmethod(_never))],
-        "numbers: what the question counts": [(values, "counts", _never)],
-        "numbers: unit conversion": [(values, "convert", _same_unit_only)],
-        "numbers: multipliers": [(values.NumberValue, "_scaled", _never)],
-        "numbers: number of the question": [(values.NumberValue, "_is_asked", staticmethod(_never))],
+        "numbers: labels and other counts": [(quantities.NumberValue, "_is_label", staticmethod(_never))],
+        "numbers: what the question counts": [(quantities, "counts", _never)],
+        "numbers: unit conversion": [(quantities, "convert", _same_unit_only)],
+        "numbers: multipliers": [(quantities.NumberValue, "_scaled", _never)],
+        "numbers: number of the question": [(quantities.NumberValue, "_is_asked", staticmethod(_never))],
         "numbers: in words": [(amounts, "_in_words", lambda *_: None)],
         "numbers: one as a pronoun": [(amounts, "_is_pronoun", _never)],
-        "numbers: vague words": [(values, "vague", _never)],
-        "numbers: digits in other tokens": [(values, "contains_digits", _never)],
-        "numbers: currency before": [(values.NumberValue, "_code_before", _never)],
-        "names: case of codes": [(values, "is_code", _never)],
-        "names: parts of the name": [(values.Name, "_part", lambda *_: "")],
-        "names: counts are no codes": [(values, "is_content", _never)],
+        "numbers: vague words": [(module, "vague", _never) for module in (quantities, moments)],
+        "numbers: digits in other tokens": [
+            (module, "contains_digits", _never) for module in (quantities, names, moments)
+        ],
+        "numbers: currency before": [(quantities.NumberValue, "_code_before", _never)],
+        "names: case of codes": [(names, "is_code", _never)],
+        "names: parts of the name": [(names.Name, "_part", lambda *_: "")],
+        "names: counts are no codes": [(names, "is_content", _never)],
         "dates: weekdays": [(dates, "_is_weekday", _never)],
-        "dates: all forms": [(values, "dates_in", _nothing)],
-        "yes or no: replies only": [(values, "_is_reply", lambda answer, i: answer[i].plain in values._YES_NO)],
-        "absence: first person": [(values, "_FIRST_PERSON", frozenset())],
+        "dates: all forms": [(moments, "dates_in", _nothing)],
+        "yes or no: replies only": [(statements, "_is_reply", lambda answer, i: answer[i].plain in statements._YES_NO)],
+        "absence: first person": [(statements, "_FIRST_PERSON", frozenset())],
         "tokens: emphasis": [(tokens, "_EMPHASIS", _no_match)],
         "tokens: links": [(tokens, "_LINK", _no_match)],
         "tokens: headings and bullets": [(tokens, "_HEADING", _no_match)],

@@ -40,7 +40,6 @@ NEUTRAL_GROUPS = {
         answer final result results response total altogether overall exactly precisely number count amount
         question requested asked according based information details data
         """,
-    "politeness": "please sure certainly",
 }
 """Words that claim nothing of their own, whatever they stand next to."""
 

@@ -70,7 +70,8 @@ PASSED: dict[str, Any] = {"outcome": "passed"}
 
 
 def test_a_check_that_a_wrong_answer_passes_is_weak() -> None:
-    task = "intent: Zebedee asked for a review. Who reviewed it?\nsites: [shop]\nmutates: false\nsolution: [{stop: Ann Lee}]"
+    intent = "Zebedee asked for a review. Who reviewed it?"
+    task = f"intent: {intent}\nsites: [shop]\nmutates: false\nsolution: [{{stop: Ann Lee}}]"
     found = run(f"{task}\nchecks: [{{answer: {{names: [Ann Lee]}}}}]")
     assert found.finding == "weak check"
     assert "the wrong answer 'Ann Lee Zebedee' passes (superset)" in found.reasons[0].text

@@ -12,7 +12,7 @@ ASSIGNED = "To whom is Ann Lee's issue assigned?"
 WRONG = [
     # something joined to the number: a multiplier, operator, unit or label
     *(("{number: 6}", "How many lamps are there?", answer)
-      for answer in ("6 dozen", "6*6", "6-6", "6%", "$6", "page 6", "6 K", "6/2", "6th", "#6", "v6", "6x", "6^2", "6+")),
+      for answer in ("6 dozen", "6*6", "6-6", "6%", "$6", "page 6", "6 K", "6/2", "6th", "#6", "v6", "6x", "6^2")),
     ("{number: 346}", "How many lamps are there?", "346 K"),
     *(("{number: 14.2, unit: \u00b0C, tolerance: 0.05}", "What is the temperature?", answer)
       for answer in ("14.2 \u00b0F", "14.2 km", "14.2 %", "14.2 hours")),
@@ -28,6 +28,9 @@ WRONG = [
     ("{number: 7}", MERGED, "Closed by Ingrid: 7"),
     ("{number: 1}", TICKETS, "3 tickets assigned, of which 1 is open"),
     ("{number: 3}", TICKETS, "3 tickets assigned, of which 1 is open"),
+    ("{number: 17}", "How many beds on Ward 4B are free?", "Bed 17 on Ward 4B is free."),
+    ("{number: 16}", "What's the total number of items sold in the most recent 4 orders?", "16 orders"),
+    ("{names: [Ann, Bo]}", "Which customers have the second most orders?", "Ann and Bo have the most orders."),
     ("{name: Ann Lee}", ASSIGNED, "Ann Lee's issue is assigned to Bo Ray"),
     ("{name: Ann Lee}", "Who closed the issue?", "Closed by Bo Ray at Ann Lee's request"),
     ("{number: 598}", "How much is a return ticket?", "A single ticket costs 598 kr."),

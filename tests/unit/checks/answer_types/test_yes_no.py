@@ -26,7 +26,7 @@ ROWS: Rows = [
                     "The shop has no fax number."],
             "not met": ["555-1234", "The fax number is 555-1234.", "", "Acme"],
             "undecided": [
-                "I was unable to open the branch page, so I could not find the fax number.", "N/A, but it may be 555-1234",
+                "I was unable to open the branch page, so I could not find the fax number.", "N/A, but maybe 555-1234",
                 "I could not find it.", "There is no fax number, call 555-1234", "I found no fax number.",
                 "The page did not load.",
             ],

@@ -92,7 +92,7 @@ def test_invalid_option_is_a_usage_error(canned: pytest.Pytester, option: str, m
 def test_agents_with_the_same_record_name_are_rejected(canned: pytest.Pytester) -> None:
     result = canned.runpytest("--agent=v1/my.py:Agent", "--agent=v2/my.py:Agent")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*found v1/my.py:Agent and v2/my.py:Agent, both of which are 'my.py-Agent' there*"])
+    result.stderr.fnmatch_lines(["*found v1/my.py:Agent and v2/my.py:Agent, both called 'my.py-Agent' there*"])
 
 
 @pytest.mark.parametrize(

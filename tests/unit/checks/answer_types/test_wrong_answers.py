@@ -38,6 +38,10 @@ WRONG = [
     ("{name: Acme Lamp}", "Which lamp is the most expensive?", "| Cheapest | Acme Lamp |"),
     ("{number: 5}", "How many orders are pending?", "Cancelled orders: 5"),
     ("{number: 0}", "How many reviews are not approved?", "0 reviews are approved"),
+    # what the question itself says: other names, other options, its own numbers
+    ("{name: Ann}", "Compare the commits of Ann and Bo. Who made more?", "Ann and Bo"),
+    ("{name: red}", "Which colour is it: red, green, blue?", "red, green"),
+    ("{number: 6}", "The house has 6 rooms. How many rooms are free?", "6 rooms"),
     # a condition, a doubt, a denial, a bound, several values
     ("{yes_no: 'yes'}", "Can it be reached within one hour?", "Yes, but not within one hour"),
     ("{yes_no: 'no'}", "Is the issue closed?", "No, it's closed."),

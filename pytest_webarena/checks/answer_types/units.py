@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import logging
 import re
 from fractions import Fraction
 from typing import Any
@@ -108,6 +109,7 @@ _WRITTEN = re.compile(r"[^\W\d_]{1,15}(?:\s?[²³]|\^[1-4]|\*\*[1-4])?(?:[/·*][
 def _registry() -> Any:
     import pint  # only when an answer writes its unit in another way than the task: importing takes half a second
 
+    logging.getLogger("pint").setLevel(logging.ERROR)  # it warns of words with two readings
     return pint.UnitRegistry()
 
 

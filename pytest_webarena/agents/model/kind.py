@@ -304,7 +304,7 @@ def _check(common: Common, keys: ModelKeys, settings: ModelSettings) -> None:
         endpoint.key()
         if bounded and prices.price(model, url=endpoint.url) is None:
             raise UsageError(
-                f"{common.where}: expected a price for model {model!r}, because {bounded} is to be held; "
+                f"{common.where}: expected a price for model {model!r}, because {bounded} limits the run; "
                 "add it to a table and name that with --prices"
             )
 

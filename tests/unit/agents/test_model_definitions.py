@@ -105,7 +105,7 @@ def test_overrides_change_the_digest_and_the_definition(tmp_path: Path) -> None:
     [
         ("endpoint: {key_env: NO_SUCH_KEY}", {}, "expected an API key in the environment variable NO_SUCH_KEY"),
         ("endpoint: {key_env: null}", {"max_cost": 1.0}, "expected a price for model 'm', because --max-cost"),
-        ("endpoint: {key_env: null}\nlimits: {cost: 1}", {}, "because a limit of cost is to be held"),
+        ("endpoint: {key_env: null}\nlimits: {cost: 1}", {}, "because a limit of cost limits the run"),
         ("endpoint: {key_env: null}\nmodel: ''", {}, "expected the name of a model: give --model"),
     ],
 )

@@ -2,10 +2,12 @@
 
     python benchmarks/numeric.py PAIRS.yaml [--show]
 
-The file is a YAML list of mappings: ``reference`` (a number or a closed form, or a list of accepted ones), ``answer``,
-``right`` (true or false) and any other key of the check: ``rel``, ``abs``, ``sig_figs``, ``unit``, ``marker``. ``rel``
-is ignored for a reference of 0, which means exactly 0. Prints shares of agreement, false passes, false failures and
-missing verdicts, and the time of a judgement after a warm-up. Exit code 0: no false pass and at least 99 % agreement.
+The file is a YAML list of mappings: ``reference`` (a number or a closed form, or a list of accepted ones),
+``answer``, ``right`` (true or false) and any of the check's other keys: ``rel``, ``abs``, ``sig_figs``, ``unit``,
+``marker``; ``rel`` of a reference of 0 is left out, which means exactly 0. Prints how many right and wrong answers are
+met, not met and undecided, and the time of a judgement, warm. ``--show`` names each pair that is not as labelled. The
+exit code is 0 when the targets are met: no wrong answer met, no right one not met, at most 5 % of the right ones
+undecided.
 """
 
 from __future__ import annotations
@@ -46,12 +48,9 @@ def spec_of(pair: Mapping[str, Any]) -> NumberSpec:
 
 
 def outcome(pair: Mapping[str, Any], score: float | None) -> str:
-    """Returns the result of a pair in a word or two."""
-    if score is None:
-        return "no verdict"
-    if (score == 1) == bool(pair["right"]):
-        return "agrees"
-    return "false wrong" if pair["right"] else "false right"
+    """Returns the label of a pair and its outcome."""
+    found = "undecided" if score is None else "met" if score == 1 else "not met"
+    return f"{'right' if pair['right'] else 'wrong'}, {found}"
 
 
 def main() -> int:
@@ -78,13 +77,16 @@ def main() -> int:
         times.append(time.perf_counter() - began)
         found = outcome(pair, judgement.score)
         counts[found] += 1
-        if options.show and found != "agrees":
+        if options.show and found not in ("right, met", "wrong, not met"):
             print(f"{found}: {judgement.expected}  |  {answer!r}  ({judgement.why})")
-    for name in ("agrees", "false right", "false wrong", "no verdict"):
-        print(f"  {name:12} {counts[name]:5}  {counts[name] / len(pairs):6.2%}")
+    for label in ("right", "wrong"):
+        total = sum(count for name, count in counts.items() if name.startswith(label)) or 1
+        for name in (f"{label}, {found}" for found in ("met", "not met", "undecided")):
+            print(f"  {name:16} {counts[name]:5}  {counts[name] / total:6.2%}")
     print(f"{len(pairs)} pairs; median {statistics.median(times) * 1e3:.2f} ms, most {max(times) * 1e3:.1f} ms")
-    met = not counts["false right"] and not counts["no verdict"] and counts["agrees"] >= 0.99 * len(pairs)
-    return 0 if met else 1
+    right = sum(count for name, count in counts.items() if name.startswith("right"))
+    faults = counts["wrong, met"] + counts["right, not met"] + counts["no verdict"]
+    return 0 if not faults and counts["right, undecided"] <= 0.05 * right else 1
 
 
 if __name__ == "__main__":

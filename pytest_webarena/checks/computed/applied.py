@@ -108,7 +108,12 @@ class Applied(Calculus):
         if operator := self.differential_operator():
             return operator
         self.at = start
-        return Node("div", "", (self.group(), self.group()))
+        above = self.group()
+        variable = self.variable  # of dx above the line, which does not end what is below it
+        self.variable = variable and None
+        below = self.group()
+        self.variable = variable or self.variable
+        return Node("div", "", (above, below))
 
     def sqrt(self) -> Node:
         degree = None

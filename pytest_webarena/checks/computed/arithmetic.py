@@ -20,7 +20,7 @@ _BITS = 8_000
 """Of exact numbers: about 2,400 digits."""
 _NAME = re.compile(r"[A-Za-z]+(?:_\(?\w+\)?)?")
 _FACTORIAL = re.compile(r"!(?![!=])")
-_E_POWER = re.compile(r"[eE]([-+]?)(\d{1,5})(?![\w.])")
+_E_POWER = re.compile(r"[eE]([-+]?)(\d{1,5})(?![\d_]|\.\d)")
 _SPACE = re.compile(r"\s*")
 _DECIMALS = re.compile(r"[.,](\d+)$")
 _CONSTANTS: dict[str, float] = {"pi": math.pi, "e": math.e}

@@ -6,11 +6,13 @@ import string
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_webarena.checks.computed.asking import MARKER_FIELD, asked_form, no_answer
-from pytest_webarena.checks.computed.chosen import read_choice
+from pytest_webarena.checks.answer import says_unachievable
+from pytest_webarena.checks.computed.asking import MARKER_FIELD, REFUSED, asked_form, no_answer, no_final_answer
+from pytest_webarena.checks.computed.chosen import may_name_option, read_choice
 from pytest_webarena.checks.computed.extraction import final_answers
 from pytest_webarena.checks.kind import Judgement, Kind, View
 from pytest_webarena.checks.text import normalise
+from pytest_webarena.checks.undecided_answers import judge_or_undecided
 from pytest_webarena.tasks.file_reading import Reading
 from pytest_webarena.tasks.nodes import MapNode
 from pytest_webarena.tasks.record_shapes import Field, ListOf, Record
@@ -90,19 +92,29 @@ def judge(spec: ChoiceSpec, view: View) -> Judgement:
         return no_answer(view, expected)
     actual = f'"{answer}"'
     said = final_answers(answer, marker=spec.marker)
+    if said.missing:
+        return no_final_answer(said, answer, view, expected, marker=spec.marker)
+    if any(map(says_unachievable, said.texts)):
+        return Judgement.of(False, expected=expected, actual=actual, why=REFUSED)
     named: dict[str, None] = {}
-    why = said.missing
     for text in said.texts:
         letter = read_choice(text, spec.options, view.intent)
         if isinstance(letter, tuple):
-            why = letter[1]
-            break
+            if not any(may_name_option(text, spec.options) for text in said.texts):
+                return Judgement.of(False, expected=expected, actual=actual, why=letter[1])
+            return judge_or_undecided("equivalent", _reference(spec), answer, view, letter[1])
         named[letter] = None
-    if not why and len(named) > 1:
+    if len(named) > 1:
         why = f"it gives several final answers: {', '.join(named)}"
-    if not why and not set(named) <= set(spec.right):
-        why = f"it names {', '.join(named)}"
+        return judge_or_undecided("equivalent", _reference(spec), answer, view, why)
+    why = "" if set(named) <= set(spec.right) else f"it names {', '.join(named)}"
     return Judgement.of(not why, expected=expected, actual=actual, why=why)
+
+
+def _reference(spec: ChoiceSpec) -> str:
+    """The right options, as the judge model reads them."""
+    named = (f"{letter}) {spec.options[string.ascii_uppercase.index(letter)]}" for letter in spec.right)
+    return " or ".join(named)
 
 
 def _asks(spec: ChoiceSpec) -> str:
@@ -115,8 +127,8 @@ CHOICE: Kind[ChoiceSpec] = Kind(
     name="choice",
     doc=(
         "Checks which option the agent chose: `B`, `(b)`, `B.`, `Option B`, `The answer is B`, `B) tin`, or "
-        "the words of exactly one option. Several letters fail, and so does a denied one (`not B`, `B is "
-        "wrong`)."
+        "the words of exactly one option. An answer that names options otherwise (`A or B`, `not B`) is "
+        "undecided; one that names none is not met."
     ),
     form=FORM,
     judge=judge,

@@ -25,7 +25,7 @@ from pytest_webarena.checks.computed.harmless import (
 )
 from pytest_webarena.checks.text import same_text
 
-__all__ = ["read_choice"]
+__all__ = ["may_name_option", "read_choice"]
 
 _LONGEST = 4_000
 """Characters of a final answer; what is longer is none."""
@@ -154,6 +154,18 @@ def read_choice(text: str, options: Sequence[str], question: str = "") -> str | 
     if says_unachievable(bare):
         return "", REFUSED
     return _committed(_COMMAND.sub(r" \1 ", bare), options, words_of_question(question))
+
+
+def may_name_option(text: str, options: Sequence[str]) -> bool:
+    """Whether a text has the letter of an option, or a word or number of one.
+
+    >>> [may_name_option(text, ("iron", "tin")) for text in ("not B", "Tinny tin", "E", "gold")]
+    [True, True, False, False]
+    """
+    letters = string.ascii_uppercase[: len(options)]
+    said = {*words_in(text), *re.findall(r"\d+", text)}
+    own = {word for option in options for word in (*words_in(option), *re.findall(r"\d+", option))} - STATING
+    return not said.isdisjoint(own) or any(each.letter in letters for each in _mentions(text, options))
 
 
 def _option(text: str, options: Sequence[str]) -> str | None:

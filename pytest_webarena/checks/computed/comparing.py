@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 
 from pytest_webarena.checks.computed.building import build, names_in
 from pytest_webarena.checks.computed.conventions import conventional, explained, other_readings, with_names
 from pytest_webarena.checks.computed.definitions import Definitions, Redefined
 from pytest_webarena.checks.computed.grammar import parse
 from pytest_webarena.checks.computed.labels import is_label, names_another
-from pytest_webarena.checks.computed.repeated import goes_against, without_repeated, words_left
+from pytest_webarena.checks.computed.repeated import goes_against
 from pytest_webarena.checks.computed.sampling import Verdict
 from pytest_webarena.checks.computed.structures import plus_minus
 from pytest_webarena.checks.computed.tokens import Unreadable
@@ -21,7 +21,6 @@ from pytest_webarena.checks.computed.tree_equality import EXACTLY, Comparison, T
 
 __all__ = ["EXACTLY", "BadReference", "ComparedAnswer", "Terms", "compare"]
 
-_WORST: tuple[Verdict, ...] = ("unequal", "undecided", "equal")
 _SHARE = re.compile(
     r"(?<!(?i:units|eters|etres|oules|wtons|watts|volts|grams|miles|dians|grees|tions)) (per (?:unit )?[a-z]{3,20})\b"
 )
@@ -57,44 +56,57 @@ def compare(reference: str, answer: str, terms: Terms = EXACTLY) -> ComparedAnsw
     try:
         asked = parse(reference, terms.variables)
         wanted = conventional(asked.tree)
-        wanted = wanted.parts[0] if wanted.op in ("where", "also") else wanted
+        wanted = wanted.parts[0] if wanted.op == "where" else wanted
         _check(wanted)
     except Unreadable as error:
         raise BadReference(str(error)) from None
     if against := goes_against(answer, terms.intent):
-        return ComparedAnswer(verdict="unequal", why=against)
-    answer = without_repeated(answer, terms.intent)
+        return ComparedAnswer(verdict="undecided", why=against)
     if (share := _SHARE.search(answer)) and not _SHARED.search(terms.intent):
-        return ComparedAnswer(verdict="unequal", why=f"it is said '{share[1]}', which the task does not ask for")
+        return ComparedAnswer(verdict="undecided", why=f"it is said '{share[1]}', which the task does not ask for")
     if another := names_another(answer, terms.intent):
-        return ComparedAnswer(verdict="unequal", why=f"it is called the {another}, which the task does not ask for")
+        return ComparedAnswer(verdict="undecided", why=f"it is called the {another}, which the task does not ask for")
     if (
         (fixed := _FIXED.search(answer))
         and fixed[1] in names_in(wanted)
         and any(map(_ADDED.fullmatch, names_in(wanted)))
     ):
-        return ComparedAnswer(verdict="unequal", why=f"it says that {fixed[1]} is constant")
+        return ComparedAnswer(verdict="undecided", why=f"it says that {fixed[1]} is constant")
     known = terms.variables | names_in(wanted)
-    reading = parse(answer, known)
+    reading = parse(answer, known, question=terms.intent)
     given = conventional(reading.tree)
     found = _first_equal(wanted, given, answer, terms)
     if found.verdict == "unequal" and (reading.ambiguous or asked.ambiguous):
         wanted = conventional(parse(reference, terms.variables, tight=True).tree)
         where = "it" if reading.ambiguous else "the reference"
-        tight = conventional(parse(answer, known, tight=True).tree)
+        tight = conventional(parse(answer, known, tight=True, question=terms.intent).tree)
         if _first_equal(wanted, tight, answer, terms).verdict == "equal":
             return ComparedAnswer(
                 verdict="undecided",
                 why=f"it is right if 'a/bc' in {where} means a/(bc), and wrong if (a/b)c, which is what it says",
             )
-    if found.verdict == "unequal" and (words := words_left(answer, known)):
-        return replace(found, why=f"{found.why}, as words in it are not understood: {', '.join(words)}")
+    if found.verdict == "unequal" and not reading.sure:
+        return ComparedAnswer(verdict="undecided", why=f"{found.why}, and it has several formulas")
+    if found.verdict == "unequal" and (strange := _strange(given, known, terms.intent)):
+        return ComparedAnswer(verdict="undecided", why=f"{found.why}, and it has other names: {', '.join(strange)}")
     return found
+
+
+def _strange(given: Node, known: Collection[str], intent: str) -> list[str]:
+    """Names in an answer that neither its reference nor its task has: other names, units, or words read as products."""
+    formulas = given.parts if given.op in ("list", "where") else (given,)
+    names: set[str] = set()
+    for each in formulas:
+        said = each.parts[1:] if each.op == "relation" and each.parts[0].op == "name" else (each,)
+        names.update(*map(names_in, said))
+    return sorted(
+        name for name in names - {*known} if not re.search(rf"(?<![A-Za-z]){re.escape(name)}(?![A-Za-z])", intent)
+    )
 
 
 def _check(tree: Node) -> None:
     """Build all values in a tree, or raise what is wrong with them."""
-    if tree.op in ("relation", "list", "set", "tuple", "setminus", "cap", "also", "where", "congruence"):
+    if tree.op in ("relation", "list", "set", "tuple", "setminus", "cap", "where", "congruence"):
         for part in tree.parts:
             _check(part)
     elif not plus_minus(tree):
@@ -103,9 +115,6 @@ def _check(tree: Node) -> None:
 
 def _first_equal(wanted: Node, given: Node, answer: str, terms: Terms) -> ComparedAnswer:
     """As it stands, then as it may be meant besides."""
-    if given.op == "also":  # the same said twice, so both have to be right
-        several = [_first_equal(wanted, part, answer, terms) for part in given.parts]
-        return min(several, key=lambda each: (_WORST.index(each.verdict), not each.partly))
     if given.op == "list" and wanted.op not in ("list", "set", "tuple", "matrix"):
         given = explained(given, labelled=True)
     if given.op == "where":

@@ -70,10 +70,6 @@ def conventional(tree: Node) -> Node:
     """With ≈ as =, and without rounded values that stand behind exact ones they are close to."""
     if tree.op in ("list", "where"):
         return explained(Node(tree.op, tree.text, tuple(map(conventional, tree.parts))))
-    if tree.op == "also":
-        said, again = map(conventional, tree.parts)
-        exact = said.parts[-1] if said.op == "relation" else said
-        return said if _rounds(again, exact) else Node("also", "", (said, again))
     if tree.op != "relation" or not {"~", "="}.issuperset(tree.text.split()):
         return tree
     parts = [tree.parts[0]]

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection
+from dataclasses import replace
 
 from pytest_webarena.checks.computed.applied import Applied
 from pytest_webarena.checks.computed.calculus import counted_sum
 from pytest_webarena.checks.computed.phrasing import bare_formula
-from pytest_webarena.checks.computed.prose import has_words, statement
+from pytest_webarena.checks.computed.prose import statement
 from pytest_webarena.checks.computed.tokens import LONGEST, Token, Unreadable, tokenise
 from pytest_webarena.checks.computed.tree import Node, Reading, of_vectors, stands_alone
 
@@ -34,8 +35,9 @@ _CLOSING = {"(": (")", "]"), "[": ("]", ")"), "{": ("}",), "\\{": ("\\}",), "<("
 _ROUND = {"|(": ("|)", "abs"), "floor(": ("floor)", "floor"), "ceil(": ("ceil)", "ceil")}
 
 
-def parse(text: str, known: Collection[str] = (), *, tight: bool = False) -> Reading:
-    """Read a formula. ``tight``: a product without a sign binds more closely than a division.
+def parse(text: str, known: Collection[str] = (), *, tight: bool = False, question: str = "") -> Reading:
+    """Read a formula. ``tight``: a product without a sign binds more closely than a division. ``question``: what was
+    asked, whose words may be around it.
 
     >>> parse("x + 1").tree
     Node(op='add', text='', parts=(Node(op='name', text='x', parts=()), Node(op='num', text='1', parts=())))
@@ -46,16 +48,10 @@ def parse(text: str, known: Collection[str] = (), *, tight: bool = False) -> Rea
     """
     if _STRUCK.search(text):
         raise Unreadable("part of it is struck out")
-    try:
-        words = has_words(bare_formula(text[:LONGEST], known))
-        if not words:
-            return _read(text, known, tight)
-    except Unreadable:
-        if (said := statement(text)) is None:
-            raise
-    else:
-        said = statement(text)
-    return _read(text if said is None else said, known, tight)
+    said = statement(bare_formula(text[-LONGEST:], known), question)
+    if said is None:
+        return _read(text, known, tight)
+    return replace(_read(said.formula, known, tight), sure=said.sure)
 
 
 def _read(text: str, known: Collection[str], tight: bool) -> Reading:
@@ -77,8 +73,6 @@ class _Parser(Applied):
 
     def reading(self) -> Reading:
         tree = self.choosing()
-        if self.has("also"):
-            tree = Node("also", "", (tree, self.listed()))
         if self.has("where"):
             said = self.listed()
             tree = Node("where", "", (tree, *(said.parts if said.op == "list" else (said,))))

@@ -118,7 +118,7 @@ COMMANDS = {
     "lVert": "|(", "rVert": "|)", "nicefrac": "frac",
     "sfrac": "frac", "emptyset": "empty", "varnothing": "empty", "bmod": "mod",
     "mod": "mod", "pmod": "pmod", "cross": "cross", "dotted": "dotted", "star": "*",
-    "colon": ":", "also": "also", "where": "where",
+    "colon": ":", "where": "where",
 }  # fmt: skip
 """Commands of LaTeX that stand for something else than a letter or a function."""
 

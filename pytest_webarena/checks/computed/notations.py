@@ -57,7 +57,6 @@ _CHOSEN = re.compile(
 """As in schools: the n before the C raised or lowered, the k behind it."""
 _EMPHASISED = re.compile(r"(?<![\w)\]}*])\*([A-Za-z](?:_\w+)?)\*(?![\w*])")
 _ADVERB = re.compile(r"^(?:exactly|precisely|just|simply)\s+(?=\S)", re.IGNORECASE)
-_SAID_AGAIN = re.compile(r"(?: [a-z]{3,20}s)?(?:\s?\(([^()]{1,40})\))?")
 _COUNTED = re.compile(r"\s?(-?\d{1,12}(?:,\d{3})*) [a-z]{3,20}s\s?")
 """Of what there are so many."""
 _HEADS = words(
@@ -243,12 +242,10 @@ def _spelled(text: str) -> str | None:
     """A number in words as a fraction."""
     text = _ADVERB.sub("", text.strip())
     found = next(spelled_numbers(text), None) if text[:1].isalpha() or text[:1] == "-" else None
-    rest = _SAID_AGAIN.fullmatch(text[found[3] :]) if found and not found[2] else None
-    if found is None or rest is None:
+    if found is None or found[2] or text[found[3] :].strip():
         return None
     value = found[0] / (100 if found[1] else 1)
-    again = f" \\also {rest[1]}" if rest[1] else ""
-    return f"({value.numerator}/{value.denominator}){again}"
+    return f"({value.numerator}/{value.denominator})"
 
 
 def without_label(text: str) -> str:

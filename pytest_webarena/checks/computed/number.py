@@ -11,13 +11,14 @@ from typing import Any
 
 from pytest_webarena.checks.answer import says_unachievable
 from pytest_webarena.checks.computed.arithmetic import NoNumber, Real, Written, read_form
-from pytest_webarena.checks.computed.asking import MARKER_FIELD, REFUSED, asked_form, no_answer
+from pytest_webarena.checks.computed.asking import MARKER_FIELD, REFUSED, asked_form, no_answer, no_final_answer
 from pytest_webarena.checks.computed.extraction import final_answers
 from pytest_webarena.checks.computed.latex import plain_math
 from pytest_webarena.checks.computed.measures import Found, agree, same_value
 from pytest_webarena.checks.computed.units import MISSING, Unit, convert, read_unit, units_there, warm
-from pytest_webarena.checks.computed.values import read_number
+from pytest_webarena.checks.computed.values import may_be_number, read_number
 from pytest_webarena.checks.kind import Judgement, Kind, View
+from pytest_webarena.checks.undecided_answers import judge_or_undecided
 from pytest_webarena.tasks.file_reading import Reading
 from pytest_webarena.tasks.nodes import MapNode
 from pytest_webarena.tasks.record_shapes import Convert, Either, Field, ListOf, Record
@@ -202,8 +203,8 @@ FORM: Any = Either(
                 default_text="units in the answer are ignored",
                 doc=(
                     "Unit of the value. Answers in another unit of the same quantity are converted (needs "
-                    "`pint`, extra `math`). An unknown unit, or one of another quantity, fails. An answer "
-                    "without a unit is read in this one."
+                    "`pint`, extra `math`). A unit of another quantity fails; an unknown one is undecided. An "
+                    "answer without a unit is read in this one."
                 ),
                 example="- number: {is: 9.81, rel: 1%, unit: m/s^2}",
             ),
@@ -239,19 +240,25 @@ def judge(spec: NumberSpec, view: View) -> Judgement:
     actual = f'"{answer}"'
     said = final_answers(answer, marker=spec.marker)
     if said.missing:
-        return Judgement.of(False, expected=expected, actual=actual, why=said.missing)
+        return no_final_answer(said, answer, view, expected, marker=spec.marker)
     if any(map(says_unachievable, said.texts)):
         return Judgement.of(False, expected=expected, actual=actual, why=REFUSED)
     try:
         found = [read_number(text, question=view.intent, quoting=not spec.marker) for text in said.texts[:8]]
     except NoNumber as error:
-        return Judgement.of(False, expected=expected, actual=actual, why=str(error))
+        if not any(map(may_be_number, said.texts)):
+            return Judgement.of(False, expected=expected, actual=actual, why=str(error))
+        return judge_or_undecided("equivalent", expected, answer, view, str(error))
     other = next((each for each in found[1:] if not agree(found[0].written, each.written)), None)
     if other is not None or len(said.texts) > 8:
         why = f"it gives several final answers: {found[0]}, {other or '…'}"
-        return Judgement.of(False, expected=expected, actual=actual, why=why)
-    if spec.unit is not None and not units_there() and any(each.unit not in (None, spec.unit) for each in found):
-        return Judgement.unknown(expected=expected, actual=actual, why=MISSING)
+        return judge_or_undecided("equivalent", expected, answer, view, why)
+    if spec.unit is not None:
+        if not units_there() and any(each.unit not in (None, spec.unit) for each in found):
+            return Judgement.unknown(expected=expected, actual=actual, why=MISSING)
+        if strange := next((each.strange for each in found if each.strange), ""):
+            why = f"its unit is unknown: {clip(strange, 30)}"
+            return judge_or_undecided("equivalent", expected, answer, view, why)
     why = next(filter(None, (_off(spec, each, view.intent, answer) for each in found)), "")
     return Judgement.of(not why, expected=expected, actual=actual, why=why)
 
@@ -269,14 +276,11 @@ def _off(spec: NumberSpec, found: Found, intent: str, answer: str) -> str:
     written = found.written
     unit_fits = True
     converted: Real | None = None
-    if spec.unit is not None:
-        if found.strange:
-            return f"its unit is unknown: {clip(found.strange, 30)}"
-        if found.unit is not None and found.unit != spec.unit:
-            converted = _converted(
-                _as_float(written.value), found.unit, spec.unit, apart=bool(_DIFFERENCE.search(intent)), answer=answer
-            )
-            unit_fits = converted is not None
+    if spec.unit is not None and found.unit is not None and found.unit != spec.unit:
+        converted = _converted(
+            _as_float(written.value), found.unit, spec.unit, apart=bool(_DIFFERENCE.search(intent)), answer=answer
+        )
+        unit_fits = converted is not None
     if not unit_fits:
         return f"its unit, {found.unit}, does not measure what {spec.unit_text} does"
     if spec.interval is not None:
@@ -367,8 +371,8 @@ NUMBER: Kind[NumberSpec] = Kind(
     name="number",
     doc=(
         "Checks the one number that the answer gives, by value: `0.75`, `3/4`, `75%`, `\\frac{3}{4}`, `x = "
-        "3/4`, `1.2×10^-3`, `2\\sqrt{3}`, `π/4`, `9.8 m/s²`. Several different numbers, NaN, infinity, "
-        "remaining symbols (`2x`) and unevaluated sums (`45 + 8`) fail. A number alone is short for `is`."
+        "3/4`, `1.2×10^-3`, `2\\sqrt{3}`, `π/4`, `9.8 m/s²`. An answer that is not read as one number (`2x`, `45 + "
+        "8`, `3 or 4`) is undecided. A number alone is short for `is`."
     ),
     form=FORM,
     judge=judge,

@@ -15,41 +15,12 @@ __all__ = ["bare_formula"]
 
 _ROUNDS = 6
 """Layers that are taken off; nobody needs more."""
-_SCAFFOLD = (
-    "there so thus hence therefore then finally now the this that our my its final correct exact simplified simplest "
-    "general particular complete required desired closed explicit form answer result solution solutions value values "
-    "expression expressed formula function integral antiderivative derivative limit sum total area volume equation set "
-    "interval matrix vector inverse probability determinant roots root is are was be to by as given it we you one get "
-    "gets gives obtain obtained have find found conclude simplifies simplify evaluates reduces becomes reads follows "
-    "exactly just precisely simply exact can will written indefinite definite of for which case cases real "
-    "all equals equal and in with respect"
-)
-_NAMED = r"(?:\$[^$]{1,20}\$|[A-Za-z](?:_\w+)?(?:\([a-z](?:, ?[a-z])*\))?)"
-_WORD = "(?:" + "|".join(sorted(set(_SCAFFOLD.split()), key=len, reverse=True)) + ")"
-_LEAD = re.compile(
-    rf"(?:(?:{_WORD}\b|(?<=of )(?-i:{_NAMED})(?=\s|,)|(?<=for )(?-i:{_NAMED})(?=\s|,))[,]?\s+){{0,14}}?"
-    r"(?:(?:is|are|equals|becomes|gives|get|obtain|have|find|conclude|reads|given\s+by|equal\s+to|simplifies\s+to|evaluates\s+to"
-    r"|reduces\s+to|written\s+as|expressed\s+as)\b(?:\s+that\b)?\s*:?|(?:so|thus|hence|therefore|finally)\b[,:]?"
-    r"|(?:answer|result|solution|value|expression|formula|form|solutions)\s*[:=])\s*(?=\S)",
-    re.IGNORECASE,
-)
-"""Words that end in one which says that the formula comes now."""
-_LAST = re.compile(
-    r"(?<!not )(?<!wrong )(?<!incorrect )(?<!if )(?<!previous )"
-    r"\b(?:final\s+|correct\s+)?answer\s*(?:is|:|=)\s*:?\s*(?=\S)",
-    re.IGNORECASE,
-)
-_SENTENCE = re.compile(r"[.!:]\s|\n")
 _WHO = r"\(?\s*\$?\\?[A-Za-z]\d?(?:_\{?\w+\}?)?\$?\s*"
 _MANY = rf"{_WHO}(?:(?:,|and|,\s*and)\s*{_WHO}){{0,4}}"
 _ADJECTIVE = (
     r"(?:an?|the|any|some|both|arbitrary|real|complex|positive|negative|non-?negative|nonzero|non-zero|whole|integration|"
     r"undetermined|fixed)"
 )
-_PICTURES = re.compile(
-    r"^[\s\u2190-\u21ff\u2600-\u27bf\u2b00-\u2bff\ufe0f\U0001f000-\U0001faff]+|[\s\u2600-\u27bf\ufe0f\U0001f000-\U0001faff]+$"
-)
-"""Ticks and the like."""
 _CONSTANT = (
     rf"(?:(?:{_ADJECTIVE}\s+)*(?:constant|integer|number|parameter)s?(?:\s+of\s+integration)?|arbitrary|"
     r"determined\s+by\s+(?:the\s+)?(?:initial|boundary)\s+conditions?)"
@@ -67,11 +38,6 @@ _REMARK = re.compile(
       | (?:for|with)\s+(?:(?:any|some|all|arbitrary|real|two|three)\s+){{1,3}}
         (?:constants?|parameters?|integers?)\s+{_MANY}
       | for\s+(?:all|any|every|each)\s+(?:(?:real|positive|integers?|values\s+of)\s+){{0,3}}{_WHO}
-      | (?:(?:square|cubic)\s+)?units?(?:\s?\^?\s?[23²³])?
-      | (?:square|cubic)\s+(?:meters?|metres?|centimeters?|cm|feet|inches)
-      | (?:radians|meters|metres|seconds|joules|newtons|watts|volts|amperes|kelvins?)
-      | (?<=\d\s)m/s(?:\^?[2²])?
-      | as\s+(?:required|desired|expected|requested|claimed)
     )\s?[)\]]?\s?$""",
     re.IGNORECASE | re.VERBOSE,
 )
@@ -92,36 +58,28 @@ _ENVIRONMENT = re.compile(
     r"\\(?:begin|end)\s*\{(?:equation|align|aligned|displaymath|math|gather|gathered|split)\*?\}|\\(?:tag|label)\*?\{[^{}]*\}"
     r"|\\(?:color|textcolor)\{[^{}]*\}|\\(?:nonumber|notag|hfill|noindent|par)\b|\\(?:hspace|vspace|phantom|hphantom|vphantom)\*?\{[^{}]*\}"
 )
-_EXCEPTION = re.compile(
-    rf"\s?(?:,\s?(?:\\[,;:! ]\s?|\\q?quad\s?)?{_WHO}(?:\\neq?\b|≠|!=)\s?{_NUMBER}"
-    rf"|(?<=\s)\(\s?{_WHO}{_COMPARED}\s?{_NUMBER}\s?\))\s?\$?\s?$"
-)
-_COMPARES = re.compile(r"[<>≤≥≠∈]|\\\\\{|\\(?:ge|geq|le|leq|ne|neq|gt|lt|in)\b")
 _TRAILING = re.compile(r"(?:\\[,;:! ]|[.;,\s]){1,20}$")
 _QUOTES = '"\u201c\u201d'
 _SKIPPED = re.compile(r"\\\\ ?\[ ?\d+(?:\.\d+)? ?(?:pt|em|ex|mm|cm)\]")
-_FENCE = re.compile(r"^\s*```[A-Za-z]*\s*\n?(.*?)\s*```\s*$", re.DOTALL)
-_LANGUAGE = re.compile(r"^\s*(?:latex|tex|math|python|sympy|text|mathematica|plaintext)[ \t]*\n")
-_TIES = re.compile(r"(?:~\s?){3,}")
 _SPACES = re.compile(r"\s{2,}|[\t\r]")
 _PLUS_CONSTANT = re.compile(
     r"(?:\+|\bplus) ?(?:\\(?:text|mathrm)\{ ?)?(?:an? |the |arbitrary |some ){0,3}"
     r"(?:const(?:ant|\.)?)(?: of integration)?(?: ?\})?(?![A-Za-z])",
     re.IGNORECASE,
 )
-_LABEL = re.compile(r"^\s*\\(?:text|textbf|mathrm)\s*\{\s*((?:[A-Za-z]+\s*)+[:=]?)\s*\}\s*")
-_DOUBLED = re.compile(
-    r"\\\\(?=(?:frac|sqrt|pi|left|right|cdot|sin|cos|tan|ln|log|exp|theta|alpha|times|int|sum|[dt]frac)\b)"
-)
+
+
+_DOUBLED = re.compile(r"\\\\(?=[A-Za-z]{2,})")
+"""A command as a string of JSON or Python has it."""
 
 
 def bare_formula(text: str, known: Collection[str] = ()) -> str:
     r"""``text`` without the words and the markup around its formula; units that are ``known`` names stay.
 
-    >>> bare_formula("Therefore, the final answer is $x^2$."), bare_formula("A e^{kx}, where A and k are constants")
+    >>> bare_formula("$x^2$."), bare_formula("A e^{kx}, where A and k are constants")
     ('$x^2$', 'A e^{kx}')
     """
-    text = _PICTURES.sub("", _plain_markup(_TIES.sub(" ", text)))
+    text = _plain_markup(text)
     for _ in range(_ROUNDS):
         before = text
         text = text.strip().lstrip("*_# ") if text.lstrip()[:1] in "*_#" and text.strip("*_# ") else text.strip()
@@ -129,13 +87,7 @@ def bare_formula(text: str, known: Collection[str] = ()) -> str:
         text = _TRAILING.sub("", text) if not text.endswith("..") else text
         if text[:1] in _QUOTES and text[-1:] in _QUOTES and len(text) > 2:
             text = text[1:-1]
-        if found := _LEAD.match(text):
-            text = text[found.end() :]
-        elif (said := list(_LAST.finditer(text))) and _SENTENCE.search(text[: said[-1].start()]):
-            text = text[said[-1].end() :]
         if (found := _REMARK.search(text) or _APPOSED.search(text)) and found.start():
-            text = text[: found.start()] + _closing(text[: found.start()], text[found.start() :])
-        if (found := _EXCEPTION.search(text)) and found.start() and not _COMPARES.search(text[: found.start()]):
             text = text[: found.start()] + _closing(text[: found.start()], text[found.start() :])
         text = without_ending(text, known)
         if text == before:
@@ -150,9 +102,7 @@ def _closing(kept: str, gone: str) -> str:
 
 def _plain_markup(text: str) -> str:
     """Without fences, environments that only display, escapes of Markdown and HTML."""
-    if found := _FENCE.match(text):
-        text = found[1]
-    text = _SPACES.sub(lambda found: "\n" if "\n" in found[0] else " ", _LANGUAGE.sub("", text))
+    text = _SPACES.sub(lambda found: "\n" if "\n" in found[0] else " ", text)
     text = _PLUS_CONSTANT.sub("+ C", text)
     if "&" in text and ";" in text:
         text = html.unescape(text)
@@ -168,8 +118,6 @@ def _plain_markup(text: str) -> str:
     if "{align" in text or "{gather" in text or "{split" in text:
         text = text.replace("&", " ")
     text = _ENVIRONMENT.sub(" ", text)
-    if found := _LABEL.match(text):
-        text = f"{found[1]} {text[found.end() :]}" if _SPOKEN.search(found[1]) else text
     return text if "{cases}" in text else _IN_FORMULA.sub(_spoken, text)
 
 

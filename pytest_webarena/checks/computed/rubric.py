@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_webarena.checks.computed.asking import REFUSED, is_refusal, no_answer
+from pytest_webarena.checks.answer import says_unachievable
+from pytest_webarena.checks.computed.asking import REFUSED, no_answer
 from pytest_webarena.checks.computed.quotes import found_in
 from pytest_webarena.checks.computed.rubric_files import MOST_ITEMS, read_rubric
 from pytest_webarena.checks.judge_protocol import Award, JudgeOff, JudgeUnreadable, Question, RubricItem
@@ -29,6 +30,10 @@ from pytest_webarena.tasks.shapes import Fault, Number, Text
 from pytest_webarena.text import clip
 
 __all__ = ["RUBRIC", "RubricSpec", "parts_of", "question_of"]
+
+
+_LONGEST_REFUSAL = 60
+"""Characters. A longer argument may begin with "Not possible:"."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,7 +161,7 @@ def judge(spec: RubricSpec, view: View) -> Judgement:
     actual = f'"{clip(answer, 500)}"'
     if not any(map(str.isalnum, answer)):
         return Judgement.of(False, expected=expected, actual=actual, why="there is not a word in the answer")
-    if is_refusal(answer):
+    if len(answer) <= _LONGEST_REFUSAL and says_unachievable(answer):
         return Judgement.of(False, expected=expected, actual=actual, why=REFUSED)
     if spec.solution and literal(answer) == literal(spec.solution):
         return Judgement.of(True, expected=expected, actual=actual, why="it is the reference solution itself")

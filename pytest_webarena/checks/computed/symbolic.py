@@ -1,31 +1,31 @@
 """The kind ``symbolic``: a formula that is equal to the reference, however it is written.
 
 Answers are hostile text. They are read by a parser of our own (`grammar`), never run, and compared in a process of
-their own with little time and memory (`confined`). Undecided is no third outcome of a task: it counts as not met, and
-its contrary does not count as met either, so that nobody gains by an answer which can't be decided; but it is told
-apart from "wrong" by its first word.
+their own with little time and memory (`confined_process`). An answer with mathematics that is not read, or that can't
+be compared, is undecided.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import re
 from dataclasses import replace
 from typing import Any
 
 from pytest_webarena.checks.answer import says_unachievable
-from pytest_webarena.checks.computed.asking import REFUSED, asked_form, no_answer
+from pytest_webarena.checks.computed.asking import REFUSED, asked_form, no_answer, no_final_answer
 from pytest_webarena.checks.computed.confined_process import Ended, run_confined
 from pytest_webarena.checks.computed.extraction import final_answers
 from pytest_webarena.checks.computed.symbolic_form import FORM, SymbolicSpec
 from pytest_webarena.checks.computed.tokens import Unreadable
-from pytest_webarena.checks.judge_protocol import JudgeOff, JudgeUnreadable, Question
+from pytest_webarena.checks.computed.values import may_be_number
+from pytest_webarena.checks.judge_protocol import QuestionKind
 from pytest_webarena.checks.kind import Judgement, Kind, View
-from pytest_webarena.errors import Cause, JudgeError
+from pytest_webarena.checks.undecided_answers import judge_or_undecided
 from pytest_webarena.text import clip
 
 __all__ = ["SYMBOLIC", "SymbolicSpec", "decide", "decide_alone", "judge", "missing_libraries"]
 
-_AGENT: Cause = "agent"
 _ORDER = ("equal", "undecided", "unreadable", "unequal", "reference")
 """What decides among several references, the first first; a bad one only if no other is met."""
 MOST_ANSWERS = 4
@@ -51,36 +51,43 @@ def judge(spec: SymbolicSpec, view: View) -> Judgement:
     said = final_answers(answer, marker=spec.marker)
     actual = f'"{clip(" | ".join(said.texts) or answer, 500)}"'
     if said.missing:
-        return Judgement.of(False, expected=expected, actual=actual, why=said.missing)
+        return no_final_answer(said, answer, view, expected, marker=spec.marker)
     if says_unachievable(answer) or any(map(says_unachievable, said.texts)):
         return Judgement.of(False, expected=expected, actual=actual, why=REFUSED)
     if len(said.texts) > MOST_ANSWERS:
-        return Judgement.of(False, expected=expected, actual=actual, why=f"it gives {len(said.texts)} final answers")
-    judgements = [_judged(spec, text, view, expected, actual) for text in said.texts]
-    # the answer has to be right whichever of them is meant, so the worst counts, and what is sure before what is not
-    return min(judgements, key=lambda each: (each.score is None, each.score or 0.0))
-
-
-def _judged(spec: SymbolicSpec, text: str, view: View, expected: str, actual: str) -> Judgement:
-    """Judge one formula."""
-    verdict, why, partly = decide(spec, text, view.intent)
-    if verdict == "equal":
-        if not partly:
+        return _undecided(spec, answer, view, f"it gives {len(said.texts)} final answers")
+    found = [decide(spec, text, view.intent) for text in said.texts]
+    verdicts = {verdict for verdict, *_ in found}
+    why = next((why for verdict, why, _ in found if verdict != "equal"), "")
+    if "reference" in verdicts:
+        why = next(why for verdict, why, _ in found if verdict == "reference")
+        return Judgement.unknown(expected=expected, actual=actual, why=f"the reference is no formula: {why}")
+    if verdicts == {"equal"}:
+        if not any(partly for *_, partly in found):
             return Judgement.of(True, expected=expected, actual=actual)
         return Judgement(score=spec.up_to_score, expected=expected, actual=actual, why=f"right up to a {spec.up_to}")
-    if verdict == "reference":
-        return Judgement.unknown(expected=expected, actual=actual, why=f"the reference is no formula: {why}")
-    if verdict == "unreadable":
-        return Judgement.of(False, expected=expected, actual=actual, why=f"the answer is not read as a formula: {why}")
-    if verdict == "unequal":
+    if verdicts == {"unequal"} or (verdicts == {"unreadable"} and not any(map(may_be_formula, said.texts))):
         return Judgement.of(False, expected=expected, actual=actual, why=why)
-    asked, cause = _ask(spec, text, view) if spec.ask else ("", _AGENT)
-    if asked == "correct":
-        return Judgement(
-            score=1.0, expected=expected, actual=actual, why="undecided here, but the judge model says yes"
-        )
-    why = f"undecided: {why or 'neither equal nor different, as far as could be found'}"
-    return Judgement.unknown(expected=expected, actual=actual, why=f"{why}; {asked}" if asked else why, cause=cause)
+    if "unreadable" in verdicts:
+        why = f"the answer is not read as a formula: {why}"
+    return _undecided(spec, answer, view, why or "neither equal nor different, as far as could be found")
+
+
+def _undecided(spec: SymbolicSpec, answer: str, view: View, why: str) -> Judgement:
+    """What the judge model says if there is one."""
+    kind: QuestionKind = "formula" if spec.ask else "equivalent"
+    return judge_or_undecided(kind, " or ".join(spec.equals), answer, view, why)
+
+
+def may_be_formula(text: str) -> bool:
+    """Whether a text that is not read as a formula has any mathematics in it.
+
+    >>> [may_be_formula(text) for text in ("x + 1 if so", "twice pi", "I give up.")]
+    [True, True, False]
+    """
+    if may_be_number(text) or re.search(r"[\\^_=+*/<>]|[^\x00-\x7f\u2010-\u2027]", text):
+        return True
+    return any(word not in ("a", "A", "I") and len(word) == 1 for word in re.findall(r"(?<!['\w])[A-Za-z]+", text))
 
 
 def decide(spec: SymbolicSpec, text: str, intent: str = "") -> tuple[str, str, bool]:
@@ -121,23 +128,6 @@ def decide_alone(spec: SymbolicSpec, text: str, intent: str = "") -> tuple[str, 
     ):
         return bad[0]
     return min(found, key=lambda each: (_ORDER.index(each[0]), each[2]))
-
-
-def _ask(spec: SymbolicSpec, text: str, view: View) -> tuple[str, Cause]:
-    """What the judge model says: ``correct``, or why that is not known and whose fault it is: a judge that fails
-    where it was to decide is not the agent's."""
-    if view.asker is None:
-        return "there is no judge model to ask", _AGENT
-    question = Question(kind="formula", intent=view.intent, reference=" or ".join(spec.equals), answer=text)
-    try:
-        grade = view.asker.ask(question)
-    except JudgeOff as off:
-        return str(off), _AGENT
-    except JudgeUnreadable as error:
-        return str(error), error.blame
-    except JudgeError as error:
-        return str(error), error.cause
-    return "correct" if grade.decision == "correct" else "the judge model does not say yes either", _AGENT
 
 
 def _without_reader() -> None:

@@ -246,8 +246,8 @@ FORM: Any = Either(
                 shape=Bool(),
                 default=False,
                 doc=(
-                    "Whether a judge model is asked about an answer that can't be decided. Only its yes "
-                    "counts, because models rarely take different formulas for equal ones."
+                    "Whether a judge model is asked with its questions on formulas, instead of those on texts, about "
+                    "an answer that can't be decided."
                 ),
                 example="- symbolic: {equals: '\\int_0^1 x^x dx', ask: true}",
             ),

@@ -27,6 +27,8 @@ class Reading:
     """Whether a product stands behind a division line, as in ``a/bc``."""
     signs: bool = False
     """Whether it has a ±."""
+    sure: bool = True
+    """Whether it is the only formula in the text."""
 
 
 def of_vectors(sign: str, left: Node, right: Node) -> Node:

@@ -16,7 +16,6 @@ from pytest_webarena.checks.computed.left_sides import (
     check_subject,
     computed,
     denies_equality,
-    logarithm_agrees,
 )
 from pytest_webarena.checks.computed.measures import (
     Found,
@@ -31,11 +30,11 @@ from pytest_webarena.checks.computed.number_places import LEFT_OVER, PlacedNumbe
 from pytest_webarena.checks.computed.remarks import without_remarks
 from pytest_webarena.checks.computed.spelled import spelled_numbers
 from pytest_webarena.checks.computed.units import read_unit
-from pytest_webarena.checks.computed.wording import objection, rewritten, undecided, without_spread
+from pytest_webarena.checks.computed.wording import objection, rewritten
 from pytest_webarena.checks.numbers import mask_words, numbers_in
 from pytest_webarena.text import clip
 
-__all__ = ["read_number"]
+__all__ = ["may_be_number", "read_number"]
 
 _LONGEST = 4_000
 """Characters of a final answer; what is longer is none."""
@@ -47,24 +46,16 @@ _COMPARED = re.compile(r"[<>≤≥≠]|[\[(]\s*[-+]?∞\s*,|,\s*[-+]?∞\s*[\])]
 _NAME = re.compile(r"[A-Za-zͰ-Ͽ'|\s.,*/^()Å:]+")
 _SUBSCRIPT = re.compile(r"_\s*\(?\w+\)?|\((?:[\w\s.,;]*)\)")
 _NOUNS = re.compile(r"[A-Za-z]{2,}(?:[ -][A-Za-z]{2,}){0,4}")
-_CLAUSE = re.compile(r"\b(?:is|was|are|or|and|not|to|of|in|per|if|for|more|less|plus|minus|times|over|by)\b")
 _BEYOND_WORDS = re.compile(
     r"\b(?:half|halves|thirds?|quarters?|fourths?|fifths?|sixths?|sevenths?|eighths?|ninths?|tenths?|hundred|thousand"
     r"|million|billion|dozen|minus|negative|point)\b",
     re.IGNORECASE,
 )
-_NO_BASE = re.compile(r"\blog(?![\w])")
 _COVERED = re.compile(r"(?:int|oint|iint|sum|prod|lim|binom|∫|∑|∏)(?![A-Za-z])")
 """What names the left side of an equation, whatever it is of."""
 _PAIR = re.compile(r"[(\[]\s*[-+]?\d+,\s*[-+]?\d+\s*[)\]]")
 _MONEY = re.compile(rf"\\\$|[{CURRENCIES.removeprefix('$')}]")
-_TIE = re.compile(r"(?<=\d)~(?=[A-Za-z])")
 _DOLLAR = re.compile(r"\$(?=\s?[-+]?\d)")
-_TWO_WORDS = re.compile(r"[A-Za-z]{3,}\s+[A-Za-z]{3,}")
-
-
-_JUXTAPOSED = re.compile(r"(?<=[\d)])\s*(?=\()|(?<=\bpi)\s*(?=[\d(])|(?<=[\d)])\s*(?=(?:pi|sqrt)(?![A-Za-z]))")
-"""Where factors stand side by side, in a working: ``pi (3)^3``."""
 _STRAY = re.compile(r"\(?[-+]?[\d.,]+\)?\s*[-+*/^]|[*/^]\s*\(?[-+]?[\d.,]+\)?")
 """A number and a sign of a sum without its other side: ``8 -``, ``/8``."""
 
@@ -83,14 +74,12 @@ def read_number(text: str, *, question: str = "", quoting: bool = True) -> Found
         raise NoNumber(f"it is longer than {_LONGEST:,} characters")
     if denies_equality(text, question):
         raise NoNumber("it says what the number is not equal to")
-    plain = plain_math(_TIE.sub(" ", text.replace("\u2019", "'")))
+    plain = plain_math(text.replace("\u2019", "'"))
     if _NO_VALUE.match(plain):
         raise NoNumber("it is no finite number")
-    plain = without_spread(rewritten(plain))
+    plain = rewritten(plain)
     if "±" in plain:
         raise NoNumber("it gives a range, or two numbers")
-    if words := undecided(plain):
-        raise NoNumber(f"it gives no number: {words}")
     if _COMPARED.search(plain):
         raise NoNumber("it compares numbers and gives none")
     if _PAIR.fullmatch(plain):
@@ -106,6 +95,21 @@ def read_number(text: str, *, question: str = "", quoting: bool = True) -> Found
     return replace(found, strange=money[0].strip("\\")) if money and not found.strange else found
 
 
+def may_be_number(text: str) -> bool:
+    """Whether a text has anything that may be a number: a digit, a closed form, or a word for a number.
+
+    >>> [may_be_number(text) for text in ("x^2", "a dozen", "pi", "I give up.")]
+    [True, True, True, False]
+    """
+    if any(map(str.isnumeric, text)) or _BEYOND_WORDS.search(text) or next(spelled_numbers(text), None):
+        return True
+    plain = plain_math(text[:_LONGEST])
+    try:
+        return any(read_form(plain, word.start()) is not None for word in re.finditer(r"[^\W\d_]+", plain))
+    except NoNumber:
+        return True
+
+
 def _formula(plain: str, asked: frozenset[str]) -> Found | None:
     """A number, or a chain like ``x = 2/3 ≈ 0.667``; None when it is something else: a sentence, perhaps."""
     parts = [part.strip().strip(",;: ") for part in re.split(r"[=≈]", plain)]
@@ -117,18 +121,12 @@ def _formula(plain: str, asked: frozenset[str]) -> Found | None:
     named = len(parts) > 1 and _is_name(parts[0]) and not computed(parts[0])
     found: list[Found] = []
     for number, part in enumerate(parts[named:], 1):
-        if number + named < len(parts) and _NO_BASE.search(part):
-            if not logarithm_agrees(part, parts[-1]):
-                raise NoNumber(f"it gives several numbers: {clip(part, 40)}, {clip(parts[-1], 40)}")
-            continue  # worked out by a logarithm whose base is not told
         try:
             one = _part(part, asked)
         except _LeftOver:
             if named and number + named < len(parts):
                 continue  # what follows gives its value
             raise
-        if one is None and number + named < len(parts):
-            one = _part(_JUXTAPOSED.sub("*", part), asked)
         if one is not None:
             found.append(one)
         elif not named or number == len(parts) - 1 or _is_prose(part, asked):
@@ -180,9 +178,8 @@ def _is_prose(text: str, asked: frozenset[str]) -> bool:
     if re.search(r"[,;]|\band\b|\bor\b", text):
         return True
     words = words_in(text)
-    return not HAZARDS.isdisjoint(words) or (
-        _TWO_WORDS.search(text) is not None
-        and any(len(word) > 2 and not is_known(word, asked) and word not in MATHEMATICS for word in words)
+    return any(
+        word in HAZARDS or (len(word) > 2 and not is_known(word, asked) and word not in MATHEMATICS) for word in words
     )
 
 
@@ -207,15 +204,15 @@ def _measured(written: Written, rest: str, asked: frozenset[str]) -> Found | Non
         further = rest[unit[1] :].strip(" ,")
         if further.startswith("_"):
             raise _LeftOver(f"a symbol is left over: {clip(rest, 20)}")
-        if further and not (_NOUNS.fullmatch(further) and not _CLAUSE.search(further)):
+        if further and not (_NOUNS.fullmatch(further)):
             return None
         understood_behind(further, asked, measured=True)
         return Found(written, unit[0])
     if (over := LEFT_OVER.match(rest)) is not None:
         raise _LeftOver(f"a symbol is left over: {clip(over[0].strip(), 20)}")
-    if not _NOUNS.fullmatch(rest) or _CLAUSE.search(rest):
+    if not _NOUNS.fullmatch(rest):
         return None
-    return Found(written, *understood_behind(rest, asked, measured=False))
+    return Found(written, None, understood_behind(rest, asked, measured=False))
 
 
 def _sentence(plain: str, question: str, asked: frozenset[str]) -> Found:
@@ -270,8 +267,8 @@ def _framed(
 
 def _placed(found: Found, before: str, behind: str, asked: frozenset[str]) -> Found:
     told = understood_before(before, asked)
-    own, strange = understood_behind(behind, asked, measured=found.unit is not None)
-    units = [unit for unit in (found.unit, own, told) if unit is not None]
+    strange = understood_behind(behind, asked, measured=found.unit is not None)
+    units = [unit for unit in (found.unit, told) if unit is not None]
     if len(units) > 1 and contradict(Found(found.written, units[0]), Found(found.written, units[1])):
         raise NoNumber(f"it gives two units: {units[0]}, {units[1]}")
     return Found(found.written, units[0] if units else None, strange)

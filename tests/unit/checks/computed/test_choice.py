@@ -142,9 +142,14 @@ def test_an_option_is_named(answer: str, letter: str) -> None:
 
 
 @each_case("answer", ["", *NOTHING])
-def test_what_names_no_single_option_fails(answer: str) -> None:
+def test_what_names_no_single_option_is_not_met(answer: str) -> None:
     for letter in "ABCD":
-        assert judged(answer, letter)[0] == 0
+        assert judged(answer, letter)[0] != 1
+
+
+@each_case(("answer", "score"), [("A or B", None), ("not B", None), ("E", 0), ("gold", 0), ("N/A", 0), ("", 0)])
+def test_what_is_not_understood_is_undecided_if_it_names_an_option(answer: str, score: float | None) -> None:
+    assert judged(answer)[0] == score
 
 
 def test_reasons_tell_what_is_wrong() -> None:

@@ -51,7 +51,7 @@ def score(check: str, answer: str, intent: str) -> float | None:
     ],
 )
 def test_what_a_number_is_said_of(check: str, answer: str, intent: str, right: int) -> None:
-    assert score(check, answer, intent) == right
+    assert (score(check, answer, intent) == 1) is bool(right)
 
 
 @each_case(
@@ -90,7 +90,7 @@ def test_other_lines_above_an_answer_do_not_matter(above: str) -> None:
     [
         ("y = (-1, 2)", "unequal"),
         ("y \\in (-1, 2)", "unequal"),
-        ("-1 < y < 2", "unequal"),
+        ("-1 < y < 2", "undecided"),
         ("-1 < x < 2", "equal"),
         ("x \\in (-1, 2)", "equal"),
         ("x = (-1, 2)", "equal"),

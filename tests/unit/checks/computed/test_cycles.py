@@ -17,7 +17,7 @@ TEN_TURNS = {"is": 62.83, "rel": "1%", "unit": "rad/s"}
         (TEN_HERTZ, "600 rpm", True),
         (TEN_HERTZ, "10 rev/s", True),
         (TEN_HERTZ, "10 revolutions per second", True),
-        (TEN_HERTZ, "10 cycles per second", True),
+        (TEN_HERTZ, "10 cycles per second", False),
         (TEN_HERTZ, "10 s^-1", True),
         (TEN_HERTZ, "10 1/s", True),
         (TEN_HERTZ, "62.8 rad/s", True),

@@ -12,10 +12,11 @@ from tests.cases import each_case
     ("text", "formula"),
     [
         (r"The escape velocity is $v = \sqrt{2GM/R}$.", r"v = \sqrt{2GM/R}"),
-        ("From $F = ma$ and $F = kx$ we get $a = kx/m$, where $k$ is the stiffness.", "a = kx/m"),
+        ("From $F = ma$ and $F = kx$ we get $a = kx/m$.", "a = kx/m"),
+        ("$a = kx/m$, where $k$ is the stiffness.", None),
         ("The roots are $x = 2$ and $x = 3$.", "x = 2  and  x = 3"),
-        ("$$a = b$$\nwhere $b$ is the height of the tower.", "a = b"),
-        ("We find T = 2s. This holds for all planets.", "T = 2s"),
+        ("So the speed is 2gh", "2gh"),
+        ("We find T = 2s. This holds for all planets.", None),
         ("The force is $F = 1$. This is wrong.", None),
         ("The force is not $F = 1$.", None),
         ("It is $x$ or maybe that of $y$.", None),
@@ -24,7 +25,8 @@ from tests.cases import each_case
     ],
 )
 def test_the_last_formula_that_words_lead_up_to(text: str, formula: str | None) -> None:
-    assert statement(text) == formula
+    said = statement(text)
+    assert (said.formula if said else None) == formula
 
 
 @each_case("unit", ["m/s", "kg m^2 s^{-2}", r"\mathrm{m\,s^{-2}}", r"\text{J/(mol K)}", "rad/s", "square units"])
@@ -40,13 +42,12 @@ def test_no_units(text: str) -> None:
 @each_case(
     ("text", "left"),
     [
-        ("v m/s", "v"),
+        ("9.8 m/s", "9.8"),
+        ("v m/s", "v m/s"),
+        ("v joules", "v"),
         ("g m", "g m"),
         (r"m g \text{ N}", "m g"),
-        ("1/3 (about 33.3%)", r"1/3 \also 33.3%"),
-        ("x > 2, i.e. (2, oo)", r"x > 2 \also (2, oo)"),
         ("pq/n where q = 1 - p", r"pq/n \where q = 1 - p"),
-        ("E_n = n^2, n = 1, 2, 3, ...", "E_n = n^2"),
         ("f(x) (x + 1)", "f(x) (x + 1)"),
     ],
 )
@@ -55,7 +56,7 @@ def test_what_stands_behind_a_formula(text: str, left: str) -> None:
 
 
 def test_an_answer_longer_than_a_formula_says_it_last() -> None:
-    steps = "First the energy is looked at, then the momentum of both. " * 60
+    steps = "The energy is looked at, then the momentum of both. " * 60
     assert compare("x^2", f"{steps}\n\nSo the area is $x^2$.").verdict == "equal"
     assert compare("x^2", f"{steps}\n\nSo the area is $x^3$.").verdict == "unequal"
 
@@ -64,14 +65,14 @@ def test_an_answer_longer_than_a_formula_says_it_last() -> None:
     ("reference", "answer", "verdict"),
     [
         (r"(-\infty,-1)\cup(1,\infty)", "|x| > 1", "equal"),
-        (r"(-\infty,-1)\cup(1,\infty)", "|x| >= 1", "unequal"),
+        (r"(-\infty,-1)\cup(1,\infty)", "|x| >= 1", "undecided"),
         (r"(-\infty,-1)\cup(1,\infty)", r"\mathbb{R} \setminus [-1, 1]", "equal"),
         (r"[1, 5]", "|x - 3| <= 2", "equal"),
         ("y = e^x", r"x = \ln y", "equal"),
         ("y = x^2", r"x = \sqrt{y}", "unequal"),
-        ("y = 1", "x(y - 1) = 0", "unequal"),
+        ("y = 1", "x(y - 1) = 0", "undecided"),
         (r"\frac{du}{dt}", "u_t", "equal"),
-        (r"\frac{du}{dt}", "u_x", "unequal"),
+        (r"\frac{du}{dt}", "u_x", "undecided"),
         (r"\mathbf{a}\times\mathbf{b}", r"\vec b \times \vec a", "unequal"),
         (r"\mathbf{a}\times\mathbf{b}", r"-\vec b \times \vec a", "equal"),
         (r"x \equiv 2 \pmod 5", "x ≡ 7 (mod 5)", "equal"),

@@ -60,10 +60,11 @@ def test_labelled_pairs(start: int) -> None:
 
     wrong = []
     for pair, found in zip(pairs, run_confined(judge, seconds=100), strict=True):
-        wanted = pair["equal"]
-        verdict, partly = "equal" if wanted else "unequal", wanted not in (True, False)
-        if (found[0].replace("unreadable", "unequal"), found[2]) != (verdict, partly):
+        met = bool(pair["equal"]) and not pair.get("undecided")
+        if (found[0] == "equal") is not met or found[2] is not (pair["equal"] not in (True, False)):
             wrong.append((pair, found))
+        elif pair["equal"] and found[0] == "unequal":
+            wrong.append((pair, found))  # what is right may be undecided, but is never not met
     assert wrong == []
 
 
@@ -81,24 +82,24 @@ def test_the_pairs_are_many_and_of_both_kinds() -> None:
         ('symbolic: "x^2 + 1"', r"\boxed{x^2 + 1}", 1.0, ""),
         ("symbolic: 4", "2^2", 1.0, ""),
         ('symbolic: "x^2 + 1"', "**Answer:** `x**2 + 1`", 1.0, ""),
-        ('symbolic: "x^2 + 1"', "We get $\\boxed{x^2}$, so $\\boxed{x^2 + 1}$", 0.0, "the formulas differ"),
+        ('symbolic: "x^2 + 1"', "We get $\\boxed{x^2}$, so $\\boxed{x^2 + 1}$", None, "the formulas differ"),
         ("symbolic: {equals: x^2 + 1, marker: true}", "It is x^2.\nANSWER: $x^2 + 1$", 1.0, ""),
         ("symbolic: {equals: x^2 + 1, marker: true}", "x^2 + 1", 0.0, "no final answer"),
         ('symbolic: "x^2 + 1"', "x^2", 0.0, "the formulas differ"),
         ('symbolic: "x^2 + 1"', None, 0.0, "the agent gave no answer"),
-        ('symbolic: "x^2 + 1"', "I am not sure?", 0.0, "is not read as a formula"),
+        ('symbolic: "x^2 + 1"', "I am not sure?", 0.0, "no formula has"),
         ('symbolic: "x^2 + 1"', "N/A", 0.0, "said that the question can't be answered"),
         ("symbolic: {equals: x^2/2 + C, up_to: constant}", "x^2/2", 0.5, "right up to a constant"),
         ("symbolic: {equals: x^2/2 + C, up_to: constant, up_to_score: 1}", "x^2/2", 1.0, "right up to a constant"),
         ("symbolic: {equals: x^2/2 + C, up_to: constant}", "x^2/2 + C", 1.0, ""),
         ("symbolic: {one_of: [x, y]}", "y", 1.0, ""),
-        ("symbolic: a/(bc)", "a/bc", 0.0, r"undecided: it is right if 'a/bc' in it means a/\(bc\)"),
-        ("symbolic: e^{-t/RC}", "e^{-t/(RC)}", 0.0, "undecided: it is right if 'a/bc' in the reference means"),
-        ("symbolic: x", "x = y = 3", 0.0, "the formulas differ"),
+        ("symbolic: a/(bc)", "a/bc", None, r"it is right if 'a/bc' in it means a/\(bc\)"),
+        ("symbolic: e^{-t/RC}", "e^{-t/(RC)}", None, "it is right if 'a/bc' in the reference means"),
+        ("symbolic: x", "x = y = 3", None, "the formulas differ, and it has other names: y"),
         ("symbolic: 3x", "y = 2x = 3x", 0.0, "several different things"),
     ],
 )
-def test_scores_and_reasons(check: str, answer: str | None, score: float, why: str) -> None:
+def test_scores_and_reasons(check: str, answer: str | None, score: float | None, why: str) -> None:
     found = result(check, evidence(answer))
     assert found.score == score
     assert re.search(why, found.why) if why else not found.why
@@ -110,9 +111,9 @@ UNDECIDED = r"x + e^{-e^{20}}"
 
 def test_what_is_undecided_counts_neither_for_nor_against() -> None:
     found = result("symbolic: x", evidence(UNDECIDED))
-    assert (found.score, found.why.split(":")[0]) == (0.0, "undecided")
+    assert (found.score, found.judgeable) == (None, True)
     negated = result("not: {symbolic: x}", evidence(UNDECIDED))
-    assert negated.score == 0.0
+    assert (negated.score, negated.judgeable) == (None, True)
 
 
 class Model:
@@ -137,26 +138,25 @@ def asked(model: Model, answer: str, check: str = "symbolic: {equals: x, ask: tr
 @each_case(
     ("opinion", "score", "why"),
     [
-        ("correct", 1.0, "the judge model says yes"),
-        ("incorrect", 0.0, "undecided"),
-        ("partially_correct", 0.0, "undecided"),
-        (None, 0.0, "no judge is configured"),
+        ("correct", 1.0, "m (p@1): correct"),
+        ("incorrect", 0.0, "m (p@1): incorrect"),
+        ("partially_correct", 0.0, "m (p@1): partially correct"),
+        (None, None, "no judge is configured"),
     ],
 )
-def test_only_a_yes_of_the_judge_model_counts(opinion: Decision | None, score: float, why: str) -> None:
+def test_the_judge_model_decides_what_is_undecided(opinion: Decision | None, score: float | None, why: str) -> None:
     model = Model(opinion)
     found = asked(model, UNDECIDED)
     assert found.score == score
     assert why in found.why
-    assert [question.answer for question in model.asked] == [UNDECIDED]
+    assert [(question.answer, question.kind) for question in model.asked] == [(UNDECIDED, "formula")]
 
 
 @pytest.mark.parametrize(
     ("fault", "score", "cause"),
     [
         (JudgeError("it is down"), None, "judge"),
-        (JudgeUnreadable("no grade", replies=("?",)), None, "judge"),
-        (JudgeUnreadable("the answer speaks for it", replies=("?",), blame="agent"), 0.0, "agent"),
+        (JudgeUnreadable("no grade", replies=("?",)), None, "agent"),
     ],
 )
 def test_a_judge_that_fails_where_it_is_to_decide_is_not_the_agents_fault(
@@ -175,8 +175,9 @@ def test_the_judge_model_is_asked_about_nothing_else() -> None:
     model = Model("correct")
     assert asked(model, "x + 1").score == 0.0
     assert asked(model, "what?").score == 0.0
-    assert asked(model, UNDECIDED, "symbolic: x").score == 0.0
     assert model.asked == []
+    assert asked(model, UNDECIDED, "symbolic: x").score == 1.0
+    assert [question.kind for question in model.asked] == ["equivalent"]
 
 
 def test_without_sympy_the_reason_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -263,7 +264,7 @@ def test_hostile_answers_are_not_met_and_end_in_time(
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     found = result("symbolic: x^2 + 1", evidence(text))
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    assert found.score == 0.0
+    assert found.score != 1.0
     assert list(tmp_path.iterdir()) == []
     assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 2
 

@@ -320,7 +320,7 @@ def test_unusable_manifest_is_reported(
     run(backend.prepare(misspelt))
     with pytest.raises(SiteError, match="pyhton3"):
         run(backend.start(misspelt, "homepage-1"))
-    with pytest.raises(SiteError, match="no 'docker' section"):
+    with pytest.raises(SiteError, match="expected a 'docker' section"):
         run(backend.prepare(replace(homepage, docker=None)))
 
 

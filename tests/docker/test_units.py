@@ -194,7 +194,7 @@ def test_snapshot_of_app_with_volume_is_rejected(
         assert unit.lead.docker is not None
         parts = replace(db, docker=replace(db.docker, image=f"{tag}:1")), unit.lead
         lead = replace(unit.lead, docker=replace(unit.lead.docker, snapshot=True))
-        with pytest.raises(SiteError, match=r"all that db keeps .* declares /var/lib/shop as a volume"):
+        with pytest.raises(SiteError, match=r"all data of db in its container.* declares /var/lib/shop as a volume"):
             run(units(Unit((parts[0], lead))).prepare(lead))
         _, needs = survey((parts[0], lead))
         assert ["/var/lib/shop as a volume" in need.problem for need in needs] == [True, False]

@@ -16,10 +16,7 @@ __all__ = ["Decided", "decide", "shortfall_of"]
 _EXPLAINED = ("invalid", "repeated", "context", "filtered")
 """Stop reasons whose detail says what to fix."""
 
-_REMEDY = (
-    "The rules can't decide it. Use a judge (--judge MODEL, for a finished run --rescore RUN --judge MODEL) or a typed "
-    "answer."
-)
+_REMEDY = "Let a judge model decide: --judge MODEL, or for a finished run --rescore RUN --judge MODEL."
 
 _OF_USE = ("cost", "tokens", "seconds")
 """Kinds of checks that depend on the usage that the agent reports."""
@@ -42,9 +39,8 @@ def decide(verdict: Verdict, *, stop_reason: StopReason | None, stop_detail: str
     if stop_reason == "agent_crash":
         return Decided("failed", None, f"the agent crashed: {stop_detail}\n{verdict.render()}")
     if verdict.judgeable:
-        return Decided(
-            "failed", None, f"{UNDECIDED}{' '.join(verdict.open_because.split())}\n{_REMEDY}\n{verdict.render()}"
-        )
+        rest = verdict.render().partition("\n")[2]  # its first line is the reason
+        return Decided("failed", None, f"{UNDECIDED}{' '.join(verdict.open_because.split())}\n{_REMEDY}\n{rest}")
     if verdict.passed is None:
         why = f"{NO_VERDICT}{' '.join(verdict.open_because.split())}"
         return Decided("error", verdict.cause, f"{why}\n{verdict.render()}")

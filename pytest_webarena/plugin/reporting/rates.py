@@ -73,8 +73,8 @@ def summary_lines(
         if summary.shortfalls:
             yield from row("", [f"{shortfall_words(summary.shortfalls)}: not passed in a gate's rate"], mark="yellow")
         if summary.undecided:
-            low, high = summary.rate.upper.interval
-            upper = f"{plural(summary.undecided, 'trial')} (95% to {high:.1%} if met)"
+            high = summary.rate.upper.interval[1]
+            upper = f"{plural(summary.undecided, 'trial')}; if met, the 95% interval ends at {high:.1%}"
             yield from row("undecided", [upper, DECIDE], mark="yellow")
         yield from _judge_rows(summary)
         if summary.retried:

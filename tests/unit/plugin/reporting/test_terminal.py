@@ -76,7 +76,7 @@ def test_summary_shows_the_rate_if_undecided_trials_are_met() -> None:
         "  (95% interval 3.6% to 62.4%)",
     ]
     assert [line for line in lines if "if met" in line or "judge" in line] == [
-        "  undecided    3 trials (95% to 96.4% if met),",
+        "  undecided    3 trials; if met, the 95% interval ends at 96.4%,",
         "               decide them: pytest --rescore RUN --judge MODEL",
     ]
     assert max(map(len, lines)) <= 80

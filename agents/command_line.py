@@ -31,7 +31,7 @@ PATIENCE = 60
 
 
 @dataclass(frozen=True)
-class Said:
+class AgentOutput:
     """The final answer and the usage that an agent reported."""
 
     answer: str
@@ -56,7 +56,7 @@ class Program:
     configure: Callable[[Path, list[str]], dict[str, str]]
     """Writes the agent's settings into a folder, given the MCP server's command, and returns the environment variables
     that point to them."""
-    read: Callable[[str], Said]
+    read: Callable[[str], AgentOutput]
     """Parses the agent's standard output."""
 
 
@@ -65,10 +65,10 @@ def main() -> None:
     task = json.loads(sys.stdin.readline())
     options = {"program": "claude", "model": "", "server": ["playwright-mcp"], "arguments": [], **task["options"]}
     try:
-        said = drive(task, options)
-        message: dict[str, Any] = {"type": "answer", "answer": said.answer}
-        if said.usage is not None:
-            message["usage"] = said.usage
+        result = drive(task, options)
+        message: dict[str, Any] = {"type": "answer", "answer": result.answer}
+        if result.usage is not None:
+            message["usage"] = result.usage
     except Unavailable as error:
         message = {"type": "error", "cause": "model", "message": str(error)}
     except NoAnswer as error:
@@ -76,7 +76,7 @@ def main() -> None:
     print(json.dumps(message), flush=True)
 
 
-def drive(task: Mapping[str, Any], options: Mapping[str, Any]) -> Said:
+def drive(task: Mapping[str, Any], options: Mapping[str, Any]) -> AgentOutput:
     """Start the agent and wait until it ends. There is no timeout here, because the harness enforces the trial's
     limits."""
     name = options["program"]
@@ -99,9 +99,9 @@ def drive(task: Mapping[str, Any], options: Mapping[str, Any]) -> Said:
     try:
         return program.read(done.stdout)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        how = f"exit status {done.returncode}; its output ends with {done.stdout[-500:]!r}"
+        ending = f"exit status {done.returncode}; its output ends with {done.stdout[-500:]!r}"
         raise NoAnswer(
-            f"expected {name} to end with its result, found {type(error).__name__}: {error}; {how}"
+            f"expected {name} to end with its result, found {type(error).__name__}: {error}; {ending}"
         ) from None
 
 
@@ -135,8 +135,8 @@ def call_claude(text: str, model: str) -> list[str]:
     """Builds a call that ignores the machine's settings, allows only the browser's tools and stores no session."""
     named = ["--model", model] if model else []
     own = ["--tools", "", "--allowedTools", f"mcp__{SERVER}", "--setting-sources", "", "--no-session-persistence"]
-    said = ["--output-format", "stream-json", "--verbose"]
-    return ["claude", "-p", text, *said, "--mcp-config", "home/mcp.json", "--strict-mcp-config", *own, *named]
+    output_options = ["--output-format", "stream-json", "--verbose"]
+    return ["claude", "-p", text, *output_options, "--mcp-config", "home/mcp.json", "--strict-mcp-config", *own, *named]
 
 
 def configure_claude(folder: Path, server: list[str]) -> dict[str, str]:
@@ -148,7 +148,7 @@ def configure_claude(folder: Path, server: list[str]) -> dict[str, str]:
     return {"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", **patience}
 
 
-def read_claude(output: str) -> Said:
+def read_claude(output: str) -> AgentOutput:
     """Parse Claude Code's events. Its ``input_tokens`` exclude cached tokens; the counts returned here include them."""
     events = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
     result = next((event for event in reversed(events) if event["type"] == "result"), None)
@@ -158,15 +158,17 @@ def read_claude(output: str) -> Said:
         if server.get("name") == SERVER and server.get("status") != "connected":
             raise NoAnswer(f"claude began without the browser: its MCP server is {server.get('status')!r}")
     if result["is_error"]:
-        said = str(result.get("result") or result.get("subtype"))[:500]
-        if result.get("api_error_status") is not None or said.startswith(("API Error", "Invalid API key")):
-            raise Unavailable(said)
-        raise NoAnswer(f"claude ended with {result.get('subtype')}: {said}")
+        failure = str(result.get("result") or result.get("subtype"))[:500]
+        if result.get("api_error_status") is not None or failure.startswith(("API Error", "Invalid API key")):
+            raise Unavailable(failure)
+        raise NoAnswer(f"claude ended with {result.get('subtype')}: {failure}")
     used = result.get("usage") or {}
     cached = used.get("cache_read_input_tokens", 0)
     sent = total(used.get("input_tokens"), used.get("cache_creation_input_tokens", 0), cached)
     cost = result.get("total_cost_usd")
-    return Said(str(result["result"]), tokens(result.get("num_turns"), sent, cached, used.get("output_tokens"), cost))
+    return AgentOutput(
+        str(result["result"]), tokens(result.get("num_turns"), sent, cached, used.get("output_tokens"), cost)
+    )
 
 
 # --- Codex 0.169: prints one event per line
@@ -192,18 +194,18 @@ def configure_codex(folder: Path, server: list[str]) -> dict[str, str]:
     return {"CODEX_HOME": str(folder)}
 
 
-def read_codex(output: str) -> Said:
+def read_codex(output: str) -> AgentOutput:
     """Parse Codex's events. It reports tokens per turn, however many model calls that took, and no price."""
     events = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
     failed = [event for event in events if event["type"] in ("turn.failed", "error")]
     turns = [event.get("usage") or {} for event in events if event["type"] == "turn.completed"]
     if not turns:
         raise Unavailable(json.dumps(failed[-1])[:500]) if failed else NoAnswer("codex ended before its turn")
-    said = [event["item"] for event in events if event["type"] == "item.completed"]
-    answer = [str(item["text"]) for item in said if item["type"] == "agent_message"][-1:]
+    items = [event["item"] for event in events if event["type"] == "item.completed"]
+    answer = [str(item["text"]) for item in items if item["type"] == "agent_message"][-1:]
     names = ("input_tokens", "cached_input_tokens", "output_tokens")
     sent, cached, got = (total(*(turn.get(name) for turn in turns)) for name in names)
-    return Said("".join(answer), tokens(len(turns), sent, cached, got))
+    return AgentOutput("".join(answer), tokens(len(turns), sent, cached, got))
 
 
 # --- Gemini CLI 0.61: prints one JSON object with the response and statistics by model
@@ -225,18 +227,18 @@ def configure_gemini(folder: Path, server: list[str]) -> dict[str, str]:
     return {}
 
 
-def read_gemini(output: str) -> Said:
+def read_gemini(output: str) -> AgentOutput:
     """Parse Gemini CLI's output. Thoughts are billed as output tokens; it reports no price."""
     result = json.loads(output[output.index("{") :])
     if result.get("error"):
         raise Unavailable(json.dumps(result["error"])[:500])
     models = list(((result.get("stats") or {}).get("models") or {}).values())
-    asked = total(*(each.get("api", {}).get("totalRequests") for each in models))
+    calls = total(*(each.get("api", {}).get("totalRequests") for each in models))
     counted = [each.get("tokens", {}) for each in models]
     sent = total(*(each.get("prompt") for each in counted))
     cached = total(*(each.get("cached") for each in counted))
     got = total(*(total(each.get("candidates"), each.get("thoughts", 0)) for each in counted))
-    return Said(str(result["response"]), tokens(asked, sent, cached, got))
+    return AgentOutput(str(result["response"]), tokens(calls, sent, cached, got))
 
 
 PROGRAMS = {

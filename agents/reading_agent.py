@@ -70,11 +70,11 @@ class ReadingAgent:
     def _fit(self, name: str) -> float:
         """Returns the share of a link's words that occur in the intent, slightly raised for many; at most 0.1 for one
         word."""
-        said = words(_plain(name))
-        shared = said & self._wanted
+        name_words = words(_plain(name))
+        shared = name_words & self._wanted
         if len(shared) < 2:
-            return 0.1 if shared and shared == said else 0
-        return len(shared) / len(said) + len(shared) / 100
+            return 0.1 if shared and shared == name_words else 0
+        return len(shared) / len(name_words) + len(shared) / 100
 
     def _choose(self, page: list[Node]) -> Action | None:
         """Fill in the form of a button that the intent mentions, then press the button."""
@@ -96,8 +96,8 @@ class ReadingAgent:
 
     def _amount(self) -> str | None:
         """Returns the number that the intent asks for, or None."""
-        said = re.search(rf"\b({'|'.join(_NUMBERS)})\b", self._intent)
-        return _NUMBERS[said[1]] if said else None
+        match = re.search(rf"\b({'|'.join(_NUMBERS)})\b", self._intent)
+        return _NUMBERS[match[1]] if match else None
 
     def _answer(self, page: list[Node]) -> str:
         """Returns the value next to the label that the question is about; empty without a label or a question."""

@@ -1,22 +1,22 @@
-"""Real applications that break while an agent is at work: whose fault does the record say it is?
+"""Checks that faults of real applications are blamed on the site, not on the agent.
 
-    python benchmarks/app_faults.py [--apps wiki tracker courier] [--faults hang memory …]
+    python benchmarks/app_faults.py [--apps wiki tracker courier] [--faults hangs memory …]
 
-Builds nothing: ``webarena sites images build debian`` comes first. An agent that does what a task's solution says meets
-each fault once, on the replica of its first attempt (``full`` and ``disk`` need root):
+Build the images first: ``webarena sites images build debian``. An agent replays a task's solution and meets each fault
+once, on the replica of its first attempt (``full`` and ``disk`` need root):
 
-dies       the application's server is killed, inside a container that lives on where it can
+dies       the application's server is killed; its container keeps running where it can
 database   the database's server is killed (none for SQLite)
-hangs      the server, or its database's, is stopped
-memory     something inside takes more memory than the container may
-full       the database's disk has no room
-disk       the disk where uploads go has no room
-slow       the application takes twenty seconds longer to start (no fault: it is waited for)
-half       its server answers long before its database does (likewise)
-never      it answers, but its database never comes, whatever is tried
+hangs      the server, or its database's server, is stopped
+memory     a process in the container exceeds its memory limit
+full       the database's disk is full
+disk       the disk for uploads is full
+slow       the application takes 20 seconds longer to start (no fault: the harness waits)
+half       the server answers long before its database does (no fault either)
+never      the server answers, but its database never starts, on any attempt
 
-A fault that was met once has to be an error of the site, and the trial, tried again, passes. Prints a table; exit code
-1 when anything was blamed on the agent or not noticed.
+Each fault must be recorded as an error of the site, and the retried trial must pass. Prints a table of faults and
+recorded causes. Exit code 1: the agent was blamed, or a fault was not noticed.
 """
 
 from __future__ import annotations
@@ -238,9 +238,9 @@ class Unlucky:
 
     def act(self, observation: Any) -> Any:
         """Returns the next step."""
-        from pytest_webarena.agents.builtin import addressed
+        from pytest_webarena.agents.builtin import with_full_address
 
-        step = addressed(self._steps.pop(0), self._sites)
+        step = with_full_address(self._steps.pop(0), self._sites)
         met = Path(os.environ["FAULT_MET"])
         if step.kind == "click" and self._fault in FAULTS and not met.exists():
             met.touch()
@@ -297,9 +297,9 @@ def meet(app: str, fault: str, keep: Path | None) -> tuple[list[tuple[str, str |
         if not records:
             return [], (done.stdout + done.stderr)[-300:]
         record = json.loads(records[0].read_text())
-        told = [(one["outcome"], one["cause"]) for one in record["attempts"]]
+        attempts = [(one["outcome"], one["cause"]) for one in record["attempts"]]
         first = next((one["message"] for one in record["attempts"] if one["outcome"] != "passed"), "")
-        return told, first
+        return attempts, first
 
 
 def picture() -> bytes:
@@ -321,24 +321,26 @@ def expected(fault: str) -> list[tuple[str, str | None]]:
 def main() -> int:
     """Runs the faults; returns exit code 1 if any was attributed to the wrong cause."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--apps", nargs="+", choices=list(TASKS), default=list(TASKS))
-    parser.add_argument("--faults", nargs="+", choices=[*FAULTS, *BOOTS], default=[*FAULTS, *BOOTS])
-    parser.add_argument("--keep", type=Path, help="a folder for the runs")
+    parser.add_argument("--apps", nargs="+", choices=list(TASKS), default=list(TASKS), help="applications to break")
+    parser.add_argument(
+        "--faults", nargs="+", choices=[*FAULTS, *BOOTS], default=[*FAULTS, *BOOTS], help="faults to inject"
+    )
+    parser.add_argument("--keep", type=Path, help="keep the runs in this folder")
     options = parser.parse_args()
     wrong = 0
     for fault in options.faults:
         for app in options.apps:
             if fault == "database" and app not in DATABASES:
                 continue
-            told, said = meet(app, fault, options.keep / f"{app}-{fault}" if options.keep else None)
-            right = told == expected(fault)
+            attempt_results, message = meet(app, fault, options.keep / f"{app}-{fault}" if options.keep else None)
+            right = attempt_results == expected(fault)
             wrong += not right
-            attempts = ", ".join(f"{outcome}{f' ({cause})' if cause else ''}" for outcome, cause in told)
+            attempts = ", ".join(f"{outcome}{f' ({cause})' if cause else ''}" for outcome, cause in attempt_results)
             print(
                 f"{fault:<9} {app:<8} {'as expected' if right else 'WRONG':<12} {attempts or 'no record'}", flush=True
             )
-            print(f"          {' '.join(said.split())[:230]}", flush=True)
-    print(f"{wrong} blamed on the wrong one")
+            print(f"          {' '.join(message.split())[:230]}", flush=True)
+    print(f"{wrong} faults with a wrong cause")
     return 1 if wrong else 0
 
 

@@ -1,12 +1,10 @@
-"""Whether tasks on an archive get the verdicts that they got on the site it was recorded of: information tasks, judged
-twice, with the oracle and with an agent that answers wrongly.
+"""Compares verdicts of tasks on a site with their verdicts on an archive of that site.
 
     python benchmarks/archive_verdicts.py [TASKS…] [--sites embedded] [--select site=map] [--per-template]
-                                          [--concurrency 4]
 
-Prints the trials by how they fared on the site and on the archive; the exit status is 1 if a verdict is another, or
-none for another reason than that the archive lacks something (`error site`). Tasks that can't be played on an archive
-are skipped there, and why is told.
+Runs information tasks on both, with the oracle and with an agent that answers wrongly. Prints how many trials had each
+pair of outcomes, each differing verdict, and the tasks that cannot run on an archive, with the reason. Exit code 1: a
+verdict differs, or a trial has none for a reason other than a page missing from the archive (`error site`).
 """
 
 from __future__ import annotations
@@ -50,12 +48,12 @@ def play(given: argparse.Namespace, folder: Path, name: str, *more: str) -> tupl
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[0])
-    parser.add_argument("tasks", nargs="*", default=["tasks"])
-    parser.add_argument("--sites", default="embedded", help="the catalogue that is recorded (embedded)")
-    parser.add_argument("--select", action="append", default=[], help="of the information tasks, as pytest has it")
-    parser.add_argument("--per-template", action="store_true", help="one task of each template")
-    parser.add_argument("--concurrency", help="trials in flight at a time, as pytest has it (one)")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("tasks", nargs="*", default=["tasks"], help="task files or folders")
+    parser.add_argument("--sites", default="embedded", help="catalogue to record (default: %(default)s)")
+    parser.add_argument("--select", action="append", default=[], help="select information tasks, as in pytest")
+    parser.add_argument("--per-template", action="store_true", help="run one task of each template")
+    parser.add_argument("--concurrency", help="concurrent trials, as in pytest")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as temp:
         folder = Path(temp)

@@ -1,9 +1,10 @@
-"""What an archive costs: opening 1,000 pages, answers beside plain HTTP of the same bytes, memory over many requests.
-
-Loopback, one kept connection each, both servers on threads of this process. Times are by the clock, which says what it
-should on a machine that does nothing else, and beside them by the processor (``cpu``), of client and server together.
+"""Measures the cost of an archive: opening it, answering requests, memory.
 
     python benchmarks/archives.py [--pages 1000] [--requests 10000] [--size 20000]
+
+Compares answers of the archive with plain HTTP answers of the same bytes: loopback, one kept connection each, both
+servers on threads of this process. Prints JSON. Times are wall times; keys with ``cpu`` are processor times of client
+and server together, which other work on the machine changes less.
 """
 
 from __future__ import annotations
@@ -77,10 +78,10 @@ def resident() -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--pages", type=int, default=1000, help="pages in the archive (1000)")
-    parser.add_argument("--requests", type=int, default=10_000, help="requests to it (10000)")
-    parser.add_argument("--size", type=int, default=20_000, help="bytes of a page (20000)")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--pages", type=int, default=1000, help="pages in the archive (default: %(default)s)")
+    parser.add_argument("--requests", type=int, default=10_000, help="requests to the archive (default: %(default)s)")
+    parser.add_argument("--size", type=int, default=20_000, help="bytes of a page (default: %(default)s)")
     options = parser.parse_args()
     pages = [page(number, options.size) for number in range(options.pages)]
     with tempfile.TemporaryDirectory() as folder:

@@ -1,9 +1,8 @@
-"""Changed versions of the embedded sites: other ids, other labels, another order, or an extra dialog.
+"""Rewrites pages of the embedded sites: other ids, other labels, another order, or an extra dialog.
 
-The rules were written before locators could be healed, and look at nothing but a page's HTML. Before a page is
-changed, each of its elements gets an attribute with its number (`MARK`), so that a benchmark can tell whether a
-locator found the same element again or a different one. Sign-in pages stay unchanged, because the catalogue describes
-how to sign in on them, and that isn't part of any task.
+The rules read only a page's HTML, and were written before the healer. Before a rule changes a page, each element gets
+an attribute with its number (`MARK`), so that a benchmark can tell whether a selector matched the same element. Login
+pages stay unchanged: the catalogue, not the task, describes how to log in on them.
 """
 
 from __future__ import annotations
@@ -62,13 +61,13 @@ def answer_of(
     site: Callable[..., Iterable[bytes]], environ: dict[str, Any]
 ) -> tuple[str, list[tuple[str, str]], bytes]:
     """Returns the status, header fields and body of a WSGI site's answer."""
-    said: list[Any] = []
-    parts = site(environ, lambda status, headers, *_: said.extend((status, headers)))
+    response: list[Any] = []
+    parts = site(environ, lambda status, headers, *_: response.extend((status, headers)))
     try:
         body = b"".join(parts)
     finally:
         getattr(parts, "close", lambda: None)()
-    status, headers = said
+    status, headers = response
     return status, headers, body
 
 

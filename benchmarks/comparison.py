@@ -1,15 +1,18 @@
-"""How often comparisons of two agents are right, by simulation: intervals, false alarms, stopping early.
+"""Simulates comparisons of two agents: coverage of intervals, false alarms, early stopping.
 
-``python benchmarks/comparison.py [--part NAME] [--replications 4000] [--seed 1]`` draws templates, tasks and trials
-(logistic normal: templates, tasks in them and what changes between the agents have spreads of their own), asks the
-functions that ``webarena compare agents`` asks, and prints a line per cell. It exits with 1 if a target is missed.
+    python benchmarks/comparison.py [--part NAME] [--replications 4000] [--seed 1]
 
-- ``sample``: the interval of the difference, tasks being a sample. Mean coverage at least 94 %, no cell below 92 %.
-- ``whole``: the same, the tasks being the whole set. The same targets.
-- ``alarms``: two runs of one agent. "Worse" by `difference_of` in at most 5 % (it is one side of a 95 % interval).
-- ``until``: looks after every complete template with `Watch`. False alarms of both sides together at most 5 %; at 1.5
-  times the planned effect at least 30 % fewer trials than the fixed design that finds the planned effect as often.
-- ``time``: two runs of 812 tasks with five trials each are compared in at most 3 s of processor time.
+Draws templates, tasks and trials from a logistic normal model, in which templates, tasks and the agents' difference
+each have a spread. Runs the functions behind ``webarena compare agents`` on them and prints a line per cell:
+
+sample   coverage of the difference's interval, tasks as a sample; target: mean at least 94 %, no cell below 92 %
+whole    the same for tasks as the whole set; the same targets
+alarms   two runs of one agent; target: `difference_of` finds "worse" in at most 5 % (one side of a 95 % interval)
+until    `Watch` after every complete template; targets: false alarms of both sides at most 5 %, and at 1.5 times the
+         planned effect at least 30 % fewer trials than the fixed design with the same power
+time     two runs of 812 tasks with five trials each; target: at most 3 s of processor time
+
+Exit code 1: a target is missed.
 """
 
 from __future__ import annotations
@@ -203,14 +206,14 @@ def settled_after(a: np.ndarray, b: np.ndarray, of: np.ndarray, trials: int) -> 
     verdict."""
     ends = [*np.flatnonzero(np.diff(of)) + 1, len(of)]
     for first, second in zip(a, b, strict=True):
-        watch, start, said = Watch(difference=PLANNED), 0, ""
+        watch, start, verdict = Watch(difference=PLANNED), 0, ""
         differences = ((second - first) / trials).tolist()
         for end in ends:
-            said = watch.add(differences[start:end])
+            verdict = watch.add(differences[start:end])
             start = end
-            if said:
+            if verdict:
                 break
-        yield said, int(start)
+        yield verdict, int(start)
 
 
 def until(random: np.random.Generator, replications: int, trials: int, spread: tuple[float, float, float]) -> bool:
@@ -232,12 +235,12 @@ def until(random: np.random.Generator, replications: int, trials: int, spread: t
             fixed = tasks
             break
     runs = list(settled_after(a, b, of, trials))
-    better = sorted(tasks for said, tasks in runs if said == "better")
+    better = sorted(tasks for verdict, tasks in runs if verdict == "better")
     enough = better[math.ceil(0.8 * replications) - 1] if len(better) >= 0.8 * replications else LONGEST
     planned = sum(min(tasks, enough) for _, tasks in runs) / replications
     larger = sum(min(tasks, enough) for _, tasks in settled_after(*draw(1.5 * PLANNED, enough), trials)) / replications
     alike = list(settled_after(*draw(0.0, enough), trials))
-    alarms = sum(said in ("better", "worse") for said, _ in alike) / replications
+    alarms = sum(verdict in ("better", "worse") for verdict, _ in alike) / replications
     none = sum(tasks for _, tasks in alike) / replications
     saved = 1 - larger / fixed
     print(
@@ -264,14 +267,19 @@ def timed(random: np.random.Generator) -> float:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--part", choices=("sample", "whole", "alarms", "until", "time"), action="append")
-    parser.add_argument("--replications", type=int, default=4000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--tasks", type=int, nargs="+", default=TASKS)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "--cells", type=Path, metavar="FILE", help="write each cell's figure there, a line of JSON each"
+        "--part",
+        choices=("sample", "whole", "alarms", "until", "time"),
+        action="append",
+        help="run only this part; repeatable",
     )
+    parser.add_argument(
+        "--replications", type=int, default=4000, help="simulate each cell this often (default: %(default)s)"
+    )
+    parser.add_argument("--seed", type=int, default=1, help="seed of the simulation (default: %(default)s)")
+    parser.add_argument("--tasks", type=int, nargs="+", default=TASKS, help="simulate these numbers of tasks")
+    parser.add_argument("--cells", type=Path, metavar="FILE", help="write one JSON line per cell here")
     options = parser.parse_args()
     parts, missed = options.part or ["sample", "whole", "alarms", "until", "time"], []
     measures: dict[str, Callable[[np.random.Generator, Cell, int], float]] = {

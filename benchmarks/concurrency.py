@@ -1,17 +1,17 @@
-"""Many trials at once with an agent that waits: what they weigh, and how much of the time is the agent's own.
+"""Measures many concurrent trials of a waiting agent: memory, and the agent's share of the time.
 
     python benchmarks/concurrency.py [--runs concurrency=32,n=16] [--rounds 2] [--steps 6] [--think 3]
 
-Each run plays ``--rounds`` trials for each that can be in flight (``concurrency=K``: ``--concurrency K``; ``n=K``:
-``-n K``), of an agent that thinks so many seconds a step on the embedded start page. Ideally it thinks all
-the time:
+Each run has ``--rounds`` trials per concurrent trial (``concurrency=K``: ``--concurrency K``; ``n=K``: ``-n K``). The
+agent waits ``--think`` seconds per step on the embedded start page. Columns:
 
-whole    think time over the run's time, from pytest's start to its end, times K
-steady   the same of the trials that were begun after the first K, from their first observation to their last
+whole     think time divided by the run's time, from pytest's start to its end, times K
+steady    the same for trials that started after the first K, from their first observation to their last
+CPU s     processor time of all processes
+peak PSS  peak of the proportional set size of all processes, sampled at most every half second
+load      load average: other work on the machine lowers both shares
 
-Memory is the proportional set size (PSS) of all processes, sampled every half second or more seldom; its peak is
-printed, as is what their processors did. Other work on the machine lowers both shares: the load average is printed
-beside. Linux only.
+Linux only.
 """
 
 from __future__ import annotations
@@ -51,10 +51,14 @@ TASK = "tasks:\n  - {id: wait, intent: Wait., sites: [homepage], checks: [{answe
 def main() -> int:
     """Prints a line for each run."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", default="concurrency=32,n=16")
-    parser.add_argument("--rounds", type=int, default=2)
-    parser.add_argument("--steps", type=int, default=6)
-    parser.add_argument("--think", type=float, default=3.0)
+    parser.add_argument(
+        "--runs", default="concurrency=32,n=16", help="runs, separated by commas (default: %(default)s)"
+    )
+    parser.add_argument("--rounds", type=int, default=2, help="trials per concurrent trial (default: %(default)s)")
+    parser.add_argument("--steps", type=int, default=6, help="steps per trial (default: %(default)s)")
+    parser.add_argument(
+        "--think", type=float, default=3.0, help="seconds that the agent waits per step (default: %(default)s)"
+    )
     options = parser.parse_args()
     print("run       trials  passed  wall s  whole  steady  CPU s  peak PSS (python, browser)  load")
     for run in options.runs.split(","):

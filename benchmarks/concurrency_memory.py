@@ -1,19 +1,18 @@
-"""Whether memory stays flat over many short trials with some in flight: what each kind of process holds meanwhile.
+"""Measures whether memory stays flat over many short concurrent trials, per kind of process.
 
-    python benchmarks/concurrency_memory.py [--trials 500] [--concurrency 8] [--every 50] [--planted]
+    python benchmarks/concurrency_memory.py [--trials 500] [--concurrency 8] [--every 50] [--inject-leak]
 
-Trials are of an agent that does not think, on the embedded start page. Each time that so many more are over, all
-processes are looked at for three seconds; printed is the median of their proportional set size (PSS), by kind:
+The agent does not wait, on the embedded start page. After every ``--every`` trials, all processes are sampled for three
+seconds. Columns are the median of their proportional set size (PSS) in MiB:
 
-pytest    the process in which trials are in flight, and its agents
-driver    Playwright's
-browser   Chromium's processes, with the pages of the trials that are in flight then
+pytest    the process that runs the trials, and its agents
+driver    Playwright's driver
+browser   Chromium's processes, with the pages of running trials
 broker    the pool of sites, and the replicas
 other     supervisors, watchdogs, the reaper
 
-The last line is what comes on top with each trial, in KiB: a straight line through all rows but the first, for the
-first trials bring what is loaded once. The driver's collector of garbage makes it vary by some 70 MiB. Linux only.
-With ``--planted`` the agent keeps a MiB of each trial, to see that this line tells.
+The last line is the increase per trial in KiB: the slope of a line through all rows but the first, since the first
+trials load what is loaded once. Garbage collection in the driver causes variations of about 70 MiB. Linux only.
 """
 
 from __future__ import annotations
@@ -29,9 +28,9 @@ import uuid
 from collections import Counter
 from pathlib import Path
 
+from concurrency import AGENT, TASK
 from processes import carrying
 from throughput import MARK, pss
-from wide import AGENT, TASK
 
 LEAK = """
 kept = []
@@ -50,10 +49,10 @@ _PAUSE = 0.3
 def main() -> int:
     """Prints a line each time ``--every`` more trials are over."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--trials", type=int, default=500)
-    parser.add_argument("--concurrency", type=int, default=8)
-    parser.add_argument("--every", type=int, default=50)
-    parser.add_argument("--planted", action="store_true", help="leak on purpose")
+    parser.add_argument("--trials", type=int, default=500, help="run this many trials (default: %(default)s)")
+    parser.add_argument("--concurrency", type=int, default=8, help="concurrent trials (default: %(default)s)")
+    parser.add_argument("--every", type=int, default=50, help="sample after this many trials (default: %(default)s)")
+    parser.add_argument("--inject-leak", action="store_true", help="inject a leak of 1 MiB per trial")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="wide-memory-") as folder:
         Path(folder, "thinker.py").write_text(AGENT.format(steps=2, think=0) + LEAK)
@@ -64,7 +63,7 @@ def main() -> int:
 def played(folder: Path, options: argparse.Namespace) -> int:
     """Plays the trials in ``folder`` and watches them; returns pytest's exit code."""
     mark = uuid.uuid4().hex
-    agent = f"--agent=thinker.py:{'Leaky' if options.planted else 'Thinker'}"
+    agent = f"--agent=thinker.py:{'Leaky' if options.inject_leak else 'Thinker'}"
     command = [sys.executable, "-m", "pytest", "tasks.yaml", agent, "-q", "--record=minimal"]
     command += [
         f"--trials={options.trials}",

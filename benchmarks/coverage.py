@@ -1,9 +1,11 @@
-"""How often the 95 % interval of a success rate holds the truth, when tasks are a sample and have rates of their own.
+"""Simulates the coverage of the 95 % interval of a success rate, for tasks drawn as a sample.
 
-``python benchmarks/coverage.py [--replications 4000] [--seed 1]`` draws tasks from a beta distribution (its mean is the
-truth, its intraclass correlation says how far tasks differ: 0 not at all, 1 each always or never solved), draws their
-trials, and asks `clustered_interval`. It prints the mean coverage and the lowest cells, and exits with 1 if the mean is
-below 94 % or a cell below 92 %. Beside it stands Wilson's interval of trials taken for independent.
+    python benchmarks/coverage.py [--replications 4000] [--seed 1]
+
+Draws the rates of tasks from a beta distribution with a given mean and intraclass correlation (0: tasks do not differ;
+1: each task always or never succeeds), draws their trials, and calls `clustered_interval`. Prints the mean coverage and
+the lowest cells, next to Wilson's interval, which treats trials as independent. Exit code 1: the mean is below 94 %, or
+a cell is below 92 %.
 """
 
 from __future__ import annotations
@@ -37,10 +39,12 @@ def successes(
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--replications", type=int, default=4000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--tasks", type=int, nargs="+", default=TASKS)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--replications", type=int, default=4000, help="simulate each cell this often (default: %(default)s)"
+    )
+    parser.add_argument("--seed", type=int, default=1, help="seed of the simulation (default: %(default)s)")
+    parser.add_argument("--tasks", type=int, nargs="+", default=TASKS, help="simulate these numbers of tasks")
     options = parser.parse_args()
     random = np.random.default_rng(options.seed)
     clustered: dict[tuple[int, int, float, float], float] = {}

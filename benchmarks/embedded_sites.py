@@ -1,11 +1,14 @@
-"""Figures of all embedded sites together: cold start, memory of a set and of one more, resets, CPU per kind of page.
+"""Measures all embedded sites together: cold start, memory, resets, processor time per page.
 
     python benchmarks/embedded_sites.py [--rounds 9] [--without shop]
 
-The cold start is what a first lease of every site waits for: data are seeded, applications loaded, a replica of each
-started, all at the same time. Memory is what the kernel counts for processes with their shares of common pages (PSS),
-after some pages of each site. CPU per page is the process's own, after a warm-up; the store's pages are in `shop.py`.
-Wall times depend on what else the machine does, so the load is told, and the CPU time of a start beside its wall time.
+cold start   time until the first lease of every site: seeding data, loading applications, starting a replica of each
+one set      PSS of a replica of each site in MiB, after some pages of each (shared pages counted in proportion)
+one set more PSS that a second replica of each site adds
+reset        milliseconds per reset, least and median
+CPU          processor milliseconds per page, least and median, after a warm-up (the store's pages: `shop.py`)
+
+Wall times depend on other work on the machine, so the load average is printed too.
 """
 
 from __future__ import annotations
@@ -147,8 +150,8 @@ async def sets(rounds: int, without: Sequence[str]) -> None:
 def main() -> None:
     """Prints all figures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--without", nargs="*", default=(), help="apps that are left out")
+    parser.add_argument("--rounds", type=int, default=9, help="measure this many rounds (default: %(default)s)")
+    parser.add_argument("--without", nargs="*", default=(), help="exclude these sites")
     arguments = parser.parse_args()
     print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     asyncio.run(sets(arguments.rounds, arguments.without))

@@ -1,10 +1,10 @@
-"""What becomes of trials whose model endpoint misbehaves, and how far a run's budget is overshot.
+"""Checks how trials end when the model endpoint fails, and measures how far a run exceeds its budget.
 
     python benchmarks/faults.py [--workers 1,2,4,8]
 
-Every fault is injected into whole trials by a real HTTP server and met by the real SDK, once and for ever, with both
-APIs, whole and streamed. The budget is spent by processes that share nothing but the file of calls. Exit code 1 when
-anything ends otherwise than it should.
+A real HTTP server injects each fault into whole trials, once and always; the real SDK meets it, with both APIs, whole
+and streamed. Processes that share only the file of model calls spend the budget. Prints the outcomes per fault, then
+the overrun per number of workers. Exit code 1: a trial ended otherwise than expected.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ CALL = 0.02
 def main() -> int:
     """Prints both tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--workers", default="1,2,4,8")
+    parser.add_argument(
+        "--workers", default="1,2,4,8", help="numbers of workers, separated by commas (default: %(default)s)"
+    )
     options = parser.parse_args()
     wrong = faults(PASSING, "passed: answered, retried", "error: model, 3 requests")
     wrong += faults(REFUSED, "error: model, 1 requests", "error: model, 1 requests")

@@ -1,9 +1,10 @@
-"""What the gateway costs: small requests, a page with 20 subresources, 100 MB down and up, against direct.
-
-Three processes (site, gateway, client), raw sockets, loopback. "bare relay" is an asyncio program that copies
-bytes both ways and looks at nothing: the floor for any proxy in pure Python on this machine.
+"""Measures the gateway against direct connections: small requests, a page with 20 subresources, 100 MB each way.
 
     python benchmarks/gateway.py [--requests 5000] [--rounds 5] [--parsers | --browser] [--json]
+
+Three processes (site, gateway, client), raw sockets, loopback. Columns: milliseconds direct, through a bare relay, and
+through the gateway, and the gateway's ratio to both. The bare relay is an asyncio program that copies bytes both ways
+without reading them: the lower bound for any proxy in pure Python on this machine.
 """
 
 from __future__ import annotations
@@ -320,12 +321,12 @@ def _each(call: Callable[[], None], count: int = 3000) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--requests", type=int, default=5000, help="small requests per round (5000)")
-    parser.add_argument("--rounds", type=int, default=5, help="rounds, the three ways in turn (5)")
-    parser.add_argument("--megabytes", type=int, default=100, help="size of the download and the upload (100)")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--requests", type=int, default=5000, help="small requests per round (default: %(default)s)")
+    parser.add_argument("--rounds", type=int, default=5, help="rounds of each way (default: %(default)s)")
+    parser.add_argument("--megabytes", type=int, default=100, help="size of download and upload (default: %(default)s)")
     parser.add_argument("--parsers", action="store_true", help="only compare the head parser with h11")
-    parser.add_argument("--browser", action="store_true", help="only a page load in Chromium")
+    parser.add_argument("--browser", action="store_true", help="only load a page in Chromium")
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args()
     if options.parsers:

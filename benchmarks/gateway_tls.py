@@ -1,8 +1,8 @@
-"""What TLS at the gateway costs: small requests on one kept connection, https beside http of the same site; handshakes.
-
-Three processes (site, gateway, client), raw sockets, loopback, both ways in turn.
+"""Measures TLS at the gateway: small requests over HTTPS and HTTP of the same site, and handshakes.
 
     python benchmarks/gateway_tls.py [--requests 3000] [--rounds 5]
+
+Three processes (site, gateway, client), raw sockets, loopback, one kept connection, the schemes alternating.
 """
 
 from __future__ import annotations
@@ -74,9 +74,9 @@ def processor(pid: int) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--requests", type=int, default=3000, help="requests per round (3000)")
-    parser.add_argument("--rounds", type=int, default=5, help="rounds, both ways in turn (5)")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--requests", type=int, default=3000, help="requests per round (default: %(default)s)")
+    parser.add_argument("--rounds", type=int, default=5, help="rounds of each scheme (default: %(default)s)")
     options = parser.parse_args()
     children = []
 
@@ -85,8 +85,8 @@ def main() -> None:
         child = multiprocessing.Process(target=serve, args=(kind, site, theirs), daemon=True)
         child.start()
         children.append(child)
-        told: tuple[int, str] = ours.recv()
-        return told
+        answer: tuple[int, str] = ours.recv()
+        return answer
 
     site, _ = start("site")
     port, certificate = start("gateway", site)

@@ -1,14 +1,15 @@
-"""How long runs take on 1 to 1,000 nodes: the hand-out of `--ray` and static shards, simulated, against the bound.
+"""Simulates the duration of runs on 1 to 1,000 nodes: scheduling of `--ray` and static shards against the bound.
 
-``python -m benchmarks.handing_out RUN [--think SECONDS] [--trials N]``
+    python -m benchmarks.handing_out RUN [--think SECONDS] [--trials N]
 
-The times of trials are those of a recorded RUN, with a model's SECONDS for each of its steps on top, since agents that
-replay solutions do not think. 812 tasks, five trials and three agents of each, drawn from the run with a fixed seed.
-A node has 16 slots. What else a trial takes (`benchmarks/ray_overhead.py` measures it) and a node's start are the
-constants below. The bound is what no schedule can beat: all the work over all slots, or the longest trial.
+Durations of trials are those of the recorded RUN, plus a model's SECONDS for each step, since agents that replay
+solutions do not wait. Draws 812 tasks with five trials and three agents each, with a fixed seed. A node has 16 slots.
+The constants below are a trial's other overhead (measured by `benchmarks/ray_overhead.py`) and a node's start.
 
-Columns: hours of the bound, of `--ray`, of `--ray` when a node in ten dies half-way (its trials are begun anew), and of
-static shards (a task's shard is drawn by its id, as `--shard` does, so all its trials are in one).
+bound    hours that no schedule can beat: all work divided by all slots, or the longest trial
+--ray    hours of `--ray`, and their ratio to the bound
+deaths   hours of `--ray` when one node in ten dies half-way and its trials restart
+shards   hours of static shards, and their ratio to the bound (a task's id selects its shard, as with `--shard`)
 """
 
 from __future__ import annotations
@@ -82,10 +83,10 @@ def shards(tasks: list[list[float]], nodes: int) -> float:
 
 def main() -> None:
     """Prints the table described in the module's docstring."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("run", type=Path)
-    parser.add_argument("--think", type=float, default=5.0)
-    parser.add_argument("--trials", type=int, default=TRIALS)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("run", type=Path, help="folder of a recorded run")
+    parser.add_argument("--think", type=float, default=5.0, help="seconds of a model per step (default: %(default)s)")
+    parser.add_argument("--trials", type=int, default=TRIALS, help="trials per task (default: %(default)s)")
     options = parser.parse_args()
     tasks = drawn(times_of(options.run, options.think), options.trials)
     work = [seconds for each in zip(*tasks, strict=True) for seconds in each]

@@ -1,15 +1,16 @@
-"""How soon a waiting test has a pristine, signed-in replica of an app in a container, whatever the app's boot takes.
+"""Measures how soon a waiting test gets a pristine, logged-in replica of an app in a container, per boot time.
 
     python benchmarks/handover.py [--boots 0 5 60] [--spares 10] [--rounds 3] [--own-sessions]
     python benchmarks/handover.py --steady --boots 5 --workers 2 --work 4 --leases 20
 
-Without --steady: all spares are there, and are leased, visited, changed and released one after the other as quickly
-as possible, until they are used up; then the pool is left to refill for the next round. With --steady: workers lease
-again and again, working so many seconds on each, while the pool decides by itself how many spares it keeps.
+Without --steady, each round starts with all spares ready; it leases, visits, changes and releases them one by one until
+none is left, and the pool refills before the next round. With --steady, workers lease repeatedly and keep each replica
+for --work seconds, while the pool chooses the number of spares.
 
-The app takes the given time to boot and has a form to sign in. The session is stored once and used on every replica:
-all accept it, or, with --own-sessions, those do that start from the container in which it was made.
-Needs a Docker engine, and no registry.
+The app needs the given time to boot and has a login form. The session is stored once and used on every replica: all
+accept it or, with --own-sessions, only those that start from the container in which it was created. Prints median, 95th
+percentile and maximum of the hand-over, the time of a logged-in page, and whether the targets are met. Needs a Docker
+engine, but no registry.
 """
 
 from __future__ import annotations
@@ -86,14 +87,18 @@ class Times:
 def main() -> int:
     """Returns exit code 1 if a target was missed or a replica was not pristine."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--boots", type=float, nargs="+", default=[0, 5, 60], help="seconds (default: 0 5 60)")
+    parser.add_argument(
+        "--boots", type=float, nargs="+", default=[0, 5, 60], help="boot times in seconds (default: 0 5 60)"
+    )
     parser.add_argument("--spares", type=int, default=10, help="pristine spares (default: %(default)s)")
-    parser.add_argument("--rounds", type=int, default=3, help="how often they are used up (default: %(default)s)")
-    parser.add_argument("--own-sessions", action="store_true", help="sessions live in the container")
-    parser.add_argument("--steady", action="store_true")
-    parser.add_argument("--workers", type=int, default=2, help="steady: workers (default: %(default)s)")
-    parser.add_argument("--work", type=float, default=4.0, help="steady: seconds per lease (default: %(default)s)")
-    parser.add_argument("--leases", type=int, default=20, help="steady: leases per worker (default: %(default)s)")
+    parser.add_argument("--rounds", type=int, default=3, help="rounds without --steady (default: %(default)s)")
+    parser.add_argument("--own-sessions", action="store_true", help="store sessions in the container")
+    parser.add_argument("--steady", action="store_true", help="lease repeatedly instead of in rounds")
+    parser.add_argument("--workers", type=int, default=2, help="workers with --steady (default: %(default)s)")
+    parser.add_argument(
+        "--work", type=float, default=4.0, help="seconds per lease with --steady (default: %(default)s)"
+    )
+    parser.add_argument("--leases", type=int, default=20, help="leases per worker with --steady (default: %(default)s)")
     options = parser.parse_args()
     image = _image()
     missed = False

@@ -1,28 +1,24 @@
-"""How many steps `webarena tasks heal` finds again on rebuilt sites, and how many it finds wrongly.
+"""Measures how many steps `webarena tasks heal` repairs on rebuilt sites, and how many it repairs wrongly.
 
     python benchmarks/healing.py PATH… [--rules …] [--own FAMILY] [--sample N] [--seed N] [--keep FILE] [--show]
 
-Each task's solution is done on the embedded sites, and recorded from the session's signals alone; what is recorded of
-it, with all by which its elements are found as well, is what gets replayed on the sites as `changed_pages` rebuilds
-them (its rules knew no healer). Which element a step means is told by marks that the sites put on every element before
-they are rebuilt; the healer does not look at them. Counted are the steps that need healing, which is those whose own
-selector does not lead to the marked element any more, up to the first that is not done:
+Runs each task's solution on the embedded sites and records it from the session's signals alone, with all selectors of
+its elements. Replays the recording on the sites as the rules of `changed_pages` rebuild them. Marks that the sites put
+on every element before the rebuild identify the right element; the healer does not read them. Counts the steps whose
+own selector no longer matches the marked element, up to the first step that fails:
 
-What a recorder writes names elements by role and name, which new ids do not touch. ``--own "its id"`` has each step
-that knows one say it by that (or by another family of `recorder.families`), as people write tasks, and keeps the rest
-beside.
+healed   the step used the marked element, through another selector or after a dialog was closed
+lost     the healer gave up
+wrong    another selector matched another element
 
-healed   the step was done to the marked element, by another selector or after a dialog was closed
-lost     it was given up
-wrong    another selector led to another element
+Steps whose own selector matched another element are counted too: silent, or reported. ``reported`` alone counts all
+reports. So are healed tasks that pass their own checks, which a rewritten file requires. Exit code 1: less than 70 %
+healed over ids, labels, order and dialog, or any step wrong or silent.
 
-and steps whose own selector led to another element: in silence, or told (how many were told of something in all says
-what that is worth). Beside that, whether the healed task passes its own checks, which a rewriting of the file requires.
-Exit code 1 for less than 70 % healed over the four changes that issues name (ids, labels, order, dialog), or for
-anything wrong or done to another element in silence in any.
-
-`redesigned_pages` has a second set of rules, by somebody who had not read the healer; the same holds for its four. Run
-`migrated` with ``--own "its id"`` as well: a recorder names elements by role and name, which a migration keeps.
+The recorder names elements by role and name, which new ids do not change. With ``--own "its id"``, each step names its
+element by its id (or by another family of `recorder.families`), as people write tasks; the other selectors stay as
+fallbacks. `redesigned_pages` has a second set of rules, whose author had not read the healer; the same targets hold for
+its four. Run `migrated` with ``--own "its id"`` too.
 """
 
 from __future__ import annotations
@@ -118,23 +114,23 @@ def main() -> int:
     recorded = recordings(options)
     with tempfile.TemporaryDirectory(prefix="webarena-healing-") as folder:
         totals = {rule: measure(rule, recorded, Path(folder), show=options.show) for rule in options.rules}
-    wrong, silent = (sum(each[key] for each in totals.values()) for key in ("wrong", "another in silence"))
+    wrong, silent = (sum(each[key] for each in totals.values()) for key in ("wrong", "another, silent"))
     shares = [share for rules in (NAMED, NAMED_OF_RELEASES) if (share := healed_share(totals, rules)) is not None]
-    print(f"{wrong} healed wrongly under any, {silent} done to another element in silence")
+    print(f"{wrong} steps healed wrongly, {silent} silently done to another element, under all rules")
     return int(any(share < 0.7 for share in shares) or wrong + silent > 0)
 
 
 def arguments(about: str, rules: Sequence[str]) -> argparse.ArgumentParser:
     """Returns the parser of the options that all benchmarks of the healer have."""
     parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("paths", nargs="+", type=Path)
+    parser.add_argument("paths", nargs="+", type=Path, help="task files or folders")
     default = [rule for rule in RULES if rule != "none" and rule in rules]
-    parser.add_argument("--rules", nargs="+", default=default, choices=rules)
-    parser.add_argument("--sample", type=int, help="so many tasks, chosen at random (default: all)")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--own", default="", metavar="FAMILY", help='by what steps name their elements, e.g. "its id"')
-    parser.add_argument("--keep", type=Path, metavar="FILE", help="where what was recorded is kept for the next time")
-    parser.add_argument("--show", action="store_true", help="print the steps of every task that needs healing")
+    parser.add_argument("--rules", nargs="+", default=default, choices=rules, help="rules to apply")
+    parser.add_argument("--sample", type=int, help="run a random sample of this size")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the sample (default: %(default)s)")
+    parser.add_argument("--own", default="", metavar="FAMILY", help="name elements by this family of selectors")
+    parser.add_argument("--keep", type=Path, metavar="FILE", help="cache recordings in this file")
+    parser.add_argument("--show", action="store_true", help="print the steps of every repaired task")
     return parser
 
 
@@ -174,9 +170,9 @@ def healed_share(totals: Mapping[str, Counter[str]], rules: Sequence[str]) -> fl
 
 def record(task: Task, runtime: Runtime) -> Recorded | None:
     """Records the task's solution as a recorder sees it; returns None if the recorded task doesn't pass."""
-    said: list[str] = []
+    log: list[str] = []
     try:
-        with tryout(task, runtime, said.append, NOWHERE) as trying:
+        with tryout(task, runtime, log.append, NOWHERE) as trying:
             while trying.steps_left and trying.next_step():
                 pass
             signals, before = trying.signals(), trying.signals_before
@@ -185,7 +181,7 @@ def record(task: Task, runtime: Runtime) -> Recorded | None:
                 raise ValueError("its solution does not pass")
         steps = steps_of(signals, before=before)
         again = replace(task, solution=tuple(each.action for each in steps))
-        with tryout(again, runtime, said.append, NOWHERE) as trying:
+        with tryout(again, runtime, log.append, NOWHERE) as trying:
             stills: list[str] = []
             chosen = list(prove(steps, trying, lambda action: _seen(trying, action, stills)))
         if any(each.problem for each in chosen):
@@ -250,7 +246,7 @@ def measure(rule: str, recorded: Sequence[Recorded], folder: Path, *, show: bool
             found += counted
             if (
                 counted["wrong"]
-                or counted["another in silence"]
+                or counted["another, silent"]
                 or (show and sum(counted[key] for key in ("healed", "lost")))
             ):
                 print(f"  {rule} {each.task.id}: {dict(counted)}", *lines, sep="\n    ", flush=True)
@@ -262,10 +258,10 @@ KEYS = (
     "healed",
     "lost",
     "wrong",
-    "another in silence",
-    "another, told",
+    "another, silent",
+    "another, reported",
     "steps",
-    "told",
+    "reported",
     "tasks broken",
     "tasks passed",
 )
@@ -289,11 +285,11 @@ def replayed(recorded: Recorded, runtime: Runtime) -> tuple[Counter[str], list[s
             if done.done is None:
                 found["lost"] += 1
                 break
-            found["told"] += not done.healed and done.how != "as recorded"
+            found["reported"] += not done.healed and done.how != "as recorded"
             if done.healed:
                 found["healed" if right else "wrong"] += 1
             elif not right:
-                found["another in silence" if done.how == "as recorded" else "another, told"] += 1
+                found["another, silent" if done.how == "as recorded" else "another, reported"] += 1
             watched.step = done.number + 1
         if found["healed"] + found["lost"] + found["wrong"]:
             found["tasks broken"] += 1

@@ -1,12 +1,11 @@
-"""What the healer makes of each step by itself, on stills of the pages as rules change them.
+"""Measures what the healer finds for each step on its own, on saved pages as the rules change them.
 
     python benchmarks/healing_stills.py PATH… [--rules …] [--sample N] [--seed N] [--own FAMILY] [--keep FILE] [--show]
 
-`healing` plays whole tasks, and ends each with the first step that is lost: few steps are seen, and a machine is busy
-for long. Here pages are kept as HTML, each as it was before a step when the task was recorded; a rule changes the HTML,
-a browser shows it, without the site's scripts and styles, and the healer looks for the step's element. Nothing is done
-to it, so every step counts; what lies over a page does not. ``--keep`` writes what was recorded to a file, or reads it
-from there. Exit code 1 for anything wrong, or found in silence where it is another element.
+`healing` runs whole tasks, which is slow, and ends each at its first lost step. This benchmark keeps each page as HTML
+from before a step of the recording. A rule changes the HTML, a browser shows it without the site's scripts and styles,
+and the healer looks for the step's element. No step is performed, so every step counts; overlays of a page do not. The
+counts are those of `healing`. Exit code 1: a step is wrong, or silently matched another element.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ from pytest_webarena.signals import TargetRecord
 
 RULES = ("none", "ids", "labels", "order", "redesign", "exchanged", *CHANGES, "decoys", "release")
 FIRST_TOGETHER = {"redesign": ("ids", "labels", "order"), "exchanged": ("exchange", "labels")}
-KEYS = ("healed", "lost", "wrong", "another in silence", "another, told", "steps", "told")
+KEYS = ("healed", "lost", "wrong", "another, silent", "another, reported", "steps", "reported")
 
 
 class Still:
@@ -49,11 +48,11 @@ class Still:
         found = [self._found(selector) for selector in selectors]
         firsts = [handles[0] for handles in found if handles]
         numbers = iter(self.page.evaluate("nodes => nodes.map(node => nodes.indexOf(node))", firsts))
-        said = self.page.evaluate(f"nodes => nodes.map({element_probes.DESCRIBE})", firsts)
+        described = self.page.evaluate(f"nodes => nodes.map({element_probes.DESCRIBE})", firsts)
         seen = []
         for handles in found:
             number = next(numbers) if handles else -1
-            record = TargetRecord(**said[number]) if handles else None
+            record = TargetRecord(**described[number]) if handles else None
             seen.append(SelectorMatch(count=len(handles), element=number, target=record))
         return seen
 
@@ -80,7 +79,7 @@ def main() -> int:
             for each in recorded:
                 found += measure(each, rule, page, show=options.show)
             print(f"{rule}: " + ", ".join(f"{found[key]} {key}" for key in KEYS), flush=True)
-            bad += found["wrong"] + found["another in silence"]
+            bad += found["wrong"] + found["another, silent"]
         browser.close()
     return int(bad > 0)
 
@@ -96,7 +95,7 @@ def measure(recorded: Recorded, rule: str, page: Page, *, show: bool) -> Counter
         page.set_content(changed(still, rule), wait_until="commit")
         what, how = judged(target, mark, page)
         found += Counter(what)
-        if (show or {"wrong", "another in silence"} & set(what)) and what != ["steps"]:
+        if (show or {"wrong", "another, silent"} & set(what)) and what != ["steps"]:
             print(f"  {rule} {recorded.task.id} {number + 1} ({target.selector}): {what[0]}: {how}", flush=True)
     return found
 
@@ -110,10 +109,10 @@ def judged(target: Selector, mark: str, page: Page) -> tuple[list[str], str]:
     how = f"{looked.target.selector} by {', '.join(looked.families)} {looked.note}"
     if looked.healed:
         return ["healed" if right else "wrong", "steps"], how
-    told = ["told"] * bool(looked.note)
+    told = ["reported"] * bool(looked.note)
     if right:
         return [*told, "steps"], how
-    return ["another, told" if looked.note else "another in silence", *told, "steps"], how
+    return ["another, reported" if looked.note else "another, silent", *told, "steps"], how
 
 
 def leads(page: Page, selector: str, mark: str) -> bool:

@@ -1,19 +1,18 @@
-"""Trials that only read, on replicas that are handed on as clean: does anything of one reach another?
+"""Checks that trials that only read do not affect each other on replicas that are reused without a reset.
 
     python benchmarks/isolation.py [--clean 1000] [--workers 4] [--backend process | docker] [--replicas 6] [--blind]
 
-Every trial leases the app through the real broker and gateway and compares its page (rows, files, folders, modes, a
-time) with the first lease's, at its beginning and at its end. Three in four only read; others leave a mark, by GETs:
+Every trial leases the app through the real broker and gateway, and compares its page (rows, files, folders, modes, a
+time) with the first lease's, at its start and at its end. Three in four only read; the others leave a mark by GET:
 
-write, folder, touch   the GET itself changes a row, makes an empty folder, changes a file's time alone
-thread, process        it is answered at once; a thread or a process that it started writes later
-slow, left, stream     it is still being worked on when the lease ends: waiting, given up by its browser, half answered
+write, folder, touch   the GET itself changes a row, creates an empty folder, changes only a file's time
+thread, process        it is answered at once; a thread or process that it started writes later
+slow, left, stream     it is still running when the lease ends: waiting, abandoned by its browser, half answered
+timer, memory          only with ``--blind``: invisible outside the app, so these leak (a timer in the app's own loop; a
+                       value in its memory)
 
-Goes on until so many trials have got a replica that was handed on as clean. Prints their number and that of leaks; exit
-code 1 when there are any. With ``--blind`` there are also two kinds that nothing outside of the app can see for certain
-(and which leak): ``timer`` writes later from the app's own loop, ``memory`` keeps something in memory.
-
-``isolation_mutating.py`` is the same for trials that write, on the shipped sites.
+Stops after ``--clean`` leases of reused replicas. Prints their number and the leaks. Exit code 1: a leak.
+`isolation_mutating` is the same for trials that write, on the shipped sites.
 """
 
 from __future__ import annotations
@@ -143,13 +142,20 @@ class Tally:
 def main() -> int:
     """Returns exit code 1 if anything leaked or a trial couldn't be carried out."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--clean", type=int, default=1000, help="trials on replicas handed on as clean (default: 1000)")
-    parser.add_argument("--workers", type=int, default=4)
-    parser.add_argument("--backend", choices=["process", "docker"], default="process")
-    parser.add_argument("--replicas", type=int, default=6, help="few, so that they are used again (default: 6)")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--blind", action="store_true", help="also what can't be seen")
-    parser.add_argument("--kinds", nargs="+", choices=SEEN + BLIND, help="these alone")
+    parser.add_argument(
+        "--clean", type=int, default=1000, help="stop after this many reused replicas (default: %(default)s)"
+    )
+    parser.add_argument("--workers", type=int, default=4, help="run this many workers (default: %(default)s)")
+    parser.add_argument(
+        "--backend",
+        choices=["process", "docker"],
+        default="process",
+        help="backend of the replicas (default: %(default)s)",
+    )
+    parser.add_argument("--replicas", type=int, default=6, help="replicas; few force reuse (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the trials (default: %(default)s)")
+    parser.add_argument("--blind", action="store_true", help="include kinds that are invisible outside the app")
+    parser.add_argument("--kinds", nargs="+", choices=SEEN + BLIND, help="run only these kinds")
     options = parser.parse_args()
     kinds = tuple(options.kinds or SEEN + (BLIND if options.blind else ()))
     tally = Tally()
@@ -176,18 +182,18 @@ def main() -> int:
             threads = [threading.Thread(target=work, args=(index,)) for index in range(options.workers)]
             for thread in threads:
                 thread.start()
-            told = 0
+            reported = 0
             while any(thread.is_alive() for thread in threads):
                 threads[0].join(1.0)
-                if tally.clean >= told + 100:
-                    told = tally.clean // 100 * 100
+                if tally.clean >= reported + 100:
+                    reported = tally.clean // 100 * 100
                     seconds = time.monotonic() - began
-                    print(f"  {told} on clean replicas, {len(tally.leaks)} leaks, {seconds:.0f} s", flush=True)
+                    print(f"  {reported} reused replicas, {len(tally.leaks)} leaks, {seconds:.0f} s", flush=True)
             (app,) = launcher.stop().apps.values()
     trials = sum(tally.kinds.values())
     print(
         f"{options.backend}: {trials} reading trials by {options.workers} workers in {time.monotonic() - began:.0f} s, "
-        f"{app.clean_hand_ons} on replicas handed on as clean: {len(tally.leaks)} leaks, {len(tally.errors)} errors\n"
+        f"{app.clean_hand_ons} on reused replicas: {len(tally.leaks)} leaks, {len(tally.errors)} errors\n"
         f"  kinds: {', '.join(f'{name} {count}' for name, count in sorted(tally.kinds.items()))}\n"
         f"  {app.resets.count} resets, median {app.resets.median:.0f} ms; "
         f"hand-over median {app.handovers.median:.1f} ms, 95 % within {app.handovers.p95:.1f} ms"

@@ -1,21 +1,20 @@
-"""Adversarial trials on real applications: each writes by every way they have, and looks for what others wrote.
+"""Checks that trials that write to real applications in every possible way do not affect later trials.
 
-    python benchmarks/isolation_apps.py [--trials 300] [--workers 2] [--apps wiki tracker courier] [--planted]
+    python benchmarks/isolation_apps.py [--trials 300] [--workers 2] [--apps wiki tracker courier] [--inject-leak]
 
-Builds nothing: ``webarena sites images build debian`` comes first. Every trial leases one application, or several,
-through the real broker and gateway, without a browser. It begins with three looks: how many rows each table has and
-what the databases say of the texts in them, whether a session that an earlier trial opened is still one, and whether a
-file that an earlier trial uploaded is still there. All must be as for the first lease. Then it writes:
+Build the images first: ``webarena sites images build debian``. Every trial leases one or more applications through the
+real broker and gateway, without a browser. First it checks that three things equal those of the first lease: row counts
+and checksums of each table, rejection of an earlier trial's session, absence of an earlier trial's upload. Then it
+writes:
 
-forms      signed in by the application's own form, it edits a page, reports an issue, leaves a comment
+forms      logs in through the application's form, edits a page, reports an issue, leaves a comment
 api        MediaWiki's ``api.php``, Redmine's REST API with a key
 uploads    a file each, by form or API
-sql        rows that no form makes, jobs for later and cached values among them
-sessions   it stays signed in, and the next ones try its cookies
-late       it lets go while a request of its own is half sent, and sends the rest afterwards
+sql        rows that no form creates, among them scheduled jobs and cached values
+sessions   stays logged in; later trials try its cookies
+late       releases while one of its requests is half sent, and sends the rest afterwards
 
-``--planted`` leases from a catalogue whose resets do nothing, which has to be found. Exit code 1 when anything leaked
-or could not be carried out, or, with ``--planted``, when nothing was found.
+Exit code 1: something leaked or failed or, with ``--inject-leak``, no leak was found.
 """
 
 from __future__ import annotations
@@ -361,7 +360,7 @@ def without_resets(folder: Path, apps: Sequence[str]) -> Path:
     shipped = yaml.safe_load(load_catalogue("debian").path.read_text())["apps"]
     blind = {"snapshot": False, "reset": [["true"]], "fingerprint": ["true"]}
     docker = {app: {**shipped[app]["docker"], **blind} for app in apps}
-    path = folder / "planted.yaml"
+    path = folder / "without-resets.yaml"
     path.write_text(yaml.safe_dump({"extends": "debian", "apps": {app: {"docker": docker[app]} for app in apps}}))
     return path
 
@@ -369,17 +368,21 @@ def without_resets(folder: Path, apps: Sequence[str]) -> Path:
 def main() -> int:
     """Returns exit code 1 if anything leaked or a trial couldn't be carried out."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--trials", type=int, default=300)
-    parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--replicas", type=int, default=3, help="few, so that they are used again (default: 3)")
-    parser.add_argument("--apps", nargs="+", choices=list(WRITERS), default=["wiki", "tracker"])
-    parser.add_argument("--planted", action="store_true")
-    parser.add_argument("--seconds", type=float, default=float("inf"), help="begin no trial later than that")
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--trials", type=int, default=300, help="run this many trials (default: %(default)s)")
+    parser.add_argument("--workers", type=int, default=2, help="run this many workers (default: %(default)s)")
+    parser.add_argument(
+        "--replicas", type=int, default=3, help="replicas per app; few force reuse (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--apps", nargs="+", choices=list(WRITERS), default=["wiki", "tracker"], help="applications to lease"
+    )
+    parser.add_argument("--inject-leak", action="store_true", help="disable resets, which must be found")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="start no trial after this many seconds")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the trials (default: %(default)s)")
     options = parser.parse_args()
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
-        catalogue = str(without_resets(Path(folder), options.apps)) if options.planted else "debian"
+        catalogue = str(without_resets(Path(folder), options.apps)) if options.inject_leak else "debian"
         config = BrokerConfig(
             catalogue=catalogue, run_dir=Path(folder), max_replicas=options.replicas, lease_timeout=1800
         )
@@ -416,7 +419,8 @@ def main() -> int:
                 thread.join()
             times = launcher.stop().apps
     print(
-        f"{'planted: ' if options.planted else ''}{tally.trials} trials ({tally.pairs} of several applications) by "
+        f"{'injected leak: ' if options.inject_leak else ''}{tally.trials} trials "
+        f"({tally.pairs} of several applications) by "
         f"{options.workers} workers in {time.monotonic() - began:.0f} s: {len(tally.leaks)} leaks, "
         f"{len(tally.errors)} errors; {tally.tried} sessions and files of earlier trials tried"
     )
@@ -425,7 +429,7 @@ def main() -> int:
             f"  {app}: {seen.resets.count} resets, median {seen.resets.median:.0f} ms; hand-over median "
             f"{seen.handovers.median:.1f} ms; {seen.waits.count} waited"
         )
-    return 1 if tally.errors or bool(tally.leaks) != options.planted else 0
+    return 1 if tally.errors or bool(tally.leaks) != options.inject_leak else 0
 
 
 if __name__ == "__main__":

@@ -1,16 +1,16 @@
-"""Trials in flight on shared browsers, all on one host name: does anything of one reach another?
+"""Checks that concurrent trials on shared browsers and one host name do not affect each other.
 
     python benchmarks/isolation_concurrency.py [--trials 1000] [--concurrency 16]
-        [--workers 0] [--planted site | browser]
+        [--workers 0] [--inject-leak site | browser]
 
-Each trial looks first, leaves its mark, and looks again, on a page that knows of every place a browser or a site keeps
-something in: cookies (its own and those of scripts), local and session storage, IndexedDB, the cache of scripts, the
-HTTP cache, the name of the window, broadcast channels, shared workers, permissions, and the site's own database and
-memory. It passes if it has found nothing at first, and nothing but its own mark then. Prints how many trials were
-played, how many saw something of another one, and where; exit code 1 when there are any, or a trial was an error.
+Each trial checks, leaves its mark, and checks again, on a page that reads every store of a browser or a site: cookies
+(HTTP and script), local and session storage, IndexedDB, the script cache, the HTTP cache, the window's name, broadcast
+channels, shared workers, permissions, and the site's database and memory. It passes if it finds nothing first, and only
+its own mark second.
 
-``--planted`` leaks on purpose, to see that it is found: ``site`` by a site that keeps its marks outside of what is
-reset, ``browser`` by contexts that begin with a foreign cookie.
+``--inject-leak site`` uses a site that keeps marks outside of what is reset; ``browser`` uses contexts that start with
+a foreign cookie. Prints the number of trials, of trials that saw another's mark, and where. Exit code 1: such a trial,
+or an error.
 """
 
 from __future__ import annotations
@@ -195,22 +195,22 @@ def webarena_context_args(webarena_context_args):
 def main() -> int:
     """Returns exit code 1 if anything leaked or a trial couldn't be carried out."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--trials", type=int, default=1000)
-    parser.add_argument("--concurrency", type=int, default=16)
+    parser.add_argument("--trials", type=int, default=1000, help="run this many trials (default: %(default)s)")
     parser.add_argument(
-        "--workers", type=int, default=0, help="of pytest-xdist, each with so many in flight (default: none)"
+        "--concurrency", type=int, default=16, help="concurrent trials per process (default: %(default)s)"
     )
-    parser.add_argument("--planted", choices=["site", "browser"])
+    parser.add_argument("--workers", type=int, default=0, help="workers of pytest-xdist (default: %(default)s)")
+    parser.add_argument("--inject-leak", choices=["site", "browser"], help="inject a leak, which must be found")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="webarena-isolation-") as name:
         folder = Path(name)
         began = time.monotonic()
-        return told(play(folder, options), time.monotonic() - began, options)
+        return report(play(folder, options), time.monotonic() - began, options)
 
 
 def play(folder: Path, options: argparse.Namespace) -> Path:
     """Runs all trials in one pytest run; returns the run's folder."""
-    outside = str(folder / "outside.sqlite3") if options.planted == "site" else ""
+    outside = str(folder / "outside.sqlite3") if options.inject_leak == "site" else ""
     (folder / "app.py").write_text(APP)
     (folder / "agent.py").write_text(AGENT)
     (folder / "tasks.yaml").write_text(TASK)
@@ -221,7 +221,7 @@ def play(folder: Path, options: argparse.Namespace) -> Path:
         "ready": [{"http": {"path": "/", "status": 200}}],
     }
     (folder / "sites.yaml").write_text(yaml.safe_dump({"schema_version": 1, "apps": {"marks": app}}))
-    if options.planted == "browser":
+    if options.inject_leak == "browser":
         (folder / "conftest.py").write_text(LEAKING)
     command = [sys.executable, "-m", "pytest", "tasks.yaml", "--agent=agent.py:Marker", f"--trials={options.trials}"]
     command += [
@@ -242,7 +242,7 @@ def play(folder: Path, options: argparse.Namespace) -> Path:
     return folder / "run"
 
 
-def told(run: Path, seconds: float, options: argparse.Namespace) -> int:
+def report(run: Path, seconds: float, options: argparse.Namespace) -> int:
     """Prints the results; returns the exit code."""
     records = RunDir(run).records()
     outcomes = Counter(record.outcome for record in records)

@@ -1,18 +1,18 @@
-"""Adversarial trials: each changes all it can reach, and looks whether any other one's changes have reached it.
+"""Checks that trials that change everything in a replica do not affect each other.
 
     python benchmarks/isolation_mutating.py [--trials 1000] [--workers 4] [--replicas 6]
         [--catalogue embedded | embedded-docker]
 
-Every trial leases the start page through the real broker and gateway, from a process of its own. It compares the whole
+Every trial leases the start page through the real broker and gateway, from its own process. It compares the whole
 database and the pages with those of the run's first lease, leaves its mark by forms and by SQL, deletes and edits
-seeded data, waits, and looks again: its own marks, all of them, and nobody else's. Then it ends in one of these ways:
+seeded data, waits, and checks that it sees all of its own marks and no others. Then it ends in one of these ways:
 
 release     as a fixture does
-vanish      its connection to the broker breaks, and nobody releases anything
-late        it releases while a request of its own is half sent, and sends the rest afterwards
-revisit     it releases, and goes on writing through the gateway that it had
+vanish      its connection to the broker breaks without a release
+late        releases while one of its requests is half sent, and sends the rest afterwards
+revisit     releases, and continues to write through its old gateway
 
-Prints the number of leaks; exit code 1 when there are any.
+Prints the number of leaks. Exit code 1: a leak.
 """
 
 from __future__ import annotations
@@ -52,11 +52,11 @@ MARK = "mark-of-"
 def main() -> int:
     """Returns exit code 1 if anything leaked or a trial couldn't be carried out."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--trials", type=int, default=1000)
-    parser.add_argument("--workers", type=int, default=4)
-    parser.add_argument("--catalogue", default="embedded")
-    parser.add_argument("--replicas", type=int, default=6, help="few, so that they are used again (default: 6)")
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--trials", type=int, default=1000, help="run this many trials (default: %(default)s)")
+    parser.add_argument("--workers", type=int, default=4, help="run this many workers (default: %(default)s)")
+    parser.add_argument("--catalogue", default="embedded", help="catalogue of sites (default: %(default)s)")
+    parser.add_argument("--replicas", type=int, default=6, help="replicas; few force reuse (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the trials (default: %(default)s)")
     options = parser.parse_args()
     spawn = multiprocessing.get_context("spawn")
     results: Any = spawn.Queue()

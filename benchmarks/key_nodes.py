@@ -1,12 +1,13 @@
-"""How long it takes to judge a run of 104 tasks with key nodes again, offline.
+"""Measures the time to rescore a run of 104 tasks with key nodes, offline.
 
     python benchmarks/key_nodes.py [--steps 8] [--rounds 5]
 
-Makes a data set of the size and make of Mind2Web-Live's test set, all invented: 104 tasks, 443 nodes, of each function
-as many as there. Each has a trial of an agent that goes its own way, too, and reaches all but the last node: addresses,
-clicks and input with all that is recorded around their elements. Judged is what was read from stored records, as
-``--rescore`` does it: in one process, and each trial in a fork of its own, which has its time limit. Rules in words are
-answered from a table, as by a judge whose replies were kept. On a busy machine only processor time means anything.
+Generates a data set of the size and structure of Mind2Web-Live's test set: 104 tasks and 443 nodes, with the same
+number of each function. In each trial an agent also leaves the reference path, and reaches all nodes but the last:
+addresses, clicks and input with the recorded surroundings of their elements. Trials are judged from stored records, as
+``--rescore`` does: in one process, and each trial in its own fork with a time limit. Rules in words use a table of
+answers, as a judge with cached replies does. Prints medians of wall time and processor time; on a busy machine use the
+processor time.
 """
 
 from __future__ import annotations
@@ -56,8 +57,8 @@ class Table:
 def main() -> int:
     """Prints a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--steps", type=int, default=8, help="of each trial (default: 8, what references have)")
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--steps", type=int, default=8, help="steps per trial (default: %(default)s)")
+    parser.add_argument("--rounds", type=int, default=5, help="measure this many rounds (default: %(default)s)")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "made.json"
@@ -139,8 +140,8 @@ def node(function: str, host: str, number: int) -> dict[str, Any]:
             "method": "selector",
             "content": {**content, "reference_answer": place},
         }
-    said = "Decide whether it is what is meant" if "semantic" in function else f"value {number}"
-    return {"match_function_name": function, "content": {**content, "reference_answer": said, "path": place}}
+    reference = "Decide whether it is what is meant" if "semantic" in function else f"value {number}"
+    return {"match_function_name": function, "content": {**content, "reference_answer": reference, "path": place}}
 
 
 def trial(row: Mapping[str, Any], steps: int) -> Evidence:

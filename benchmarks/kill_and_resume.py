@@ -1,11 +1,11 @@
-"""Kills a run half-way with SIGKILL, resumes it, and counts what was lost and what was run twice.
+"""Kills a run half-way with SIGKILL, resumes it, and counts lost and repeated trials.
 
     python benchmarks/kill_and_resume.py [PYTEST_ARGUMENT …]     (default: tasks/homepage -n 2)
 
-The run is killed as soon as half of its trials have a record. Then `--resume` goes on, and every trial's folder is held
-against what it was at the kill: a trial with a verdict has to be the same to the byte, all others have to have one now.
-Of those at work a worker may still have written that its sites went away: an error, which is run anew.
-Exit code 1 when one does not.
+Kills the run when half of its trials have a record, resumes it with `--resume`, and compares every trial's folder with
+its state at the kill. A trial that had a verdict must be identical to the byte; every other trial must have a verdict
+now. A worker may have recorded an interrupted trial as an error because its sites went away; it runs again. Exit code
+1: a trial was lost or changed.
 """
 
 from __future__ import annotations
@@ -111,9 +111,9 @@ def _compare(planned: int, before: dict[str, str], begun: set[str], run: Path, r
     print(f"after --resume: {len(after)} of {planned} trials have a verdict, {lost} lost")
     print(f"finished before the kill and touched again: {len(again)} of {len(before)}")
     for name in cut_short:
-        print(f"  cut short, then run anew: {name}, {attempts.get(name, 0)} attempts on record")
+        print(f"  interrupted, then run again: {name}, {attempts.get(name, 0)} attempts on record")
     extra = [name for name, count in attempts.items() if count > 1 and name not in cut_short]
-    print(f"trials with more than one attempt that were not cut short: {len(extra)}")
+    print(f"trials with more than one attempt that were not interrupted: {len(extra)}")
     reported = _reported(results)
     print(f"Allure: {len(reported)} of {planned} trials in the results of both invocations together")
     for name in (*again, *extra):

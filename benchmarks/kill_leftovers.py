@@ -1,7 +1,10 @@
-"""What is left after ``kill -9`` at random moments: ``python benchmarks/kill_leftovers.py [--times 20]``.
+"""Counts processes and files that remain after ``kill -9`` at random moments.
 
-Each round runs a controller with busy clients in a temporary directory and an environment of its own, kills one
-process, and then looks for processes with that environment and files in that directory.
+    python benchmarks/kill_leftovers.py [--times 20]
+
+Each round runs a controller with busy clients in a temporary directory with its own environment, kills one process, and
+searches for processes with that environment and for files in that directory. Prints, per kind of process, how often it
+was killed, how often something remained, and the seconds until all was clean.
 """
 
 from __future__ import annotations
@@ -52,7 +55,7 @@ def controller(catalogue: str) -> None:
 
 def busy(address: str, name: str, site: str) -> None:
     """Leases, reads, writes and releases without end; a dead broker is ignored."""
-    keys.learn(address, name, sys.stdin.readline().strip())
+    keys.store_key(address, name, sys.stdin.readline().strip())
     broker = BrokerClient(address, name=name)
     while True:
         with suppress(SiteError, OSError), broker.lease([site], holder="busy", timeout=20) as lease:
@@ -85,7 +88,7 @@ class Round:
     def address(self) -> str:
         """Returns the broker's address; from then on this process may speak to it as ``observer``."""
         address, key = self.line().split()
-        keys.learn(address, "observer", key)
+        keys.store_key(address, "observer", key)
         return address
 
     def line(self) -> str:
@@ -227,10 +230,12 @@ SITE = "homepage"
 
 def main() -> None:
     """Kills each kind of process several times and prints what was left."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--times", type=int, default=20)
-    parser.add_argument("--catalogue", default="embedded")
-    parser.add_argument("--seed", type=int, default=1)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--times", type=int, default=20, help="kill this many processes of each kind (default: %(default)s)"
+    )
+    parser.add_argument("--catalogue", default="embedded", help="catalogue of sites (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the moments (default: %(default)s)")
     parser.add_argument("--controller", help=argparse.SUPPRESS)
     parser.add_argument("--client", help=argparse.SUPPRESS)
     parser.add_argument("--name", default="", help=argparse.SUPPRESS)

@@ -1,12 +1,12 @@
-"""Kills a running pytest, one of its workers, or the broker with SIGKILL at random moments, and lists what is left.
+"""Kills a running pytest, one of its workers, or the broker with SIGKILL at random moments, and lists what remains.
 
     python benchmarks/kill_pytest.py [--times 20] [--sites embedded] [--agent oracle] [--only pytest|worker|broker]
     python benchmarks/kill_pytest.py --times 17 --sites embedded-docker --from-broker --between 0 10
     python benchmarks/kill_pytest.py --times 10 --sites debian --tasks tasks-debian --from-broker --between 0 40
 
-Every process of a run carries a mark in its environment, which children inherit, so /proc tells who is left, whatever
-its parent is by now. What is left on the Docker engine is known by its label, which names the broker that made it.
-Temporary files go to a directory of the run's own. Linux only.
+Every process of a run has a mark in its environment, which children inherit, so /proc shows the remaining ones whatever
+their parent. Objects on the Docker engine have a label that names the broker. Temporary files go to the run's own
+directory. Linux only.
 """
 
 from __future__ import annotations
@@ -37,15 +37,19 @@ PATIENCE = 30.0
 
 def main() -> int:
     """Returns exit code 1 if anything was left."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--times", type=int, default=20)
-    parser.add_argument("--sites", default="embedded")
-    parser.add_argument("--tasks", nargs="+", default=["tasks/homepage"], help="default: tasks/homepage")
-    parser.add_argument("--agent", default="oracle", help="keyword-process has temporary files, too")
-    parser.add_argument("--only", choices=tuple(VICTIMS))
-    parser.add_argument("--seed", type=int, default=1)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--times", type=int, default=20, help="kill this many runs (default: %(default)s)")
+    parser.add_argument("--sites", default="embedded", help="catalogue of sites (default: %(default)s)")
+    parser.add_argument(
+        "--tasks", nargs="+", default=["tasks/homepage"], help="run these task files (default: tasks/homepage)"
+    )
+    parser.add_argument(
+        "--agent", default="oracle", help="agent to run (keyword-process uses temporary files) (default: %(default)s)"
+    )
+    parser.add_argument("--only", choices=tuple(VICTIMS), help="kill only this kind of process")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the moments (default: %(default)s)")
     parser.add_argument("--between", type=float, nargs=2, default=(2.0, 9.0), help="seconds into the run")
-    parser.add_argument("--from-broker", action="store_true", help="count from its start, or its first container")
+    parser.add_argument("--from-broker", action="store_true", help="count from the broker's start or first container")
     options = parser.parse_args()
     chance = random.Random(options.seed)
     bad = 0

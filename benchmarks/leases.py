@@ -1,4 +1,10 @@
-"""How long leasing, handing over and resetting take: ``python benchmarks/leases.py --help``."""
+"""Measures leases, hand-overs and resets of a site, for one worker and for several.
+
+    python benchmarks/leases.py [--catalogue embedded] [--site homepage] [--leases 200] [--workers 4]
+
+Each lease makes one POST. Prints the times of lease and release as a worker sees them, and the broker's own times of
+hand-overs, waits, resets and starts.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +23,13 @@ from pytest_webarena.sites.client.lease import BrokerClient, Lease
 
 def main() -> None:
     """Prints medians and 95th percentiles for one worker and for several."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--catalogue", default="embedded", help="name or path (default: %(default)s)")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--catalogue", default="embedded", help="catalogue name or path (default: %(default)s)")
     parser.add_argument("--site", default="homepage", help="site to lease (default: %(default)s)")
     parser.add_argument("--leases", type=int, default=200, help="leases per measurement (default: %(default)s)")
-    parser.add_argument("--workers", type=int, default=4, help="workers, second measurement (default: %(default)s)")
+    parser.add_argument(
+        "--workers", type=int, default=4, help="workers of the second measurement (default: %(default)s)"
+    )
     parser.add_argument("--spares", type=int, default=None, help="pristine spares (default: by demand)")
     parser.add_argument("--pause", type=float, default=0.0, help="seconds of work per lease (default: %(default)s)")
     arguments = parser.parse_args()

@@ -1,10 +1,10 @@
-"""What a ledger of side effects costs per trial on each embedded site: CPU time of both looks and of comparing.
+"""Measures the cost of comparing side effects per trial, on each embedded site.
 
     python benchmarks/ledger.py [--rounds 9]
 
-A trial looks twice, when its agent begins and when it has stopped, and compares. *unchanged* is a trial that only
-reads; *changed* one that wrote a row. All in this process, as in the broker's; the median of the rounds, in
-milliseconds.
+A trial takes two snapshots, when its agent starts and when it has stopped, and compares them. All runs in this process,
+as it does in the broker's. Columns: size of the database, and median processor milliseconds of both snapshots and the
+comparison, for a trial that only reads (*unchanged*) and for one that wrote a row (*changed*).
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ def cost(rounds: int, app: AppManifest, folder: Path, write: str = "") -> float:
 
 def main() -> None:
     """Prints a line per site."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--rounds", type=int, default=9)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=9, help="measure this many rounds (default: %(default)s)")
     rounds: int = parser.parse_args().rounds
     apps = load_catalogue("embedded").apps
     print(f"{'site':10} {'database':>10} {'unchanged':>10} {'changed':>10}")

@@ -1,8 +1,8 @@
-"""How often the check kind ``number`` is right, and how long it takes, on a file of labelled pairs.
+"""Measures the accuracy and speed of the check kind ``number`` on a file of labelled pairs.
 
     python benchmarks/numeric.py PAIRS.yaml [--show]
 
-The file is a YAML list of mappings: ``reference`` (a number or a closed form, or a list of which any will do),
+The file is a YAML list of mappings: ``reference`` (a number or a closed form, or a list of accepted ones),
 ``answer``, ``right`` (true or false) and any of the check's other keys: ``rel``, ``abs``, ``sig_figs``, ``unit``,
 ``marker``; ``rel`` of a reference of 0 is left out, which means exactly 0. Prints how many right and wrong answers are
 met, not met and undecided, and the time of a judgement, warm. ``--show`` names each pair that is not as labelled. The
@@ -56,8 +56,8 @@ def outcome(pair: Mapping[str, Any], score: float | None) -> str:
 def main() -> int:
     """Measures and prints; returns whether the targets are met."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("pairs", type=Path)
-    parser.add_argument("--show", action="store_true", help="name each pair that is not as labelled")
+    parser.add_argument("pairs", type=Path, help="file of labelled pairs")
+    parser.add_argument("--show", action="store_true", help="print each pair that differs from its label")
     options = parser.parse_args()
     pairs = yaml.safe_load(options.pairs.read_text("utf-8"))
     warm()

@@ -1,15 +1,15 @@
-"""What a look at a page costs: ours, BrowserGym's and the original harness's, and the raw protocol, on the same pages.
+"""Measures the cost of an observation: ours, BrowserGym's, WebArena's own, and the raw protocol, on the same pages.
 
     python benchmarks/observation.py [--peers browsergym,webarena] [--pages form,products,…] [--rounds 7] [--no-memory]
 
-All run on one machine in one run with the same browser executable; page by page, one after the other, never at the
-same time. The peers come from PyPI into environments of their own, made on first use below ``--cache``: they pin old
-releases of Playwright. Their code is unmodified, only the browser launch is patched. Cells are medians in milliseconds,
-with the smallest in parentheses: on a busy machine compare those. Linux only (memory is read from /proc).
+All use the same browser executable on one machine, page by page, one after the other. The peers are installed from PyPI
+into their own environments below ``--cache`` on first use, since they pin old releases of Playwright. Their code is
+unmodified except for the browser launch. Cells are medians in milliseconds, with the minimum in parentheses: on a busy
+machine compare the minimum. Linux only (memory is read from /proc).
 
-``text``: ours is ``Session.observe``, all of it, tab titles included; BrowserGym's is what a text-only agent needs
-(mark, tree, unmark, flatten); the original harness's its text processor, viewport only. The original harness takes
-minutes on the heavy pages; it gets one to three rounds there.
+The row ``text`` is `Session.observe` with tab titles for ours, what a text-only agent needs for BrowserGym (mark, tree,
+unmark, flatten), and the text processor, viewport only, for WebArena's harness, which takes minutes on the large pages
+and runs only one to three rounds there.
 """
 
 from __future__ import annotations
@@ -63,12 +63,17 @@ Times = list[float]
 def main() -> int:
     """Prints tables of times, ratios and memory."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--peers", default="", help="browsergym, webarena or both, with a comma between")
-    parser.add_argument("--pages", default=",".join(PAGES))
-    parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--cache", type=Path, default=Path.home() / ".cache" / "pytest-webarena" / "peers")
-    parser.add_argument("--no-memory", action="store_true", help="leave out the memory of one more session")
-    parser.add_argument("--json", type=Path, help="write everything measured here")
+    parser.add_argument("--peers", default="", help="peers: browsergym, webarena, separated by commas")
+    parser.add_argument("--pages", default=",".join(PAGES), help="pages, separated by commas")
+    parser.add_argument("--rounds", type=int, default=7, help="measure this many rounds (default: %(default)s)")
+    parser.add_argument(
+        "--cache",
+        type=Path,
+        default=Path.home() / ".cache" / "pytest-webarena" / "peers",
+        help="folder of the environments of peers",
+    )
+    parser.add_argument("--no-memory", action="store_true", help="skip the memory of another session")
+    parser.add_argument("--json", type=Path, help="write all measurements to this file")
     options = parser.parse_args()
     wanted = [name for name in options.peers.split(",") if name]
     pythons = {name: environment(options.cache, PEERS[name][0]) for name in wanted}

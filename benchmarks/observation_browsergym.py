@@ -1,6 +1,8 @@
-"""BrowserGym's part of `observation`: one environment, controlled over stdin and stdout; only its launch is patched.
+"""Measures BrowserGym's observations for `observation`: one environment, controlled over stdin and stdout.
 
-VENV/bin/python benchmarks/observation_browsergym.py EXECUTABLE URL
+    VENV/bin/python benchmarks/observation_browsergym.py EXECUTABLE URL
+
+BrowserGym is unmodified except for its browser launch.
 """
 
 from __future__ import annotations

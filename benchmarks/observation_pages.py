@@ -1,4 +1,4 @@
-"""Generated pages of known sizes for `observation`: a form, a product list, a mixed page and two large pages."""
+"""Generates pages of known sizes for `observation`: a form, a product list, a mixed page and two large pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The original harness's part of `observation`: its own processors on one page, controlled over stdin and stdout.
+"""Measures observations of WebArena's own harness for `observation`, controlled over stdin and stdout.
 
 VENV/bin/python benchmarks/observation_webarena.py EXECUTABLE URL
 """

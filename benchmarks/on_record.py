@@ -1,10 +1,10 @@
-"""What running an agent on a record takes beside its model: 20 steps, a real client, an endpoint that answers at once.
+"""Measures the overhead of an agent on a replayed run: 20 steps, a real client, an endpoint that answers at once.
 
     python benchmarks/on_record.py [--steps N] [--trials N]
 
-Makes recordings of N steps of pages of 200 lines, and has the shipped agent ``cot`` follow them against an endpoint
-here that says the recorded actions. Prints each trial's wall time, the endpoint's share in it included: the SDK's time
-and that of HTTP on loopback. Exit code 1 unless all trials stay on their record.
+Generates recordings of N steps with pages of 200 lines. The shipped agent ``cot`` follows them against a local endpoint
+that returns the recorded actions. Prints each trial's wall time, which includes the endpoint, the SDK and HTTP on
+loopback. Exit code 1: a trial left its recording.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ LINK = TargetRecord(role="link", name="Entry 7 of the list")
 def main() -> int:
     """Measures and prints."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--steps", type=int, default=20)
-    parser.add_argument("--trials", type=int, default=5)
+    parser.add_argument("--steps", type=int, default=20, help="steps per recording (default: %(default)s)")
+    parser.add_argument("--trials", type=int, default=5, help="trials to run (default: %(default)s)")
     options = parser.parse_args()
     asked = 0
 

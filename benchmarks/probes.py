@@ -1,9 +1,9 @@
-"""What one look at a page costs that a check opens: a context of the harness's own, and what is copied into it.
+"""Measures the cost of a page that a check opens: a context of the harness, with copied storage.
 
     python benchmarks/probes.py [--looks 20]
 
-Milliseconds per look, the median: a page that the agent opens (for comparison), one page per look, and three pages
-per look, which share a context; of an agent's context with cookies only, and with 100 entries of local storage.
+Columns are median milliseconds: a page load by the agent (for comparison), a check with one page, and a check with
+three pages in a shared context. Rows: an agent's context with cookies only, and with 100 entries of local storage.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _pages(session: Session, count: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--looks", type=int, default=20)
+    parser.add_argument("--looks", type=int, default=20, help="measure this many checks (default: %(default)s)")
     options = parser.parse_args()
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Site)
     threading.Thread(target=server.serve_forever, daemon=True).start()

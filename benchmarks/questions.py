@@ -1,10 +1,10 @@
-"""What questions without sites cost the harness: 1,000 of them, answered at once, and no browser or broker beside them.
+"""Measures the overhead of questions without sites: 1,000 of them, answered at once by the oracle.
 
     python benchmarks/questions.py [--questions 1000] [--workers 2]
 
-The agent is the oracle, which takes no time. What is printed is the wall time and the processor time of the whole run,
-start of pytest and reports included, the time of a trial and its parts (medians), and which helper processes were seen.
-On a machine that is busy with other things, the processor time divided by the workers is the better measure.
+Prints wall time and processor time of the whole run (start of pytest and reports included), median times of a trial and
+its parts, and the helper processes that were seen: there should be no browser and no broker. On a busy machine, divide
+the processor time by the workers.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ HELPERS = {"chrom": "browser", "headless_shell": "browser", "firefox": "browser"
 def main() -> int:
     """Runs once and prints the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--questions", type=int, default=1000)
-    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--questions", type=int, default=1000, help="ask this many questions (default: %(default)s)")
+    parser.add_argument("--workers", type=int, default=2, help="run this many workers (default: %(default)s)")
     options = parser.parse_args()
     mark = uuid.uuid4().hex
     with tempfile.TemporaryDirectory(prefix="questions-") as name:

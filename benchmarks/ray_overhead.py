@@ -1,9 +1,11 @@
 """Measures a trial's overhead on another node (`--ray`), compared to a thread of this process (`--concurrency`).
 
-This is a pytest plugin: ``pytest -p benchmarks.ray_overhead tasks --agent=… --ray=HOST:PORT --concurrency=2``, and the
-same without ``--ray``. A trial's overhead is the time from its submission (or from when there was room for it) until
-its record is known here, minus the duration in the record. At the end it prints the median, the 90th percentile and
-the maximum in milliseconds, and the bytes that came back.
+    pytest -p benchmarks.ray_overhead tasks --agent=… --ray=HOST:PORT --concurrency=2
+    pytest -p benchmarks.ray_overhead tasks --agent=… --concurrency=2
+
+This is a pytest plugin. A trial's overhead is the time from its submission (or from the first free slot) until its
+record arrives, minus the duration in the record. Prints median, 90th percentile and maximum in milliseconds, and the
+bytes received.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ import pytest
 from pytest_webarena.cluster.executor import ClusterExecutor
 from pytest_webarena.trials.threaded_executor import ThreadedExecutor
 
-_beside: list[float] = []
+_overheads: list[float] = []
 _sizes: list[int] = []
 
 
@@ -40,7 +42,7 @@ def _measure_nodes(patch: pytest.MonkeyPatch) -> None:
     def noting_resolve(self: Any, job: Any, **what: Any) -> None:
         resolve(self, job, **what)
         if job in sent and what.get("record") is not None:
-            _beside.append(time.monotonic() - sent.pop(job) - what["record"].seconds["total"])
+            _overheads.append(time.monotonic() - sent.pop(job) - what["record"].seconds["total"])
 
     def noting_received(self: Any, job: Any, delivery: Any) -> Any:
         _sizes.append(len(delivery.archive))
@@ -58,17 +60,17 @@ def _measure_threads(patch: pytest.MonkeyPatch) -> None:
         began = time.monotonic()
         play(self, job)
         if job.future.exception() is None:
-            _beside.append(time.monotonic() - began - job.future.result().seconds["total"])
+            _overheads.append(time.monotonic() - began - job.future.result().seconds["total"])
 
     patch.setattr(ThreadedExecutor, "_play", noting_play)
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    if len(_beside) < 2:
+    if len(_overheads) < 2:
         return
-    each = sorted(1000 * seconds for seconds in _beside)
+    each = sorted(1000 * seconds for seconds in _overheads)
     size = f", {statistics.mean(_sizes) / 1000:.0f} kB back" if _sizes else ""
     terminalreporter.write_line(
-        f"beside the trial: {len(each)} trials, median {statistics.median(each):.0f} ms, "
+        f"overhead per trial: {len(each)} trials, median {statistics.median(each):.0f} ms, "
         f"90 % {each[int(0.9 * len(each))]:.0f} ms, largest {each[-1]:.0f} ms{size}, load {os.getloadavg()[0]:.1f}"
     )

@@ -1,15 +1,15 @@
-"""What sites in reach cost a trial: unused, shared and leased on the first visit; with several workers at once.
+"""Measures the cost of reachable sites per trial: unused, shared, and leased on the first visit.
 
     python benchmarks/reach.py [--workers 4] [--trials 50]
 
-On the embedded sites. A trial is a lease of `map`. The first two rows are the seconds until it is granted, without
-other sites in reach and with all of them, none visited. The others are what the first request takes longer than the
-second one, of the shared encyclopedia and of the start page, which is this trial's alone. The last column is
-the broker's processor time for a whole trial, which tells more than the clock on a busy machine.
+A trial leases `map` of the embedded sites. The first two rows are the time until the lease is granted, without other
+reachable sites and with all of them, none visited. The other rows are the extra time of a first request over a second
+one, for the shared encyclopedia and for the start page, which only this trial uses. Columns: median and 95th percentile
+in milliseconds, and the broker's processor milliseconds per trial, the better measure on a busy machine.
 
-Then what sites cost that nobody visits: the first two rows again, each on a broker of its own and in turn, with the
-processor time of the broker, its replicas and the workers together, and the memory (PSS) that broker and replicas
-have at the end.
+The last table is the cost of sites that no trial visits: the first two rows again, each on its own broker, alternating.
+Columns: processor milliseconds of the broker, its replicas and the workers; memory (PSS) and number of processes at the
+end.
 """
 
 from __future__ import annotations
@@ -121,8 +121,8 @@ def tell_unused(workers: int, trials: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--workers", type=int, default=4)
-    parser.add_argument("--trials", type=int, default=50, help="of each worker")
+    parser.add_argument("--workers", type=int, default=4, help="run this many workers (default: %(default)s)")
+    parser.add_argument("--trials", type=int, default=50, help="trials per worker (default: %(default)s)")
     given = parser.parse_args()
     config = BrokerConfig(catalogue="embedded", max_replicas=3 * given.workers + 2)
     with BrokerLauncher(config) as launcher:

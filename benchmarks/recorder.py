@@ -1,12 +1,11 @@
-"""Whether what a recorder sees of a solution is the solution: done, read out of the page's events, done again, judged.
+"""Checks that recordings equal the solutions that they record: verdicts before and after.
 
     python benchmarks/recorder.py PATH… [--sample N] [--seed N]
 
-Files that solutions upload are those of the folder `files` beside the task's file.
-
-Each task's solution is done in a real browser on leased sites. The recorder gets the session's signals alone, none of
-the solution's selectors. What it makes of them is written as YAML, read back, and done on fresh sites; the task's own
-checks judge both times. Printed are the tasks whose verdicts differ, and the share of equal ones.
+Runs each task's solution in a real browser on leased sites. The recorder gets the session's signals alone, none of the
+solution's selectors. Its result is written as YAML, read back, and run on fresh sites; the task's own checks judge both
+runs. Uploaded files come from the folder `files` next to the task's file. Prints the tasks whose verdicts differ, and
+the share of equal ones.
 """
 
 from __future__ import annotations
@@ -36,10 +35,10 @@ NOWHERE = Path("tryout")
 def main() -> int:
     """Measures and prints. Returns exit code 1 if fewer than 95 % of the verdicts are equal."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("paths", nargs="+", type=Path)
-    parser.add_argument("--sites", default="embedded")
-    parser.add_argument("--sample", type=int, help="so many tasks, chosen at random (default: all)")
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("paths", nargs="+", type=Path, help="task files or folders")
+    parser.add_argument("--sites", default="embedded", help="catalogue of sites (default: %(default)s)")
+    parser.add_argument("--sample", type=int, help="run a random sample of this size")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the sample (default: %(default)s)")
     options = parser.parse_args()
     accounts = load_catalogue(options.sites).accounts
     files = [file for path in options.paths for file in (sorted(path.rglob("*.yaml")) if path.is_dir() else [path])]
@@ -68,16 +67,16 @@ def main() -> int:
 
 def compare(task: Task, runtime: Runtime) -> tuple[bool, bool, list[str], str]:
     """Returns the verdicts of the solution and of its recording, the recorded targets, and what went wrong."""
-    said: list[str] = []
+    log: list[str] = []
     uploads = {path.name: path for path in Path(task.location.path).parent.glob("files/*")}
-    with tryout(task, runtime, said.append, NOWHERE, uploads=uploads) as trying:
+    with tryout(task, runtime, log.append, NOWHERE, uploads=uploads) as trying:
         while trying.steps_left and trying.next_step():
             pass
         before = trying.verdict()
         recorded = steps_of(trying.signals(), before=trying.signals_before)
         sites = trying.evidence().sites
     shown = replace(task, solution=tuple(each.action for each in recorded))
-    with tryout(shown, runtime, said.append, NOWHERE, uploads=uploads) as trying:
+    with tryout(shown, runtime, log.append, NOWHERE, uploads=uploads) as trying:
         chosen = list(prove(recorded, trying, lambda action: "" if trying.act(action) else trying.error))
     stop = next((step for step in task.solution or () if isinstance(step, Stop)), Stop(""))
     done = [(relative(each.action, sites), each.problem) for each in chosen]
@@ -85,7 +84,7 @@ def compare(task: Task, runtime: Runtime) -> tuple[bool, bool, list[str], str]:
     text = "\n".join(["tasks:", *task_lines(keys, [["- answer: placeholder"]], [*done, (stop, "")])])
     [written] = parse_tasks(text)
     again = replace(task, solution=written.solution)
-    with tryout(again, runtime, said.append, NOWHERE, uploads=uploads) as trying:
+    with tryout(again, runtime, log.append, NOWHERE, uploads=uploads) as trying:
         while trying.steps_left and trying.next_step():
             pass
         after = trying.verdict()

@@ -1,4 +1,4 @@
-"""The scripts and styles that the rules of `redesigned_pages` add, by the path under which they are served."""
+"""Provides the scripts and styles that the rules of `redesigned_pages` add, by path."""
 
 from __future__ import annotations
 

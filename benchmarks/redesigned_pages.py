@@ -1,20 +1,19 @@
-"""Redesigned versions of the embedded sites, as a next release might look.
+"""Redesigns the embedded sites as a next release might.
 
-The rules of `changed_pages` were written before the healer. These were written after it, by somebody who had not read
-it (except ``succeeded``, whose author had). They follow what teams do to sites: migrate to a framework, reword,
-reorder, replace controls by others, interrupt with dialogs, and add things that look like existing ones. Each element
-keeps the mark that identifies it through all of that (a link that became a button is still that link); new elements
-get marks of their own.
+The rules of `changed_pages` were written before the healer. These were written later, by an author who had not read it
+(except ``succeeded``). They follow what teams do to sites: migrate to a framework, reword, reorder, replace controls,
+interrupt with dialogs, and add lookalikes. Each element keeps the mark that identifies it through all changes (a link
+that became a button is still that link); new elements get their own marks.
 
 migrated      ids, classes and field names as a framework generates them, wrappers, landmarks without their tags
 reworded      labels, buttons, menus and placeholders in other words, shortened, or as icons
 reordered     menus, fields, columns, rows, options and sections in another order
-restructured  links as buttons and the other way round, radios for selects, cards for tables, menus behind "More"
-interrupted   a cookie banner at once, a newsletter on the third page, news of the release on the fifth
-lookalikes    a second search, buttons that save drafts, row actions, fields and menu entries of nearly the same name
+restructured  links as buttons and vice versa, radios for selects, cards for tables, menus behind "More"
+interrupted   a cookie banner at once, a newsletter on the third page, release news on the fifth
+lookalikes    a second search, buttons that save drafts, row actions, fields and menu entries with similar names
 decoys        lookalikes keep the old words, and the originals are reworded
-withdrawn     lookalikes are added, and half of the originals removed: a removed one must not be healed to another
-succeeded     all fields, buttons and menu entries are replaced by others of the same looks: any healing is wrong
+withdrawn     lookalikes are added, and half of the originals removed: healing those to another element is wrong
+succeeded     all fields, buttons and menu entries are replaced by others of the same appearance: any healing is wrong
 release       migrated, reworded, reordered and interrupted at once
 """
 

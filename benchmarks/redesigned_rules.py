@@ -1,4 +1,4 @@
-"""How each rule of `redesigned_pages` changes a page."""
+"""Implements the rules of `redesigned_pages`."""
 
 from __future__ import annotations
 
@@ -250,14 +250,14 @@ def _as_radios(page: Page, select: Tag) -> None:
     options = select.find_all("option")
     chosen = next((option for option in options if option.has_attr("selected")), options[0])
     for option in options:
-        said = page.new("label")
+        wrapper = page.new("label")
         radio = page.new("input", type="radio", name=str(select.get("name", "")))
         radio["value"] = str(option.get("value", _text(option)))
         radio[MARK] = select[MARK]
         if option is chosen:
             radio["checked"] = ""
-        said.extend([radio, NavigableString(" " + _text(option))])
-        group.append(said)
+        wrapper.extend([radio, NavigableString(" " + _text(option))])
+        group.append(wrapper)
     if isinstance(label, Tag):
         label.decompose()
     select.replace_with(group)
@@ -343,15 +343,15 @@ def _searches(page: Page, form: Tag) -> None:
 def _drafts(page: Page, form: Tag) -> None:
     """Adds a button that saves a draft next to each submit button, with the same label or nearly the same."""
     for button in form.find_all("button"):
-        said = _text(button)
-        if said and button.get("type", "submit") == "submit":
-            text = said if _dice(said, 3) == 0 else f"{said} as draft"
+        label = _text(button)
+        if label and button.get("type", "submit") == "submit":
+            text = label if _dice(label, 3) == 0 else f"{label} as draft"
             button.insert_before(page.new("button", text, type="submit", formaction=_DRAFT, formnovalidate=""))
 
 
 def _second_field(page: Page, label: Tag, field: Tag) -> None:
-    said = _text(label)
-    twin = page.new("label", f"{said} (translated)" if _dice(said, 2) else f"Short {said.lower()}")
+    label_text = _text(label)
+    twin = page.new("label", f"{label_text} (translated)" if _dice(label_text, 2) else f"Short {label_text.lower()}")
     second = page.new(field.name)
     if field.name == "input":
         second["type"] = str(field.get("type", "text"))
@@ -385,13 +385,13 @@ def _succeeded(page: Page) -> None:
         other = page.new(field.name, **_looks(field), name="reference", id=f"reference-{page.added}")
         if field.get("type"):
             other["type"] = field["type"]
-        said = page.new("label", "Reference", **_looks(label))
-        said["for"] = other["id"]
+        new_label = page.new("label", "Reference", **_looks(label))
+        new_label["for"] = other["id"]
         if label.find(field.name) is field:
-            said.append(other)
+            new_label.append(other)
         else:
             field.replace_with(other)
-        label.replace_with(said)
+        label.replace_with(new_label)
     for link in list(page.menu_links()):
         link.replace_with(page.new("a", "Press kit", href=_DRAFT, **_looks(link)))
     ways = ({"name": "preview", "value": "1"}, {"formaction": _DRAFT}, {"type": "button"}, {"type": "reset"})

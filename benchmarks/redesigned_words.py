@@ -1,4 +1,4 @@
-"""The labels of the embedded sites after a release that rewords them; see `redesigned_pages`."""
+"""Provides the labels of the embedded sites after a release that rewords them; see `redesigned_pages`."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ def reworded(text: str, *, whole: bool = True) -> str:
 
     If it isn't a ``whole`` label, only single words are replaced.
     """
-    said = text.strip()
-    if not said:
+    stripped = text.strip()
+    if not stripped:
         return text
-    new = (PHRASES.get(said.lower()) if whole else None) or re.sub(r"[A-Za-z]+", _word, said)
-    return text.replace(said, new)
+    new = (PHRASES.get(stripped.lower()) if whole else None) or re.sub(r"[A-Za-z]+", _word, stripped)
+    return text.replace(stripped, new)
 
 
 def _word(found: re.Match[str]) -> str:

@@ -1,20 +1,18 @@
-"""Whether what an agent of another tool did is what its replay does: done, recorded, done again on fresh replicas.
+"""Checks that replays of trials of other tools equal the originals: verdict, fields and divergence.
 
     python benchmarks/replays.py PATH… --client coordinates|puppeteer|browser-use [--sample N] [--seed N] [--only ID…]
 
-Each task's solution is done by a driver that gets the browser over CDP (`drivers/`): by points, wheel and keys alone;
-with Puppeteer; with browser-use's actions. The trial is then replayed, and held against what was recorded:
+A driver (`drivers/`) that controls the browser over CDP runs each task's solution: with points, wheel and keys; with
+Puppeteer; or with browser-use's actions. The trial is replayed on fresh replicas, and compared with the original:
 
 * the verdict of the task's own checks,
-* what each field that somebody wrote in held last, on each page, by the browser's own events, or what a script had put
-  there,
-* what the replay itself says of where it diverged.
+* the last value of each written field on each page, by the browser's own events or as set by a script,
+* where the replay reports that it diverged.
 
-A line for each trial that differs says in what. Tasks with steps that the client has no way to do (uploads, dialogs)
-are not played by it, and count for nothing. Nor do trials in which the driver gave up (its client can't do a step) or
-ran out of time: they are told as lines of their own. Trials that it ended with an answer and that failed are counted.
-Exit code 1 when less than 97 % have the same verdict, equal fields and no divergence, or fewer than 3 of 4 came to an
-answer.
+Prints a line for each trial that differs. Tasks with steps that the client cannot perform (uploads, dialogs) are
+skipped. Trials in which the driver gave up or timed out are listed and not counted; trials that ended with an answer
+and failed are counted. Exit code 1: less than 97 % have an equal verdict, equal fields and no divergence, or fewer than
+3 in 4 ended with an answer.
 """
 
 from __future__ import annotations
@@ -91,19 +89,19 @@ def main() -> int:
     source = ["--agent=replay", f"--agent-option=run={runs / 'first'}", f"--agent-option=agent={options.client}"]
     play(tasks, runs / "again", [*wide, *source], {})
     print(f"{len(not_played)} tasks not played by {options.client}: {dict(Counter(not_played.values()))}")
-    return told(tasks, trials(runs / "first"), trials(runs / "again"))
+    return print_comparison(tasks, trials(runs / "first"), trials(runs / "again"))
 
 
 def arguments() -> argparse.ArgumentParser:
     """Returns the parser of the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("paths", nargs="+", type=Path)
-    parser.add_argument("--client", required=True, choices=CLIENTS)
-    parser.add_argument("--sample", type=int, help="so many tasks, chosen at random (default: all)")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", nargs="+", default=[], metavar="ID", help="of the sample, these tasks alone")
-    parser.add_argument("--concurrency", type=int, default=1, help="trials in flight at a time")
-    parser.add_argument("--runs", type=Path, help="where records go; emptied first (default: a new folder)")
+    parser.add_argument("paths", nargs="+", type=Path, help="task files or folders")
+    parser.add_argument("--client", required=True, choices=CLIENTS, help="driver of the browser")
+    parser.add_argument("--sample", type=int, help="run a random sample of this size")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the sample (default: %(default)s)")
+    parser.add_argument("--only", nargs="+", default=[], metavar="ID", help="run only these tasks of the sample")
+    parser.add_argument("--concurrency", type=int, default=1, help="concurrent trials (default: %(default)s)")
+    parser.add_argument("--runs", type=Path, help="folder of records, emptied first")
     return parser
 
 
@@ -112,8 +110,8 @@ def chosen(paths: Sequence[Path], client: str, sample: int | None, seed: int) ->
     accounts = load_catalogue("embedded").accounts
     files = [file for path in paths for file in (sorted(path.rglob("*.yaml")) if path.is_dir() else [path])]
     tasks = [task for file in files for task in load_tasks(file, sites=accounts) if task.solution and task.sites]
-    said = Counter(task.intent for task in tasks)  # a driver knows a task by its intent alone
-    tasks = [task for task in tasks if said[task.intent] == 1]
+    intents = Counter(task.intent for task in tasks)  # a driver knows a task by its intent alone
+    tasks = [task for task in tasks if intents[task.intent] == 1]
     if sample:
         tasks = random.Random(seed).sample(tasks, min(sample, len(tasks)))
     whys = {task.id: why for task in tasks if (why := beyond(task, client))}
@@ -196,7 +194,7 @@ def fields(signals: Path) -> dict[tuple[str, str], str]:
     }
 
 
-def told(tasks: Sequence[Task], first: dict[str, Trial], again: dict[str, Trial]) -> int:
+def print_comparison(tasks: Sequence[Task], first: dict[str, Trial], again: dict[str, Trial]) -> int:
     """Prints the differences and the share of equal trials; returns the exit code."""
     found: Counter[str] = Counter()
     for task in tasks:
@@ -245,7 +243,7 @@ def differences(first: Trial, again: Trial) -> dict[str, str]:
         whys["fields"] = "; ".join(each)
     if "no divergence" not in again.replayed:
         lines = [line for line in again.replayed.splitlines() if "differs" in line or "not found" in line]
-        whys["divergence"] = (lines or again.replayed.splitlines()[-1:] or ["the replay told nothing"])[0]
+        whys["divergence"] = (lines or again.replayed.splitlines()[-1:] or ["the replay reported nothing"])[0]
     return whys
 
 

@@ -1,8 +1,10 @@
-"""How large a run's reports get and how long they take: ``python benchmarks/report_size.py [TRIALS] [--keep DIR]``.
+"""Measures the size of a run's reports and the time to build them.
 
-Makes up a run through the same writers that trials use (about 10 actions a trial, a screenshot of 70 kB each, an
-accessibility tree, a network log, verdicts, retries). Then, for each ``--record``, builds Allure's results, Allure's
-HTML (if npm is there) and the page of ``webarena view``, opens that in a browser, and says what each took.
+    python benchmarks/report_size.py [TRIALS] [--keep DIR]
+
+Generates a run with the writers that trials use (about 10 actions a trial, screenshots of 70 kB, accessibility trees,
+network logs, verdicts, retries). For each ``--record``, builds Allure's results, Allure's HTML (if npm is installed)
+and the page of ``webarena view``, opens that page in a browser, and prints size and seconds of each.
 """
 
 from __future__ import annotations
@@ -288,8 +290,8 @@ def _viewer(run: RunDir, page: Path) -> Iterator[str]:
         tab.locator("#trial .stage").wait_for()
         opened = time.perf_counter() - began
         browser.close()
-    told = f"list after {seconds_words(shown)}, all after {seconds_words(loaded)}, a trial in {seconds_words(opened)}"
-    yield f"{'  in a browser':<26} {told}"
+    times = f"list after {seconds_words(shown)}, all after {seconds_words(loaded)}, a trial in {seconds_words(opened)}"
+    yield f"{'  in a browser':<26} {times}"
 
 
 def _allure(results: Path, report: Path) -> str:
@@ -320,10 +322,10 @@ def _line(name: str, size: int, seconds: float | None = None) -> str:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.partition(":")[0])
-    parser.add_argument("trials", type=int, nargs="?", default=812)
-    parser.add_argument("--keep", type=Path, metavar="DIR", help="leave everything there to be looked at")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("trials", type=int, nargs="?", default=812, help="trials of the run (default: %(default)s)")
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="keep all files in this folder")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
-        for told in measure(options.keep or Path(temporary), options.trials):
-            print(told, flush=True)
+        for line in measure(options.keep or Path(temporary), options.trials):
+            print(line, flush=True)

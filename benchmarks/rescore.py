@@ -1,11 +1,11 @@
-"""How long ``pytest --rescore`` takes for WebArena's 812 tasks, and how that grows with what a trial recorded.
+"""Measures ``pytest --rescore`` for WebArena's 812 tasks, by the size of a trial's record.
 
     python benchmarks/rescore.py [--requests N] [--page-kb KB] [--steps N] [-- PYTEST ARGUMENTS]
 
-Makes 812 records of an invented agent, each with steps, traffic, a page and an answer, and judges them again: as they
-are, with several workers, and with a judge whose verdicts are all in the cache. Needs the suite's data
-(``pip install 'pytest-webarena[suites]'``). No site, no browser, no model. Prints wall time and processor time; on a
-busy machine only the second one means anything.
+Generates 812 records of an invented agent, each with steps, traffic, a page and an answer. Rescores them plainly, with
+several workers, and with a judge whose verdicts are all cached. Needs the suite's data
+(``pip install 'pytest-webarena[suites]'``), but no site, browser or model. Prints wall time and processor time; on a
+busy machine use the processor time.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ class Filling:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--requests", type=int, default=60, help="requests per trial (default: 60)")
-    parser.add_argument("--page-kb", type=int, default=100, help="size of the final page in kB (default: 100)")
-    parser.add_argument("--steps", type=int, default=10, help="steps per trial (default: 10)")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--requests", type=int, default=60, help="requests per trial (default: %(default)s)")
+    parser.add_argument("--page-kb", type=int, default=100, help="size of the final page in kB (default: %(default)s)")
+    parser.add_argument("--steps", type=int, default=10, help="steps per trial (default: %(default)s)")
     parser.add_argument("arguments", nargs="*", help="further arguments for pytest")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:

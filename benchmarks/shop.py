@@ -1,11 +1,10 @@
-"""The store's figures: CPU of its pages, start, reset, and what replicas add in memory.
+"""Measures the store: processor time of its pages, start, reset, and memory of replicas.
 
     python benchmarks/shop.py [--rounds 15]
 
-CPU per page is the process's own, the least and the median of the rounds, after a warm-up; other work on the machine
-changes it through caches and shared cores only. The calibration line, a loop of plain Python, says how fast the
-machine is just now. Memory is what the kernel counts for processes with their shares of common pages (PSS), after
-some pages.
+CPU per page is the process's own in milliseconds, least and median of the rounds, after a warm-up. The calibration
+line, a loop of plain Python, shows the current speed of the machine. Memory is the proportional set size (PSS) in MiB,
+after some pages.
 """
 
 from __future__ import annotations
@@ -126,7 +125,7 @@ async def replicas(rounds: int) -> None:
 def main() -> None:
     """Prints all figures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--rounds", type=int, default=15, help="measure this many rounds (default: %(default)s)")
     rounds = parser.parse_args().rounds
     process = multiprocessing.get_context("spawn").Process(target=pages, args=(rounds,))
     process.start()

@@ -1,10 +1,11 @@
-"""What signing in costs each trial, where sessions live in the app's own container.
+"""Measures the cost of logging in per trial, for apps whose container stores the sessions.
 
     python benchmarks/sign_in.py [--trials 12] [--workers 2] [--form-seconds 1.0]
 
-The same tasks run twice on an app in a container whose form takes the given time to answer: first with every trial
-signing in by itself, then with one who has signed in on a replica that all later ones start from. From the records:
-the time of a trial before its agent begins (lease, sign-in, browser context). Needs a Docker engine, and no registry.
+Runs the same tasks twice on an app in a container whose form takes the given time to answer: first every trial logs in,
+then one logs in on a replica from which all later ones start. Prints, from the records, the time of a trial before its
+agent starts (lease, login, browser context), the login's part of it, and the ratio of the medians. Needs a Docker
+engine, but no registry.
 """
 
 from __future__ import annotations
@@ -30,9 +31,11 @@ def main() -> int:
     from handover import _image
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--trials", type=int, default=12, help="default: %(default)s")
-    parser.add_argument("--workers", type=int, default=2, help="default: %(default)s")
-    parser.add_argument("--form-seconds", type=float, default=1.0, help="default: %(default)s")
+    parser.add_argument("--trials", type=int, default=12, help="trials per run (default: %(default)s)")
+    parser.add_argument("--workers", type=int, default=2, help="run this many workers (default: %(default)s)")
+    parser.add_argument(
+        "--form-seconds", type=float, default=1.0, help="seconds until the form answers (default: %(default)s)"
+    )
     options = parser.parse_args()
     image, medians = _image(), []
     for title, kept in (("signing in on every replica", False), ("signed in before the replicas start", True)):

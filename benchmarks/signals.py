@@ -1,11 +1,11 @@
-"""What recording DOM events costs: the processor time of a step with and without, in pairs that take turns.
+"""Measures the cost of recording DOM events: the processor time of a step with and without, in alternating pairs.
 
     python benchmarks/signals.py [--pairs 40]
 
-A step is what a trial does: carry out an action, look at the page. Three kinds on pages of about 70 and 2,000 nodes: a
-click that changes nothing, 20 characters into a field, a click that leads to the same page anew. One browser has both
-sessions. Counted is what all its processes, the driver's and this one used, to the nanosecond. Beside the median of the
-pairs' differences stands its 95 % interval (bootstrap): beside other work it is wide. Linux only.
+A step performs an action and observes the page, as in a trial. Three kinds on pages of about 70 and 2,000 nodes: a
+click that changes nothing, 20 characters into a field, a click that reloads the page. One browser has both sessions.
+Columns are processor milliseconds of all its processes, the driver's and this one: medians without and with recording,
+the median difference of the pairs, and its 95 % interval (bootstrap), which is wide on a busy machine. Linux only.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _START = Session.start
 def main() -> int:
     """Prints a table of medians."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pairs", type=int, default=40)
+    parser.add_argument("--pairs", type=int, default=40, help="measure this many pairs (default: %(default)s)")
     options = parser.parse_args()
     with serve() as base, BrowserEngine(EngineConfig()) as engine:
         print(f"{engine.version}; {os.cpu_count()} cores; load {os.getloadavg()[0]:.1f}; {options.pairs} pairs")

@@ -1,9 +1,11 @@
-"""Measures what the installed plugin costs other test suites: ``python benchmarks/start_up.py [ROUNDS]``.
+"""Measures the cost of the installed plugin for other test suites.
 
-Runs pytest on one trivial test in an empty project, alternately without and with the plugin, so that other load
-affects both alike. Prints the CPU seconds of the whole process tree and the number of imported modules. ``without``
-blocks the entry point (``-p no:webarena``), so that no module of the plugin is loaded. The last line also collects a
-task file and deselects its task, which shows the cost of the first task.
+    python benchmarks/start_up.py [ROUNDS]
+
+Runs pytest on one trivial test in an empty project, alternately without and with the plugin, so that other load affects
+both alike. Columns: processor seconds of the whole process tree without and with it, the difference, and the difference
+in imported modules. ``without`` blocks the entry point (``-p no:webarena``), so that no module of the plugin is loaded.
+The last row also collects a task file and deselects its task, which shows the cost of the first task.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # ruff: noqa: E501, SIM905
-"""Pages without scripts, each about one subject, for comparing different ways to read a page."""
+"""Provides static pages on one subject each, for comparing extractors."""
 
 from __future__ import annotations
 

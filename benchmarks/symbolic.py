@@ -1,9 +1,9 @@
-"""How often the check kind ``symbolic`` is right, and how long it takes, on a file of labelled pairs.
+"""Measures the accuracy and speed of the check kind ``symbolic`` on a file of labelled pairs.
 
     python benchmarks/symbolic.py [tests/unit/checks/computed/pairs.yaml] [--show]
 
-The file is a YAML list of mappings: ``reference`` (a formula, or a list of which any will do), ``answer``, ``equal``
-(true, false, or the score in between that is due), ``options`` (other keys of the check) and ``intent`` (what the task
+The file is a YAML list of mappings: ``reference`` (a formula, or a list of accepted ones), ``answer``, ``equal``
+(true, false, or the expected score in between), ``options`` (other keys of the check) and ``intent`` (what the task
 asks). Prints how many right and wrong answers are met, not met and undecided, and the time of a judgement, warm, in the
 process of its own and without it. ``--show`` names each pair that is not as labelled. The exit code is 0 when the
 targets are met: no wrong answer met, no right one not met, at most 5 % of the right ones undecided, 20 ms in the
@@ -50,8 +50,14 @@ def outcome(pair: Mapping[str, Any], score: float | None) -> str:
 def main() -> int:
     """Measures and prints; returns whether the targets are met."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("pairs", nargs="?", type=Path, default=Path("tests/unit/checks/computed/pairs.yaml"))
-    parser.add_argument("--show", action="store_true", help="name each pair that is not as labelled")
+    parser.add_argument(
+        "pairs",
+        nargs="?",
+        type=Path,
+        default=Path("tests/unit/checks/computed/pairs.yaml"),
+        help="file of labelled pairs",
+    )
+    parser.add_argument("--show", action="store_true", help="print each pair that differs from its label")
     options = parser.parse_args()
     pairs = yaml.safe_load(options.pairs.read_text("utf-8"))
     assert SYMBOLIC.make_ready is not None

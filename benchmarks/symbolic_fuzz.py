@@ -1,12 +1,12 @@
-"""Hostile and broken answers for the check kind ``symbolic``: each must be refused or decided in time, none executed.
+"""Fuzzes the check kind ``symbolic`` with hostile and broken answers: each must end in time, none executed.
 
     python benchmarks/symbolic_fuzz.py [--texts 10000] [--seed 1] [--seconds 600]
 
-Texts are made from the labelled pairs by cutting, joining and changing them, from soup of words and tokens, from towers
-of powers, factorials, roots and brackets, and from Python that would leave a trace. Each is judged against a reference
-chosen at random. Prints how many ended how, the longest by processor time, and whatever was not foreseen: a process
-that died of something else than its limits, more than 2 s of processor time, Python compiled or run, a file written, a
-process started. The exit code is 0 when there is none of that.
+Texts come from the labelled pairs (cut, joined, changed), from random words and tokens, from nested powers, factorials,
+roots and brackets, and from Python that would leave a trace. Each is judged against a random reference. Prints the
+number of each ending, the longest by processor time, and every unexpected event: a process that died other than by its
+limits, more than 2 s of processor time, Python compiled or run, a file written, a process started. Exit code 0: no
+unexpected event.
 """
 
 from __future__ import annotations
@@ -153,9 +153,9 @@ def watch() -> None:
 def main() -> int:
     """Fuzzes and prints; returns whether everything ended as expected."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--texts", type=int, default=10_000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after so long, whatever is left")
+    parser.add_argument("--texts", type=int, default=10_000, help="judge this many texts (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the texts (default: %(default)s)")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after this many seconds")
     options = parser.parse_args()
     generator = random.Random(options.seed)
     pairs = yaml.safe_load(PAIRS.read_text("utf-8"))

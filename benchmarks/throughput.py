@@ -1,9 +1,9 @@
-"""How many tasks a minute the oracle does, where the time of a trial goes, and what a worker weighs.
+"""Measures the oracle's tasks per minute, where a trial's time goes, and the memory of a worker.
 
     python benchmarks/throughput.py [--workers 1,2,4] [--sites embedded] [PATH …]
 
-Memory is the proportional set size (PSS) of the whole process tree, sampled every half second; its peak is printed.
-Linux only. Compare the columns with each other, not with other machines.
+Columns of parts are medians in seconds. Memory is the peak proportional set size (PSS) of the whole process tree,
+sampled every half second. Linux only. Compare the columns with each other, not with other machines.
 """
 
 from __future__ import annotations
@@ -28,17 +28,19 @@ MARK = "WEBARENA_THROUGHPUT"
 
 def main() -> int:
     """Prints one line per number of workers."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("paths", nargs="*", default=["tasks/homepage"])
-    parser.add_argument("--workers", default="1,2,4")
-    parser.add_argument("--sites", default="embedded")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("paths", nargs="*", default=["tasks/homepage"], help="task files or folders")
+    parser.add_argument(
+        "--workers", default="1,2,4", help="numbers of workers, separated by commas (default: %(default)s)"
+    )
+    parser.add_argument("--sites", default="embedded", help="catalogue of sites (default: %(default)s)")
     options = parser.parse_args()
     print(
         "workers  trials  tasks/min  s/trial   lease  session  episode  collect  harness*  peak PSS (python, browser)"
     )
     for workers in map(int, options.workers.split(",")):
         print(one_run(workers, options.sites, options.paths), flush=True)
-    print("* lease + session + collect + judge: what a trial costs beside set-up and the episode; medians in seconds")
+    print("* lease + session + collect + judge: overhead of a trial without set-up and episode; medians in seconds")
     return 0
 
 

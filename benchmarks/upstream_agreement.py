@@ -1,12 +1,13 @@
-"""How far ``exact`` with ``compat`` prints what the original harness prints, line by line, over a corpus of pages.
+"""Compares lines of ``exact`` with ``compat`` to those of WebArena's harness, over a corpus of pages.
 
     python -m venv /tmp/upstream && /tmp/upstream/bin/pip install libwebarena==0.0.4
     python benchmarks/upstream_agreement.py /tmp/upstream/bin/python [--page] [--plain] [--show] [--no-sites] [NAME …]
 
-Both read the same pages with the same browser, each in a fresh context. Lines are compared without their ids (upstream
-numbers nodes anew with each load). Texts of digits only may differ by them all the same: upstream drops a text that is
-part of one of the three lines before, ids included. They are counted apart. The corpus: `static_pages`, and pages of
-the embedded start page and store. With ``--plain`` the switch is off: what differs then are upstream's defects.
+Both read the same pages with the same browser, each in a fresh context. Lines are compared without their ids, which
+upstream assigns anew on each load. Upstream drops a text that is part of one of the three lines before, ids included,
+so texts of digits may differ by ids; they are counted separately. The corpus is `static_pages`, and pages of the
+embedded start page and store. Columns: lines of each, equal lines, seconds of each. ``--plain`` turns ``compat`` off,
+which shows upstream's defects.
 """
 
 from __future__ import annotations
@@ -91,12 +92,12 @@ def site_apps(folder: Path) -> dict[str, Any]:
 def main() -> int:
     """Prints the agreement for each page and in total."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("python", help="of an environment that has libwebarena")
-    parser.add_argument("names", nargs="*", help="static pages; default: the whole corpus")
-    parser.add_argument("--page", action="store_true", help="the whole page instead of the viewport")
-    parser.add_argument("--plain", action="store_true", help="without compat")
+    parser.add_argument("python", help="interpreter of an environment with libwebarena")
+    parser.add_argument("names", nargs="*", help="static pages (default: the whole corpus)")
+    parser.add_argument("--page", action="store_true", help="read the whole page, not the viewport")
+    parser.add_argument("--plain", action="store_true", help="turn compat off")
     parser.add_argument("--show", action="store_true", help="print the lines that differ")
-    parser.add_argument("--no-sites", action="store_true", help="static pages only")
+    parser.add_argument("--no-sites", action="store_true", help="read only static pages")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="agreement-") as folder:
         sites = {} if options.no_sites or options.names else site_apps(Path(folder))

@@ -1,6 +1,8 @@
-"""The original harness's part of `upstream_agreement`: runs in its own environment, prints one JSON line per page.
+"""Reads pages with WebArena's own harness for `upstream_agreement`, in its own environment.
 
-VENV/bin/python benchmarks/upstream_side.py EXECUTABLE PROXY MODE URL … with MODE ``viewport`` or ``page``
+    VENV/bin/python benchmarks/upstream_side.py EXECUTABLE PROXY viewport|page URL …
+
+Prints one JSON line per page.
 """
 
 from __future__ import annotations

@@ -1,13 +1,12 @@
-"""Whether verdicts depend on anything but the agent: the same trials in other orders, side by side, on other backends.
+"""Checks that verdicts depend only on the agent: the same trials in other orders, in parallel, on other backends.
 
     python benchmarks/verdicts.py [--sites embedded,embedded-docker] [--workers 1,4] [--agents oracle,null] [PATH …]
 
-Runs the task set once per catalogue of sites and number of workers, each time in an order of its own, shuffled from
-``--seed``. Then compares the runs trial by trial: outcome, cause, score, answer, why the agent stopped, number of
-steps, and of every check its score, what was expected, what was seen and why that does not fit. Prints a line per
-run, and every difference; the exit code is 0 when there is none. What was seen may differ where the judgement does
-not (how many requests a page made in all): such differences are printed, and don't count. Records are kept in
-``--keep``, whose finished runs are not repeated; ``--only-compare`` runs nothing.
+Runs the task set once per catalogue and number of workers, each time in another order, shuffled from ``--seed``. Then
+compares the runs trial by trial: outcome, cause, score, answer, stop reason, number of steps, and of every check its
+score, expected value, actual value and reason. Prints a line per run and every difference. Differences in the actual
+value alone (such as the number of requests of a page) are printed and not counted. Finished runs in ``--keep`` are not
+repeated. Exit code 0: no difference.
 """
 
 from __future__ import annotations
@@ -57,13 +56,17 @@ class Run:
 def main() -> int:
     """Does the missing runs and compares them all."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("paths", nargs="*", default=["tasks"], metavar="PATH")
-    parser.add_argument("--sites", default="embedded,embedded-docker")
-    parser.add_argument("--workers", default="1,4")
-    parser.add_argument("--agents", default="oracle,null")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--keep", type=Path, default=None, help="folder of the records (default: a new one)")
-    parser.add_argument("--only-compare", action="store_true", help="compare the runs of --keep")
+    parser.add_argument("paths", nargs="*", default=["tasks"], metavar="PATH", help="task files or folders")
+    parser.add_argument(
+        "--sites", default="embedded,embedded-docker", help="catalogues, separated by commas (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--workers", default="1,4", help="numbers of workers, separated by commas (default: %(default)s)"
+    )
+    parser.add_argument("--agents", default="oracle,null", help="agents, separated by commas (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the orders (default: %(default)s)")
+    parser.add_argument("--keep", type=Path, default=None, help="keep records in this folder")
+    parser.add_argument("--only-compare", action="store_true", help="compare the runs in --keep")
     options = parser.parse_args()
     base = options.keep or Path(tempfile.mkdtemp(prefix="verdicts-"))
     runs = [

@@ -1,11 +1,11 @@
-"""How long a step waits, and whether what comes of it is there: ours, and fixed sleeps as other harnesses have them.
+"""Measures how long a step waits, and whether the observation shows its effect: ours, and fixed sleeps of others.
 
     python benchmarks/waiting.py [--repeats 5] [--only fetch]
 
-Each scene is a page on a loopback server and one click. Ours: `Session.execute`, then `Session.observe`. A fixed sleep:
-the same click by plain Playwright, the sleep, then a look at the page. The sleeps are those that harnesses come with:
-2.0 s (WebArena's ``sleep_after_execution`` in its ``run.py``), 1.5 s (BrowserGym: 1.0 s ``slow_mo`` on the click and
-0.5 s before the observation). "seen" says in how many repeats the observation showed the effect.
+Each scene is a page on a loopback server and one click. Ours is `Session.execute`, then `Session.observe`. A fixed
+sleep is the same click by plain Playwright, the sleep, then an observation: 2.0 s (WebArena's ``sleep_after_execution``
+in ``run.py``), 1.5 s (BrowserGym: 1.0 s ``slow_mo`` on the click and 0.5 s before the observation). "seen" counts the
+repeats in which the observation showed the effect.
 """
 
 from __future__ import annotations
@@ -161,9 +161,9 @@ def asleep(session: Session, scene: Scene, seconds: float, repeats: int) -> int:
 def main() -> None:
     """Prints the table."""
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--repeats", type=int, default=5)
-    options.add_argument("--only", default="", help="scenes whose name has this in it")
-    options.add_argument("--no-sleeps", action="store_true", help="leave the fixed sleeps out")
+    options.add_argument("--repeats", type=int, default=5, help="repeat each scene this often (default: %(default)s)")
+    options.add_argument("--only", default="", help="run scenes whose name contains this")
+    options.add_argument("--no-sleeps", action="store_true", help="skip the fixed sleeps")
     given = options.parse_args()
     site = Site()
     sleeps = {} if given.no_sleeps else SLEEPS

@@ -26,6 +26,7 @@ __all__ = [
     "as_response",
     "as_text",
     "instructions",
+    "plain_text",
     "read_response",
 ]
 
@@ -136,6 +137,22 @@ def as_text(answer: str | None) -> str | None:
     unchanged."""
     response = read_response(answer)
     return answer if response is None else response.text
+
+
+def plain_text(value: Any) -> str:
+    """Returns an answer in JSON, as from a tool call, as plain text: lists as lines, true and false as yes and no.
+
+    >>> plain_text(3), plain_text(["tea", "rye"]), plain_text({"price": 2.5})
+    ('3', 'tea\\nrye', '{"price": 2.5}')
+    """
+    match value:
+        case bool() | None:
+            return _text(value)
+        case list() if not any(isinstance(item, dict | list) for item in value):
+            return "\n".join(_text(item) for item in value)
+        case dict() | list():
+            return json.dumps(value, ensure_ascii=False)
+    return str(value)
 
 
 def as_response(answer: str) -> str:

@@ -57,8 +57,8 @@ class RowChange:
     """Current values of the columns that differ, for a changed row."""
 
     def __str__(self) -> str:
-        which = " ".join(f"{name}={_said(value)}" for name, value in (self.key or self.row).items())
-        what = ", ".join(f"{name}: {_said(self.row.get(name))} → {_said(new)}" for name, new in self.now.items())
+        which = " ".join(f"{name}={_text(value)}" for name, value in (self.key or self.row).items())
+        what = ", ".join(f"{name}: {_text(self.row.get(name))} → {_text(new)}" for name, new in self.now.items())
         return f"{self.kind} {which}" + (f" ({what})" if what else "")
 
 
@@ -143,5 +143,5 @@ def _tables(data: Any) -> Iterator[TableChanges]:
         yield TableChanges(**{**each, "columns": tuple(each.get("columns", ())), "rows": rows})
 
 
-def _said(value: Value) -> str:
+def _text(value: Value) -> str:
     return repr(clip(value) if isinstance(value, str) and len(value) > 60 else value)

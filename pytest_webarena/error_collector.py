@@ -16,18 +16,18 @@ _MOST = 50
 class ErrorCollector:
     """Collects the errors of a file's lines, so that one message reports all of them.
 
-    >>> wrongs = ErrorCollector()
+    >>> collector = ErrorCollector()
     >>> for number in (1, 2):
-    ...     with wrongs.of_one():
+    ...     with collector.of_one():
     ...         raise UsageError(f"line {number}: expected a name, found none")
-    >>> wrongs.tell()
+    >>> collector.raise_errors()
     Traceback (most recent call last):
     pytest_webarena.errors.UsageError: line 1: expected a name, found none
     line 2: expected a name, found none
     """
 
     def __init__(self) -> None:
-        self._told: list[str] = []
+        self._messages: list[str] = []
 
     @contextmanager
     def of_one(self) -> Iterator[None]:
@@ -35,10 +35,10 @@ class ErrorCollector:
         try:
             yield
         except UsageError as error:
-            self._told.append(str(error))
+            self._messages.append(str(error))
 
-    def tell(self) -> None:
+    def raise_errors(self) -> None:
         """Raise one `UsageError` with all stored errors, if there are any."""
-        if self._told:
-            more = len(self._told) - _MOST
-            raise UsageError("\n".join([*self._told[:_MOST], *([f"… and {more} more"] if more > 0 else [])]))
+        if self._messages:
+            more = len(self._messages) - _MOST
+            raise UsageError("\n".join([*self._messages[:_MOST], *([f"… and {more} more"] if more > 0 else [])]))

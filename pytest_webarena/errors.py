@@ -89,14 +89,14 @@ __all__ = [
 
 Cause = Literal["site", "blocked", "browser", "model", "agent", "judge", "task", "harness"]
 
-Shortfall = Literal["", "declared", "budget", "untold", "lacking", "hindered"]
+Shortfall = Literal["", "declared", "budget", "usage_unreported", "not_archived", "site_unavailable"]
 """Why a gate counts an error as a trial not passed:
 
 - ``declared``: the agent itself reported the error.
 - ``budget``: the run's budget was spent before the trial.
-- ``untold``: the agent did not report its usage, which a check needs.
-- ``lacking``: the agent went to an address that an archived site does not have.
-- ``hindered``: a live site turned the agent away or was not available.
+- ``usage_unreported``: the agent did not report its usage, which a check needs.
+- ``not_archived``: the agent went to an address that an archived site does not have.
+- ``site_unavailable``: a live site turned the agent away or was not available.
 
 These count because nothing that an agent reports or chooses to visit may improve its success rate.
 """
@@ -307,7 +307,7 @@ def writing(path: Path, option: str = "") -> Iterator[None]:
 def unwritten(path: Path, why: str) -> RecordingError:
     """Returns the error that names the file, the reason and the remedy."""
     return RecordingError(
-        f"expected to write {path}, found: {why}. Make room or access there, then go on with --resume"
+        f"expected to write {path}, found: {why}. Free disk space or grant access, then continue with --resume"
     )
 
 

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 from pytest_webarena.errors import UsageError, closest
 from pytest_webarena.text import shorten
 
-__all__ = ["Reader", "number", "pair", "read_keys", "several", "text", "whole"]
+__all__ = ["Reader", "kind_of", "number", "pair", "read_keys", "several", "text", "whole"]
 
 T = TypeVar("T")
 
@@ -88,13 +88,13 @@ def _convert(hint: Any, value: Any, *, where: str, base: Path, path: str) -> Any
         except ValueError as error:
             raise _Mismatch(*error.args) from None
     if origin in (Union, types.UnionType):
-        told = []
+        expected = []
         for each in arguments:
             try:
                 return _convert(each, value, where=where, base=base, path=path)
             except _Mismatch as mismatch:
-                told.append(str(mismatch) or _words(each))
-        raise _Mismatch(" or ".join(told))
+                expected.append(str(mismatch) or _words(each))
+        raise _Mismatch(" or ".join(expected))
     if hint is type(None):
         return _only(value is None, value)
     if origin is Literal:
@@ -148,10 +148,30 @@ def _words(hint: Any) -> str:
     if origin is Annotated:
         return _words(arguments[0])
     if origin is tuple:
-        return f"a list of {_words(arguments[0])}" if arguments[-1] is Ellipsis else f"a list of {len(arguments)} items"
+        several = _plural(arguments[0]) if arguments[-1] is Ellipsis else f"{len(arguments)} items"
+        return f"a list of {several}"
     names = {str: "text", int: "a whole number", float: "a number", bool: "true or false", Path: "a path"}
     names |= {type(None): "null"}
     return names.get(hint, "a mapping")
+
+
+def _plural(hint: Any) -> str:
+    words = _words(hint)
+    plurals = {"text": "texts", "a whole number": "whole numbers", "a number": "numbers", "a path": "paths"}
+    plurals |= {"a mapping": "mappings"}
+    return plurals.get(words) or words.removeprefix("one of ").replace("a list of", "lists of", 1)
+
+
+def kind_of(value: object) -> str:
+    """Returns what plain data is, in the words of a YAML or JSON file.
+
+    >>> kind_of(None), kind_of([1]), kind_of({}), kind_of("x"), kind_of(2.5), kind_of(True)
+    ('nothing', 'a list', 'a mapping', 'text', 'a number', 'true')
+    """
+    if value is None or isinstance(value, bool):
+        return "nothing" if value is None else str(value).lower()
+    kinds = {str: "text", int: "a number", float: "a number", list: "a list", tuple: "a list", dict: "a mapping"}
+    return kinds.get(type(value), type(value).__name__)
 
 
 def _shown(value: Any) -> str:

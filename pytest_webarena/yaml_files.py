@@ -82,11 +82,18 @@ def read_yaml(path: Path, where: str) -> Any:
             raise UsageError(f"{where}: expected a file of at most {_MOST_BYTES / 1e6:g} MB, found a larger one")
         return yaml.safe_load(data)
     except OSError as error:
-        raise UsageError(f"{where}: expected a readable file: {error.strerror}") from None
+        raise UsageError(f"{where}: expected a readable file, found {(error.strerror or 'none').lower()}") from None
     except RecursionError:
         raise UsageError(f"{where}: expected YAML, found lists or mappings nested too deeply") from None
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        place = f" in line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+        fault = (error.problem or error.context or "a syntax error").removeprefix("found ")
+        raise UsageError(f"{where}: expected YAML, found an error{place}: {fault}") from None
+    except yaml.reader.ReaderError as error:
+        raise UsageError(f"{where}: expected YAML, found a binary file ({error.reason})") from None
     except (yaml.YAMLError, ValueError) as error:  # ValueError is raised for a number with thousands of digits
-        raise UsageError(f"{where}: expected YAML: {error}") from None
+        raise UsageError(f"{where}: expected YAML, found an error: {error}") from None
 
 
 def yaml_files_below(folder: Path, wanted: Callable[[Path], bool]) -> list[Path]:

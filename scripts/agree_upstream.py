@@ -1,15 +1,15 @@
-"""Holds our ``original`` grading against the published evaluators, on thousands of made-up trials.
+"""Compares our ``original`` grading with the published evaluators, on thousands of generated trials.
 
     python scripts/agree_upstream.py [--seed 1] [--cases 40] [--show 5] [--venv DIR] [--golden FILE]
 
-For every task of WebArena, WebArena-Lite and VisualWebArena that needs no pictures: answers, addresses and page texts
-made from its references, and mutations of them (near misses, quotes, case, Unicode, numbers, white space, tokens at the
-end of sentences, parts, several at once; addresses with other hosts, slashes, queries; values of every JavaScript
-type), with replies of a judge model where one is asked. The upstream side is `upstream_evaluators`: the packages' own
-code in an environment of its own, which is made on first use (``--venv`` keeps it). Verdicts must be equal, errors
-included. Left out is task 81 of WebArena-Lite, whose reference has the wrong type, so that upstream always raises.
+Covers every task of WebArena, WebArena-Lite and VisualWebArena that needs no pictures. Cases are answers, addresses and
+page texts made from its references, and mutations of them (near misses, quotes, case, Unicode, numbers, white space,
+tokens at the end of sentences, parts, combinations; addresses with other hosts, slashes, queries; values of every
+JavaScript type), with replies of a judge model where the task uses one. `upstream_evaluators` runs the packages' own
+code in its own environment, created on first use (``--venv`` keeps it). Verdicts must be equal, errors included. Task
+81 of WebArena-Lite is excluded: its reference has the wrong type, so upstream always raises.
 
-``--golden`` writes a sample of cases with references of our own instead: unit tests hold us to it without upstream.
+``--golden`` writes a sample of cases with our own references instead, for unit tests that run without upstream.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Replying:
         return Grade(decision="correct", replies=(self.replies.pop(0),), model="m", prompt="p", temperature=0.0)
 
 
-def ours(task: Task, case: dict[str, Any]) -> bool | None:
+def own_verdict(task: Task, case: dict[str, Any]) -> bool | None:
     """Returns our verdict on a case."""
     looks: list[JsonValue] = []
     shown = list(case.get("shown", ()))
@@ -76,7 +76,7 @@ def ours(task: Task, case: dict[str, Any]) -> bool | None:
     return judge(task, evidence, grading=ORIGINAL, asker=Replying(case.get("replies", ()))).passed
 
 
-def theirs(cases: Sequence[dict[str, Any]], python: Path) -> list[Any]:
+def upstream_results(cases: Sequence[dict[str, Any]], python: Path) -> list[Any]:
     """Returns upstream's verdicts: a score, or the error."""
     run = subprocess.run(
         [str(python), str(Path(__file__).with_name("upstream_evaluators.py"))],
@@ -117,12 +117,12 @@ class Store:
 def compare_helpers(python: Path, choose: random.Random, show: int) -> int:
     """Compares our helper functions to upstream's; returns how many results differ."""
     calls = list(helpers(choose))
-    said = theirs(
+    results = upstream_results(
         [{"dialect": "webarena", "call": call.name, "arguments": call.arguments, "api": api} for call, api in calls],
         python,
     )
     wrong = 0
-    for (call, api), expected in zip(calls, said, strict=True):
+    for (call, api), expected in zip(calls, results, strict=True):
         live: Any = Store(api)
         try:
             found: Any = _called(call, live)
@@ -145,7 +145,7 @@ def _called(call: Call, live: Live) -> str:
 def write_golden(path: Path, python: Path, choose: random.Random) -> None:
     """Writes cases of our own with upstream's verdicts."""
     cases = list(own(choose, 26))
-    verdicts = theirs([case for _, _, case in cases], python)
+    verdicts = upstream_results([case for _, _, case in cases], python)
     grouped: dict[str, list[Any]] = collections.defaultdict(list)
     for (form, _, case), score in zip(cases, verdicts, strict=True):
         passed = None if isinstance(score, str) else score == 1
@@ -164,11 +164,13 @@ def write_golden(path: Path, python: Path, choose: random.Random) -> None:
 def main() -> int:
     """Compares and prints the result."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--cases", type=int, default=40, help="per task and evaluator, at most (default: 40)")
-    parser.add_argument("--show", type=int, default=5, help="differences to print (default: 5)")
-    parser.add_argument("--venv", type=Path, help="where the upstream environment is, or is to be made")
-    parser.add_argument("--golden", type=Path, help="write cases of our own with upstream's verdicts there instead")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the cases (default: %(default)s)")
+    parser.add_argument(
+        "--cases", type=int, default=40, help="most cases per task and evaluator (default: %(default)s)"
+    )
+    parser.add_argument("--show", type=int, default=5, help="print this many differences (default: %(default)s)")
+    parser.add_argument("--venv", type=Path, help="folder of the upstream environment")
+    parser.add_argument("--golden", type=Path, help="write our own sample cases instead")
     options = parser.parse_args()
     choose = random.Random(options.seed)
     with tempfile.TemporaryDirectory() as folder:
@@ -178,15 +180,15 @@ def main() -> int:
             return 0
         cases = list(published(python, choose, options.cases))
         began = time.monotonic()
-        mine = [ours(task, case) for _, task, case in cases]
+        own_verdicts = [own_verdict(task, case) for _, task, case in cases]
         took = time.monotonic() - began
-        said = theirs([case for _, _, case in cases], python)
+        upstream_scores = upstream_results([case for _, _, case in cases], python)
         agree: collections.Counter[str] = collections.Counter()
         total: collections.Counter[str] = collections.Counter()
         passed: collections.Counter[str] = collections.Counter()
         errors: collections.Counter[str] = collections.Counter()
         shown = 0
-        for (name, task, case), verdict, score in zip(cases, mine, said, strict=True):
+        for (name, task, case), verdict, score in zip(cases, own_verdicts, upstream_scores, strict=True):
             expected = None if isinstance(score, str) else score == 1
             total[name] += 1
             agree[name] += verdict == expected

@@ -1,12 +1,12 @@
-"""Holds our ``verified`` grading against the package ``webarena-verified``, on thousands of made-up trials.
+"""Compares our ``verified`` grading with the package ``webarena-verified``, on thousands of generated trials.
 
     python scripts/agree_verified.py [--seed 1] [--tasks 0-811] [--show 5]
 
-For each task of the package's data set: its expected response and requests, and mutations of both (types, order, near
-misses, formats of dates, amounts and durations, statuses, methods, paths, parameters, encodings, later and earlier
-events). One way they go as the package's users hand them in: a file with the answer, a file with the HAR, its public
-API. The other way they go as we record them: requests as the gateway logs them, evidence through JSON, our judge.
-The HAR of the first way is written here, not by `pytest_webarena.har`, so that a mistake there shows.
+Covers each task of the package's data set: its expected response and requests, and mutations of both (types, order,
+near misses, formats of dates, amounts and durations, statuses, methods, paths, parameters, encodings, later and earlier
+events). Each case goes through the package's public API, as files with the answer and the HAR, and through our judge,
+as requests in the gateway's log and evidence in JSON. This script writes the HAR itself, without `pytest_webarena.har`,
+so that a mistake there shows. Prints the disagreements.
 """
 
 from __future__ import annotations
@@ -94,10 +94,10 @@ class Theirs:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--tasks", default="0-811", help="FIRST-LAST[/STEP]")
-    parser.add_argument("--show", type=int, default=5, help="disagreements to print")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seed", type=int, default=1, help="seed of the trials (default: %(default)s)")
+    parser.add_argument("--tasks", default="0-811", help="tasks: FIRST-LAST[/STEP] (default: %(default)s)")
+    parser.add_argument("--show", type=int, default=5, help="print this many disagreements (default: %(default)s)")
     options = parser.parse_args()
     for name in ("WebArena-Verified", "webarena_verified"):
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
@@ -106,13 +106,13 @@ def main() -> int:
     tallies: dict[str, Tally] = collections.defaultdict(Tally)
     began, shown = time.monotonic(), 0
     with tempfile.TemporaryDirectory() as folder:
-        theirs = Theirs(Path(folder))
-        tasks = theirs.tasks[int(first) : int(last or first) + 1 : int(step or 1)]
+        upstream = Theirs(Path(folder))
+        tasks = upstream.tasks[int(first) : int(last or first) + 1 : int(step or 1)]
         for task in tasks:
             dice = random.Random(f"{options.seed}/{task['task_id']}")
             for case in cases(task, dice):
                 score, status = ours(task, case)
-                their_score, their_status = theirs(task["task_id"], case)
+                their_score, their_status = upstream(task["task_id"], case)
                 tally = tallies[case.what]
                 tally.cases += 1
                 tally.status[their_status] += 1

@@ -1,15 +1,15 @@
-"""Holds our ``webcanvas-code`` evaluators against WebCanvas' own, on generated moments of trials.
+"""Compares our ``webcanvas-code`` evaluators with WebCanvas' own, on generated moments of trials.
 
     python scripts/agree_webcanvas.py CHECKOUT [--seed 1] [--moments 20000] [--sequences 3000] [--golden FILE]
 
-``CHECKOUT`` is a clone of WebCanvas (github.com/iMeanAI/WebCanvas); its code is run in a process of its own, in which
-browser and models are stand-ins and the names that its module of evaluators uses but no longer imports are put there.
-Nothing of it is copied. Compared are scores after each moment and the number of questions put to the judge, the sites'
-labels, and what the converter and our reader make of raw exports.
+``CHECKOUT`` is a clone of WebCanvas (github.com/iMeanAI/WebCanvas). Its code runs in a separate process, in which
+browser and models are stand-ins and names that its evaluators use without importing them are added. Nothing of it is
+copied. Compares scores after each moment, the number of judge calls, the labels of sites, and how the converter and our
+reader understand raw exports.
 
-``--golden`` writes a small sample with upstream's answers instead: unit tests hold us to it without upstream.
+``--golden`` writes a small sample with upstream's answers instead, for unit tests that run without upstream.
 
-The one difference that is meant: upstream runs the judge's number as Python; we work out sums without running any.
+One difference is intended: upstream runs the judge's number as Python; we evaluate sums without running any code.
 """
 
 from __future__ import annotations
@@ -50,20 +50,20 @@ def ours(case: dict[str, Any]) -> Any:
         )
         for each in case["nodes"]
     ]
-    left = list(case["replies"])
+    replies = list(case["replies"])
 
     def reply(subject: str, rule: str) -> str:
-        return str(left.pop(0))
+        return str(replies.pop(0))
 
     scores: tuple[float, ...] = (0.0,) * len(nodes)
     found = []
     for moment in case["moments"]:
         scores = evaluate(nodes, scores, Moment(**moment), reply)
         found.append(list(scores))
-    return {"scores": found, "left": len(left)}
+    return {"scores": found, "left": len(replies)}
 
 
-def theirs(cases: Sequence[dict[str, Any]], checkout: Path) -> list[Any]:
+def upstream_answers(cases: Sequence[dict[str, Any]], checkout: Path) -> list[Any]:
     """Returns upstream's answers."""
     run = subprocess.run(
         [sys.executable, str(Path(__file__).with_name("webcanvas_evaluators.py")), str(checkout)],
@@ -85,14 +85,14 @@ def write_golden(path: Path, checkout: Path, choose: random.Random) -> None:
                 moment["html"] = ""
     kept: collections.Counter[tuple[str, bool]] = collections.Counter()
     lines = []
-    for case, said in zip(cases, theirs(cases, checkout), strict=True):
+    for case, answer in zip(cases, upstream_answers(cases, checkout), strict=True):
         if len(case.get("moments", ())) == 1:
             function = case["nodes"][0]["match_function"]
-            sort = (function, bool(said["scores"][0][0]))
+            sort = (function, bool(answer["scores"][0][0]))
             kept[sort] += 1
             if kept[sort] > (50 if sort == ("element_path_exactly_match", True) else 10):
                 continue
-        lines.append(json.dumps({"case": case, "said": said}, ensure_ascii=False))
+        lines.append(json.dumps({"case": case, "said": answer}, ensure_ascii=False))
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     print(f"{path}: {len(lines)} cases")
 
@@ -110,12 +110,16 @@ def same_tasks(raw: Any, compact: Any) -> bool:
 def main() -> int:
     """Compares and prints the result."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("checkout", type=Path, help="where WebCanvas is")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--moments", type=int, default=20_000, help="single nodes at single moments (default: 20000)")
-    parser.add_argument("--sequences", type=int, default=3_000, help="several nodes over several (default: 3000)")
-    parser.add_argument("--show", type=int, default=5, help="differences to print (default: 5)")
-    parser.add_argument("--golden", type=Path, help="write a sample with upstream's answers there instead")
+    parser.add_argument("checkout", type=Path, help="clone of WebCanvas")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the cases (default: %(default)s)")
+    parser.add_argument(
+        "--moments", type=int, default=20_000, help="single nodes at single moments (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--sequences", type=int, default=3_000, help="several nodes over several moments (default: %(default)s)"
+    )
+    parser.add_argument("--show", type=int, default=5, help="print this many differences (default: %(default)s)")
+    parser.add_argument("--golden", type=Path, help="write a sample with upstream's answers instead")
     options = parser.parse_args()
     if not (options.checkout / "evaluate/step_score.py").is_file():
         parser.error(f"expected a checkout of WebCanvas, found no evaluate/step_score.py in {options.checkout}")
@@ -129,15 +133,15 @@ def main() -> int:
         *labels(choose, options.moments // 10),
     ]
     raw = list(raw_exports(choose, options.sequences // 5))
-    said = theirs([*cases, *raw], options.checkout)
+    answers = upstream_answers([*cases, *raw], options.checkout)
     began = time.monotonic()
-    mine = [ours(case) for case in cases]
+    own_answers = [ours(case) for case in cases]
     took = time.monotonic() - began
     total: collections.Counter[str] = collections.Counter()
     agree: collections.Counter[str] = collections.Counter()
     scored: collections.Counter[str] = collections.Counter()
     shown = 0
-    for case, found, expected in zip(cases, mine, said[: len(cases)], strict=True):
+    for case, found, expected in zip(cases, own_answers, answers[: len(cases)], strict=True):
         nodes = case.get("nodes", ())
         name = (
             "labels" if "label" in case else nodes[0]["match_function"] or "misspelt" if len(nodes) == 1 else "several"
@@ -148,7 +152,7 @@ def main() -> int:
         if found != expected and shown < options.show:
             shown += 1
             print(f"  {name}: upstream {expected!r}, ours {found!r}: {json.dumps(case)[:1000]}")
-    for case, compact in zip(raw, said[len(cases) :], strict=True):
+    for case, compact in zip(raw, answers[len(cases) :], strict=True):
         if compact is not None:  # the converter fails where it would ask the user
             total["raw exports"] += 1
             agree["raw exports"] += same_tasks(case["raw"], compact)

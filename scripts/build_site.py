@@ -1,8 +1,8 @@
 """Builds the documentation's site with strict checks: ``make site`` calls ``python scripts/build_site.py site``.
 
-Sphinx turns warnings into errors, so every link and anchor in the pages has a target. What Sphinx can't know is checked
-on the built pages: that every address in the package's messages and in the README exists, and that no page loads
-anything from another host.
+Sphinx turns warnings into errors, so every link and anchor in the pages has a target. What Sphinx does not check is
+checked on the built pages: every address in the package's messages and in the README exists, and no page loads anything
+from another host.
 """
 
 from __future__ import annotations

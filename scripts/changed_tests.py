@@ -49,9 +49,9 @@ def imports_of(path: str, source: str, modules: Iterable[str]) -> set[str]:
             found |= {base, *(f"{base}.{name.name}" for name in node.names)}
         elif isinstance(node, ast.Constant) and (named := _NAMED.fullmatch(str(node.value))):
             found |= {named[1], named[1].rpartition(".")[0]}  # a module, or an attribute of one
-    meant = found.intersection(modules)
+    imported = found.intersection(modules)
     # A package doesn't count if only a module in it is imported.
-    return {name for name in meant if not any(other.startswith(f"{name}.") for other in meant)}
+    return {name for name in imported if not any(other.startswith(f"{name}.") for other in imported)}
 
 
 def nearest(changed: Iterable[str], sources: Mapping[str, str]) -> list[str]:
@@ -149,8 +149,8 @@ def main() -> None:
     }
     found = nearest(changed, sources)
     chosen = within(found, _times(HERE / "test-results" / "junit.xml"))
-    left = len(found) - len(chosen)
-    print(f"changed_tests: {len(chosen)} test files, {left} more distant ones left out", file=sys.stderr)
+    omitted = len(found) - len(chosen)
+    print(f"changed_tests: {len(chosen)} test files, {omitted} more distant ones left out", file=sys.stderr)
     print("\n".join(chosen))
 
 

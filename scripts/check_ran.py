@@ -1,8 +1,8 @@
-"""Fails if tests that CI relies on didn't run: ``check_ran.py JUNIT_XML FOLDER…``.
+"""Fails if tests that CI relies on did not run: ``check_ran.py JUNIT_XML FOLDER…``.
 
-The fixtures of those tests already fail if a browser or an engine is required and missing. This checks the report as
-well: every named folder of ``tests/`` must have run tests and skipped none, and no other test may have been skipped
-because the thing that the folder is named after was missing.
+The fixtures of those tests already fail if a required browser or engine is missing. This checks the report as well:
+every named folder of ``tests/`` must have run tests and skipped none, and no other test may have been skipped because
+the folder's namesake was missing.
 """
 
 from __future__ import annotations

@@ -67,8 +67,8 @@ def summary(records: list[TrialRecord]) -> list[str]:
     lines = []
     for agent in sorted({record.key.agent for record in records}):
         counts = Counter(record.outcome for record in records if record.key.agent == agent)
-        told = f"{counts['passed']} passed, {counts['failed']} failed, {counts['error']} errors"
-        lines.append(f"{agent:>9}  {told}" + (f" ({ABOUT[agent]})" if agent in ABOUT else ""))
+        counts_text = f"{counts['passed']} passed, {counts['failed']} failed, {counts['error']} errors"
+        lines.append(f"{agent:>9}  {counts_text}" + (f" ({ABOUT[agent]})" if agent in ABOUT else ""))
     return lines
 
 

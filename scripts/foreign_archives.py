@@ -1,9 +1,11 @@
-"""Open archives of ours with tools of others, and theirs with ours: ``foreign_archives.py [FOLDER] [--fault FAULT]``.
+"""Opens our archives with other tools, and their archives with ours.
 
-The tools come from their registries into FOLDER (else a temporary one): wacz (PyPI, with warcio), warcio.js and js-wacz
-(npm). Each gets an archive that `pytest_webarena.archives.writing` has made; of what they make of it, every page is
-served again and compared. Prints a line for each, and ends with 1 if one of them did not read ours, or was not read.
-With a planted ``--fault`` it has to end with 1: else it would not see one of ours either.
+    python scripts/foreign_archives.py [FOLDER] [--fault FAULT]
+
+The tools are installed from their registries into FOLDER (default: a temporary one): wacz (PyPI, with warcio),
+warcio.js and js-wacz (npm). Each reads an archive that `pytest_webarena.archives.writing` made; every page of its
+result is served again and compared. Prints a line per tool. Exit code 1: an archive was not read. With an injected
+``--fault`` it must exit with 1, which proves that it notices faults.
 """
 
 from __future__ import annotations
@@ -62,7 +64,7 @@ def written(path: Path) -> Path:
 
 
 def spoil(path: Path, fault: str) -> None:
-    """Applies one of the `FAULTS` to an archive; each record stays compressed by itself."""
+    """Applies one of the `FAULTS` to an archive; each record stays compressed separately."""
     records = re.split(rb"(?=WARC/1\.1\r\n)", re.sub(*FAULTS[fault], gzip.decompress(path.read_bytes())))
     path.write_bytes(b"".join(gzip.compress(each) for each in records if each))
 
@@ -80,39 +82,41 @@ def served(path: Path) -> str:
 
 def main() -> int:
     """Runs the comparison described in the module's docstring."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition(":")[0])
-    parser.add_argument("folder", nargs="?", help="where the tools are, or come (a temporary one)")
-    parser.add_argument("--fault", choices=FAULTS, help="a fault that is planted in our archive")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", nargs="?", help="folder of the tools (default: temporary)")
+    parser.add_argument("--fault", choices=FAULTS, help="inject this fault into our archive")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as temp:
         folder = Path(given.folder or temp).resolve()
         folder.mkdir(parents=True, exist_ok=True)
         run(sys.executable, "-m", "venv", "py", cwd=folder)
-        told = {"pip install wacz": run(folder / "py/bin/pip", "install", "-q", "wacz", cwd=folder)}
+        outputs = {"pip install wacz": run(folder / "py/bin/pip", "install", "-q", "wacz", cwd=folder)}
         if shutil.which("npm"):
-            told["npm install"] = run("npm", "install", "--no-audit", "--no-fund", *PACKAGES, cwd=folder)
-        ours = folder / "ours.warc.gz"
-        for left in (ours, folder / "js.wacz", folder / "py.wacz"):
-            left.unlink(missing_ok=True)
-        written(ours)
+            outputs["npm install"] = run("npm", "install", "--no-audit", "--no-fund", *PACKAGES, cwd=folder)
+        own_archive = folder / "ours.warc.gz"
+        for archive in (own_archive, folder / "js.wacz", folder / "py.wacz"):
+            archive.unlink(missing_ok=True)
+        written(own_archive)
         if given.fault:
-            spoil(ours, given.fault)
-        told["warcio checks ours"] = run(folder / "py/bin/warcio", "check", ours, cwd=folder)
+            spoil(own_archive, given.fault)
+        outputs["warcio checks ours"] = run(folder / "py/bin/warcio", "check", own_archive, cwd=folder)
         modules = folder / "node_modules"
         if modules.is_dir():
-            lines = run(modules / ".bin/warcio", "index", ours, cwd=folder).splitlines()
+            lines = run(modules / ".bin/warcio", "index", own_archive, cwd=folder).splitlines()
             found = sum(any(f'"{url}"' in line for line in lines if '"response"' in line) for url in PAGES)
             missing = "" if found == len(PAGES) else f"FAILED: {lines[-1:]}; "
-            told["warcio.js reads ours"] = f"{missing}{found} of {len(PAGES)} addresses"
-            packing: list[str | Path] = [modules / ".bin/js-wacz", "create", "-f", ours, "-o", "js.wacz"]
-            told["js-wacz packs ours"] = run(*packing, cwd=folder)
-            told["what js-wacz has packed"] = served(folder / "js.wacz")
-        told["wacz packs ours"] = run(folder / "py/bin/wacz", "create", "-f", ours, "-o", "py.wacz", cwd=folder)
-        told["wacz validates it"] = run(folder / "py/bin/wacz", "validate", "-f", "py.wacz", cwd=folder)
-        told["what wacz has packed"] = served(folder / "py.wacz")
-    for what, said in told.items():
-        print(f"{what}: {said if 'FAILED' in said else (said.strip().splitlines() or ['done'])[-1]}")
-    return any("FAILED" in said for said in told.values())
+            outputs["warcio.js reads ours"] = f"{missing}{found} of {len(PAGES)} addresses"
+            packing: list[str | Path] = [modules / ".bin/js-wacz", "create", "-f", own_archive, "-o", "js.wacz"]
+            outputs["js-wacz packs ours"] = run(*packing, cwd=folder)
+            outputs["served from js-wacz"] = served(folder / "js.wacz")
+        outputs["wacz packs ours"] = run(
+            folder / "py/bin/wacz", "create", "-f", own_archive, "-o", "py.wacz", cwd=folder
+        )
+        outputs["wacz validates it"] = run(folder / "py/bin/wacz", "validate", "-f", "py.wacz", cwd=folder)
+        outputs["served from wacz"] = served(folder / "py.wacz")
+    for what, output in outputs.items():
+        print(f"{what}: {output if 'FAILED' in output else (output.strip().splitlines() or ['done'])[-1]}")
+    return any("FAILED" in output for output in outputs.values())
 
 
 if __name__ == "__main__":

@@ -1,11 +1,10 @@
-"""Measures the gradings on natural answers whose right label is known.
+"""Measures the accuracy of the gradings on natural answers with known labels.
 
     python scripts/measure_gradings.py [FILE…] [--list] [--rules RULE,…]
 
-The files (by default those beside the unit tests) hold, per task of WebArena, answers in our own words that are right
-and answers that are wrong, labelled by meaning. Each answer is judged without a judge model by every grading that its
-task knows; what needs one is undecided and counted separately. Below its rows are the errors among the decided answers. ``--list`` prints each answer whose verdict is not its label, ``--rules``
-judges ``repaired`` with these rules only.
+The files (default: those in the unit tests) contain, per task of WebArena, right and wrong answers in our own words,
+labelled by meaning. Every grading of the task judges each answer without a judge model; answers that need one are
+undecided and counted separately. Below the rows is the share of wrong verdicts among the decided answers.
 """
 
 from __future__ import annotations
@@ -150,8 +149,8 @@ def main() -> int:
     """Measures and prints the result."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="*", type=Path, help="YAML files of labelled answers")
-    parser.add_argument("--list", action="store_true", help="print what repaired decides otherwise than its label")
-    parser.add_argument("--rules", help="judge repaired with these rules only")
+    parser.add_argument("--list", action="store_true", help="print answers whose verdict differs from the label")
+    parser.add_argument("--rules", help="judge repaired with only these rules")
     options = parser.parse_args()
     rules = frozenset(options.rules.split(",")) if options.rules else None
     for path in options.files or sorted(FOLDER.glob("*.yaml")):

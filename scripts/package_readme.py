@@ -1,4 +1,4 @@
-"""Prepares the README for the package: its links to files, which PyPI doesn't have, become links to the site."""
+"""Prepares the README for the package: replaces links to files, which PyPI lacks, by links to the site."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""Makes the pictures of the documentation from runs on the embedded sites: ``make pictures``.
+"""Takes the documentation's pictures from runs on the embedded sites: ``make pictures``.
 
-It shows terminals, the viewer and Allure as users see them (``python scripts/pictures.py viewer`` makes only these).
-They are written to ``docs/images`` as PNGs with few colours. A picture that can't be made (Allure without npm) stays as
-it is, with a message.
+    python scripts/pictures.py [terminals] [viewer] [allure]
+
+Shows terminals, the viewer and Allure as users see them, and writes ``docs/images`` as PNGs with few colours. A picture
+that cannot be taken (Allure without npm) stays as it is, with a message.
 """
 
 from __future__ import annotations
@@ -64,10 +65,10 @@ def terminals(page: Page, work: Path) -> None:
     """Shows what pytest prints for the project that ``webarena init`` writes."""
     subprocess.run([BIN / "webarena", "init", "my-tasks"], cwd=work, check=True, stdout=subprocess.DEVNULL)
     for name, arguments in (("oracle", []), ("agent", ["--agent=agents/mine.yaml"])):
-        said = pytest(work / "my-tasks", *arguments, "--color=yes", "--no-header")  # the header describes this machine
-        said = re.sub(r"\nwebarena: waiting .*\n|(?<=[.Fm])\ntasks/todo.yaml ", "", said)  # and this how busy it is
+        shown = pytest(work / "my-tasks", *arguments, "--color=yes", "--no-header")  # the header describes this machine
+        shown = re.sub(r"\nwebarena: waiting .*\n|(?<=[.Fm])\ntasks/todo.yaml ", "", shown)  # and this how busy it is
         typed = f'<span class="prompt">$</span> {" ".join(["pytest", *arguments])}\n'
-        page.set_content(TERMINAL.format(typed + as_html(said.replace(str(work), "~"))))
+        page.set_content(TERMINAL.format(typed + as_html(shown.replace(str(work), "~"))))
         save(page.locator("pre").screenshot(), f"terminal-{name}.png")
 
 

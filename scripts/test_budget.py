@@ -1,7 +1,7 @@
-"""Prints how a test run compares to its budget: ``test_budget.py JUNIT_XML``.
+"""Compares the duration of a test run to its budget: ``test_budget.py JUNIT_XML``.
 
-The report is pytest's (`--junitxml`, one suite). The exit code is always 0: exceeding the budget doesn't fail a change,
-but CI prints it, so that growth is noticed early.
+The report is pytest's (`--junitxml`, one suite). The exit code is always 0: exceeding the budget does not fail a
+change, but CI prints it, so that growth is noticed early.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ def summary(report: Path, load: float) -> list[str]:
     except (OSError, ElementTree.ParseError) as error:
         return [f"test_budget: expected pytest's report at {report}, found none that can be read: {error}"]
     cases = sorted((float(case.get("time", 0)), _name(case)) for suite in suites for case in suite.iter("testcase"))
-    wall = sum(float(suite.get("time", 0)) for suite in suites)
+    elapsed = sum(float(suite.get("time", 0)) for suite in suites)
     total = sum(seconds for seconds, _ in cases)
     lines = [f"{seconds:7.1f} s  {name}" for seconds, name in cases[-SHOWN:]]
     over = [name for seconds, name in cases if seconds > SINGLE]
-    verdict = "within the budget" if wall <= WALL and not over else "OVER THE BUDGET"
+    verdict = "within the budget" if elapsed <= WALL and not over else "OVER THE BUDGET"
     lines.append(
-        f"test_budget: {verdict}: {wall:.0f} s of {WALL} s; {len(cases)} tests took {total:.0f} s in all workers, "
+        f"test_budget: {verdict}: {elapsed:.0f} s of {WALL} s; {len(cases)} tests took {total:.0f} s in all workers, "
         f"{len(over)} of them more than {SINGLE} s; load {load:.1f}"
     )
     return lines

@@ -1,9 +1,8 @@
 """Runs the unit tests with all other supported Python versions found on this machine: ``unit_versions.py``.
 
-``make test-all`` runs the whole suite with the interpreter of ``.venv``. Differences between Python versions already
-show in the unit tests, so this runs only those, each in a ``.venv-3.X`` that is kept for the next time, and names the
-versions that it did not find. Such differences depend on the code and not on the number of inputs, so tests with many
-cases run only some of them, and tests of whole corpora are left to the suite.
+``make test-all`` runs the whole suite with the interpreter of ``.venv``. Differences between Python versions show in
+the unit tests, so this runs only those, each in a ``.venv-3.X`` that is kept for the next time, and names the versions
+that it did not find. Tests with many cases run only some of them, and tests of whole corpora are skipped.
 """
 
 from __future__ import annotations
@@ -48,16 +47,16 @@ def interpreter(version: str, among: Iterable[Path]) -> Path | None:
         if not path.exists():
             continue
         try:
-            asked = subprocess.run([path, "-c", _ASK], capture_output=True, text=True, timeout=60, check=False)
+            probe = subprocess.run([path, "-c", _ASK], capture_output=True, text=True, timeout=60, check=False)
         except (OSError, subprocess.TimeoutExpired):
             continue
-        if asked.stdout.split() == [version, "cpython"]:
+        if probe.stdout.split() == [version, "cpython"]:
             return path
     return None
 
 
 def requirements() -> list[str]:
-    """Returns what the unit tests need besides the package and its extras."""
+    """Returns what the unit tests need in addition to the package and its extras."""
     dev = tomllib.loads((HERE / "pyproject.toml").read_text())["project"]["optional-dependencies"]["dev"]
     return [requirement for requirement in dev if not CHECKERS.match(requirement)]
 
@@ -116,15 +115,15 @@ def main() -> int:
     own = "{}.{}".format(*sys.version_info[:2])
     home, path = Path.home(), os.environ.get("PATH", "")
     others = [version for version in (*WANTED, *IF_THERE) if version != own]
-    asked = {version: interpreter(version, candidates(version, home, path)) for version in others}
-    found = {version: python for version, python in asked.items() if python is not None}
+    interpreters = {version: interpreter(version, candidates(version, home, path)) for version in others}
+    found = {version: python for version, python in interpreters.items() if python is not None}
     with ThreadPoolExecutor(2) as threads:  # installing keeps one core busy
         environments = dict(zip(found, threads.map(made, found, found.values()), strict=True))
     failed = [version for version, well in passed(environments).items() if not well]
-    lacked = [version for version in WANTED if version != own and version not in found]
+    missing = [version for version in WANTED if version != own and version not in found]
     print(
         f"unit_versions: Python {own} ran the whole suite, {', '.join(found) or 'no other'} the unit tests"
-        + (f"; not on this machine: {', '.join(lacked)}" if lacked else "")
+        + (f"; not on this machine: {', '.join(missing)}" if missing else "")
         + (f"; FAILED with {', '.join(failed)}" if failed else "")
     )
     return 1 if failed else 0

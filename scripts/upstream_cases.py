@@ -1,4 +1,4 @@
-"""Made-up trials for `agree_upstream`: answers, addresses and page texts similar to tasks' references, and replies."""
+"""Generates trials for `agree_upstream`: answers, addresses and page texts like the references, and judge replies."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""The upstream program for `agree_upstream`: runs published evaluators, unchanged, on made-up trials.
+"""Runs published evaluators, unchanged, on generated trials, for `agree_upstream`.
 
-It runs in the temporary environment that `agree_upstream` makes, never in the project's. It reads cases as JSON lines
-and writes verdicts as JSON lines: a score, or ``error: …`` for an exception. Evaluators and helper functions are the
-packages' own. Stand-ins replace what else they would need (a browser, a store, a model): a page that shows the case's
-values, answers of the store's API, and replies of a judge model. NLTK splits sentences with the English Punkt model,
-whose parameters come in a package, so NLTK's own download isn't needed.
+It runs in the temporary environment that `agree_upstream` creates, never in the project's. It reads cases and writes
+verdicts as JSON lines: a score, or ``error: …`` for an exception. Evaluators and helper functions are the packages'
+own. Stand-ins replace their other dependencies (a browser, a store, a model): a page that shows the case's values,
+answers of the store's API, and replies of a judge model. NLTK splits sentences with the English Punkt model, whose
+parameters come in a package, so NLTK's own download is not needed.
 """
 
 from __future__ import annotations

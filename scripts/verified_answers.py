@@ -1,4 +1,4 @@
-"""Made-up answers for `agree_verified`: a task's expected response, and mutations of it."""
+"""Generates answers for `agree_verified`: a task's expected response, and mutations of it."""
 
 from __future__ import annotations
 

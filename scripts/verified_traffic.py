@@ -1,4 +1,4 @@
-"""Made-up requests for `agree_verified`: the requests that a task expects, and mutations of them."""
+"""Generates requests for `agree_verified`: the requests that a task expects, and mutations of them."""
 
 from __future__ import annotations
 
@@ -232,8 +232,8 @@ def perturbed(event: Event, spec: dict[str, Any], dice: random.Random) -> Iterat
         yield "cookie", (replace(event, got=(("Set-Cookie", f"{name}X=1"), *event.got)),)
     if content := spec["expected"].get("response_content"):
         flat = {key: _first(value) for key, value in content.items()}
-        for said in ({}, {**flat, next(iter(flat)): "else"}, dict(list(flat.items())[:1]), {**flat, "more": 1}):
-            yield "reply", (replace(event, reply=json.dumps(nested(said))),)
+        for parts in ({}, {**flat, next(iter(flat)): "else"}, dict(list(flat.items())[:1]), {**flat, "more": 1}):
+            yield "reply", (replace(event, reply=json.dumps(nested(parts))),)
         yield "reply", (replace(event, reply=json.dumps([nested(flat)])),)
         yield "reply", (replace(event, reply="{"),)
         yield "reply", (replace(event, reply=None),)

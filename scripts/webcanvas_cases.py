@@ -1,4 +1,4 @@
-"""Made-up cases for `agree_webcanvas`: addresses, documents, selectors, values, texts and replies, some of them odd."""
+"""Generates cases for `agree_webcanvas`: addresses, documents, selectors, values, texts and replies, some unusual."""
 
 from __future__ import annotations
 

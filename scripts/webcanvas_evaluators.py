@@ -1,11 +1,11 @@
-"""The upstream program for `agree_webcanvas`: WebCanvas' own evaluators and converter, imported from a checkout.
+"""Runs WebCanvas' own evaluators and converter, imported from a checkout, for `agree_webcanvas`.
 
     python scripts/webcanvas_evaluators.py CHECKOUT < cases.jsonl
 
-It needs Beautiful Soup and lxml and none of upstream's other requirements: browser, models and settings are stand-ins,
-and the names that its module of evaluators uses but no longer imports are added. It reads and writes one JSON line per
-case. Nodes in the form of the compact data, with the moments of a trial, give the scores after each moment; a recorded
-address gives its label; a raw export gives the compact data.
+Needs Beautiful Soup and lxml and none of upstream's other requirements: browser, models and settings are stand-ins, and
+names that its evaluators use without importing them are added. Reads and writes one JSON line per case. Nodes in the
+form of the compact data, with the moments of a trial, give the scores after each moment; a recorded address gives its
+label; a raw export gives the compact data.
 """
 
 from __future__ import annotations
@@ -185,7 +185,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     checkout = Path(sys.argv[1]).resolve()
     utils = load(checkout)
-    said = sys.stdout
+    output = sys.stdout
     for line in sys.stdin:
         case = json.loads(line)
         with contextlib.redirect_stdout(io.StringIO()):
@@ -193,7 +193,7 @@ def main() -> None:
                 answer = converted(checkout, case["raw"])
             else:
                 answer = label(utils, case["label"]) if "label" in case else scores(utils, case)
-        said.write(json.dumps(answer) + "\n")
+        output.write(json.dumps(answer) + "\n")
 
 
 if __name__ == "__main__":

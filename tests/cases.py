@@ -68,8 +68,8 @@ def each_case(
                 raise BaseExceptionGroup(f"{len(failures)} of {len(tried)} cases failed", failures)
 
         signature = inspect.signature(test)
-        left = [parameter for name, parameter in signature.parameters.items() if name not in given]
-        run.__signature__ = signature.replace(parameters=left)  # type: ignore[attr-defined]  # which pytest reads
+        remaining = [parameter for name, parameter in signature.parameters.items() if name not in given]
+        run.__signature__ = signature.replace(parameters=remaining)  # type: ignore[attr-defined]  # which pytest reads
         run.cases = rows  # type: ignore[attr-defined]
         return run  # type: ignore[return-value]
 

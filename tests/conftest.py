@@ -214,8 +214,12 @@ def spread(items: list[pytest.Item], workers: int, limits: Mapping[Path, float])
         parts[least] += tests
         taken[least] += cost(tests)
     for number, part in enumerate(parts):
-        left = workers - number
-        fill = max(0, (len(quick) + sum(map(len, parts[number:]))) // left - len(part)) if left > 1 else len(quick)
+        remaining_workers = workers - number
+        fill = (
+            max(0, (len(quick) + sum(map(len, parts[number:]))) // remaining_workers - len(part))
+            if remaining_workers > 1
+            else len(quick)
+        )
         part += quick[:fill]
         del quick[:fill]
     return [item for part in parts for item in part]

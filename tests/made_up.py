@@ -46,6 +46,10 @@ def check(kind: str = "answer", score: float | None = 1.0, **more: Any) -> Check
     return CheckResult(path="checks[0]", kind=kind, score=score, **{"expected": "'rye'", "actual": "'oats'", **more})
 
 
+UNDECIDED: dict[str, Any] = {"verdict": {"schema_version": 3, "judgeable": True, "results": []}}
+"""Field of a record of outcome ``failed`` that the rules could not decide."""
+
+
 def make_trial(
     run: RunDir,
     task: str = "t",

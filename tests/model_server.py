@@ -217,8 +217,10 @@ def _whole(answer: Answer, chat: bool) -> dict[str, Any]:
     return whole
 
 
-def _usage(told: Any, *names: str) -> Any:
-    return {**dict(zip(names, told, strict=True)), "total_tokens": sum(told)} if isinstance(told, tuple) else told
+def _usage(counts: Any, *names: str) -> Any:
+    return (
+        {**dict(zip(names, counts, strict=True)), "total_tokens": sum(counts)} if isinstance(counts, tuple) else counts
+    )
 
 
 def _events(answer: Answer, chat: bool) -> Iterator[bytes]:

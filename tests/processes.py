@@ -131,12 +131,12 @@ def listening(process: Process) -> list[str] | None:
 def still_running(processes: Iterable[Process], seconds: float = DEADLINE) -> list[Process]:
     """Returns the processes that have not ended within ``seconds``, after killing them, so that no test leaves one
     behind."""
-    left = list(processes)
+    running = list(processes)
     deadline = time.monotonic() + seconds
-    while (left := [process for process in left if alive(process)]) and time.monotonic() < deadline:
+    while (running := [process for process in running if alive(process)]) and time.monotonic() < deadline:
         time.sleep(0.01)
-    kill(left)
-    return left
+    kill(running)
+    return running
 
 
 def kill(processes: Iterable[Process]) -> None:

@@ -28,20 +28,22 @@ def record_trial(
     stored.describe({"agents": [agent], "trials": 1, **facts})
     folder = stored.folder(TrialKey(task, agent, 1))
     writer = folder.begin(worker="main", node_id="")
-    told = []
+    recorded_steps = []
     for index, (text, action, target) in enumerate(steps):
         url = f"{HOME}/{index}"
-        seen = Observation(
+        observation = Observation(
             text=text, url=url, title=f"Page {index}", tabs=(TabInfo(title="Home", url=url, active=True),),
             notes=("a note",) if index else (),
         )  # fmt: skip
-        file, shot = writer.observed(index, seen)
+        file, shot = writer.observed(index, observation)
         step = StepRecord(
             index=index, action=as_record(action), raw=repr(action), observation=file, screenshot=shot, target=target,
             url_before=url, url_after=f"{HOME}/{index + 1}",
         )  # fmt: skip
         writer.stepped(step)
-        told.append(step)
-    writer.finish(Evidence(answer=answer, stop_reason="answered", steps=tuple(told), sites={"homepage": HOME}))
-    folder.finish(TrialRecord(key=folder.key, outcome="passed", answer=answer, steps=len(told)))
+        recorded_steps.append(step)
+    writer.finish(
+        Evidence(answer=answer, stop_reason="answered", steps=tuple(recorded_steps), sites={"homepage": HOME})
+    )
+    folder.finish(TrialRecord(key=folder.key, outcome="passed", answer=answer, steps=len(recorded_steps)))
     return writer.path

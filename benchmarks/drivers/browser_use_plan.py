@@ -1,4 +1,4 @@
-"""Carries out a planned task with browser-use's actions and its session's element indexes, as a model would."""
+"""Performs a planned task with browser-use's actions and its session's element indexes, as a model would."""
 
 from __future__ import annotations
 
@@ -57,9 +57,9 @@ class Driver:
 
     async def do(self, name: str, arguments: dict[str, Any]) -> None:
         """Carries out one of browser-use's actions."""
-        said = await getattr(self.tools, name)(browser_session=self.session, **arguments)
-        if said.error or "not available - page may have changed" in (said.extracted_content or ""):
-            raise GaveUp(f"{name} {arguments}: {said.error or said.extracted_content}")
+        result = await getattr(self.tools, name)(browser_session=self.session, **arguments)
+        if result.error or "not available - page may have changed" in (result.extracted_content or ""):
+            raise GaveUp(f"{name} {arguments}: {result.error or result.extracted_content}")
 
     async def calls(self, step: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
         """Returns the actions a model would ask for to carry out the step."""
@@ -105,7 +105,7 @@ class Driver:
         found = await cdp.cdp_client.send.DOM.resolveNode(
             params={"backendNodeId": node.backend_node_id}, session_id=cdp.session_id
         )
-        said = await cdp.cdp_client.send.Runtime.callFunctionOn(
+        result = await cdp.cdp_client.send.Runtime.callFunctionOn(
             params={
                 "objectId": found["object"]["objectId"],
                 "functionDeclaration": "function () { return this === document.activeElement; }",
@@ -113,7 +113,7 @@ class Driver:
             },
             session_id=cdp.session_id,
         )
-        return said["result"].get("value") is True
+        return result["result"].get("value") is True
 
     async def matching(self, part: str) -> Any:
         """Returns a function that tells whether a node matches one part of a selector."""
@@ -131,8 +131,10 @@ class Driver:
         )
         ids = set()
         for node_id in found["nodeIds"]:
-            told = await cdp.cdp_client.send.DOM.describeNode(params={"nodeId": node_id}, session_id=cdp.session_id)
-            ids.add(told["node"]["backendNodeId"])
+            described = await cdp.cdp_client.send.DOM.describeNode(
+                params={"nodeId": node_id}, session_id=cdp.session_id
+            )
+            ids.add(described["node"]["backendNodeId"])
         return lambda node: node.backend_node_id in ids
 
 
@@ -144,8 +146,8 @@ def place(url: str, start: list[str]) -> int:
 
 def checked(node: Any) -> bool:
     """Returns whether a checkbox or radio button is checked, according to its accessibility state."""
-    told = {each.name: each.value for each in (node.ax_node.properties if node.ax_node else None) or ()}
-    return told.get("checked") in (True, "true")
+    properties = {each.name: each.value for each in (node.ax_node.properties if node.ax_node else None) or ()}
+    return properties.get("checked") in (True, "true")
 
 
 def within(node: Any, parts: list[Any]) -> bool:

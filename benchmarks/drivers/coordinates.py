@@ -1,6 +1,6 @@
-"""Carries out a planned task the way a vision agent does: it clicks points of the viewport and types keys.
+"""Performs a planned task like a vision agent: clicks at points of the viewport and typed keys.
 
-Playwright's locators replace the model in finding where things are; every action goes through mouse and keyboard.
+Playwright's locators replace the model for finding elements; every action uses mouse and keyboard.
 """
 
 from __future__ import annotations

@@ -70,12 +70,12 @@ def main() -> int:
     shutil.rmtree(given.runs, ignore_errors=True)
     names = given.names or list(NAMES)
     with ThreadPoolExecutor(2) as pool:
-        good = list(pool.map(lambda name: told(name, given.envs, given.runs), names))
+        good = list(pool.map(lambda name: try_client(name, given.envs, given.runs), names))
     print(f"{sum(good)} passed, {len(good) - sum(good)} failed", flush=True)
     return 0 if all(good) else 1
 
 
-def told(name: str, envs: Path, runs: Path) -> bool:
+def try_client(name: str, envs: Path, runs: Path) -> bool:
     """Whether a client is good; says so, or what is wrong."""
     began = time.monotonic()
     try:

@@ -23,24 +23,24 @@ def reply(body: dict[str, Any]) -> Answer:
     if "input" in body:
         return _stagehand(json.dumps(body["input"]))
     if "response_format" in body:
-        return _browser_use(_said(body["messages"][-1]))
-    return _browsergym(_said(body["messages"][-1]))
+        return _browser_use(_message_text(body["messages"][-1]))
+    return _browsergym(_message_text(body["messages"][-1]))
 
 
 def _with_tools(body: dict[str, Any], names: set[str]) -> Answer:
     """Playwright's MCP server, or that of Chrome DevTools: look, fill, look again, save, answer."""
-    said = [message for message in body["messages"] if message["role"] == "tool"]
-    here = _said(said[-1]) if said else ""
+    tool_messages = [message for message in body["messages"] if message["role"] == "tool"]
+    here = _message_text(tool_messages[-1]) if tool_messages else ""
     look = "browser_snapshot" if "browser_snapshot" in names else "take_snapshot"
-    if len(said) in (0, 2):
+    if len(tool_messages) in (0, 2):
         return call(look, **({"pageId": 1} if look == "take_snapshot" else {}))
-    if len(said) == 1 and look == "browser_snapshot":
+    if len(tool_messages) == 1 and look == "browser_snapshot":
         return call("browser_type", element="Text", target=_found(r'textbox "Text".*?\[ref=(\w+)\]', here), text=TEXT)
-    if len(said) == 1:
+    if len(tool_messages) == 1:
         return call("fill", pageId=1, uid=_found(r'uid=(\w+) textbox "Text"', here), value=TEXT)
-    if len(said) == 3 and look == "browser_snapshot":
+    if len(tool_messages) == 3 and look == "browser_snapshot":
         return call("browser_click", element="Save", target=_found(r'button "Save note".*?\[ref=(\w+)\]', here))
-    if len(said) == 3:
+    if len(tool_messages) == 3:
         return call("click", pageId=1, uid=_found(r'uid=(\w+) button "Save note"', here))
     return say("The note is called Kettle.")
 
@@ -78,7 +78,7 @@ def _browsergym(text: str) -> Answer:
     return say(f"fill('{bid}', '{TEXT}')")
 
 
-def _said(message: dict[str, Any]) -> str:
+def _message_text(message: dict[str, Any]) -> str:
     content = message["content"]
     return content if isinstance(content, str) else "\n".join(part.get("text", "") for part in content)
 

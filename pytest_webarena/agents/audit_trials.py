@@ -22,7 +22,7 @@ from pytest_webarena.actions import (
     Stop,
     Type,
 )
-from pytest_webarena.agents.builtin import addressed, describe_step
+from pytest_webarena.agents.builtin import describe_step, with_full_address
 from pytest_webarena.checks.kind import EvidenceSource
 from pytest_webarena.checks.side_effects import wants_ledger
 from pytest_webarena.tasks import digest
@@ -90,8 +90,8 @@ REMEDIES = {
     SHORT: "check what that step brings about; if it brings about nothing, take it out of the solution",
     SKIP: "let the key nodes of that step need it: a narrower address or value, or the click itself",
     MUTE: "let every check of the answer count, not one of several (`any`)",
-    SIBLING: "check what tells the instances apart",
-    STRAY: "let `changes` list what may change (`webarena tasks side-effects FILE` writes it), or say `mutates: false`",
+    SIBLING: "check what distinguishes the instances",
+    STRAY: "let `changes` list what may change (`webarena tasks side-effects FILE` writes it), or set `mutates: false`",
     NEIGHBOUR: "check which one was meant: its number, its name, what it belongs to",
 }
 """How to fix a task that such an agent passed."""
@@ -238,7 +238,7 @@ class Replay:
     """Replays a solution that may not fit the task: after a step without effect it gives its answer at once."""
 
     def __init__(self, task: Task, view: TaskView) -> None:
-        self._steps = [addressed(step, view.sites) for step in task.solution or ()]
+        self._steps = [with_full_address(step, view.sites) for step in task.solution or ()]
         self._answer = Stop(_answer(task))
         self._has_acted = False
 

@@ -25,9 +25,9 @@ __all__ = [
     "Oracle",
     "RandomWalk",
     "Typed",
-    "addressed",
     "describe_step",
     "refused_step",
+    "with_full_address",
 ]
 
 _DESCRIPTIVE = ("text", "url", "keys", "answer", "options", "files", "direction", "seconds")
@@ -45,7 +45,7 @@ class Oracle:
                 "write one under 'solution:', or run another agent"
             )
         self._task = task.id
-        self._steps = tuple(addressed(step, view.sites) for step in task.solution)
+        self._steps = tuple(with_full_address(step, view.sites) for step in task.solution)
         self._refusal = refusal
         self._next = 0
 
@@ -140,7 +140,7 @@ class Typed:
         return action
 
 
-def addressed(step: Action, sites: Mapping[str, str]) -> Action:
+def with_full_address(step: Action, sites: Mapping[str, str]) -> Action:
     """``step`` with an address like ``shopping:/cart`` resolved to a URL."""
     if not isinstance(step, Goto) or step.url.startswith("/"):  # a path without a site refers to the current tab's site
         return step
@@ -167,7 +167,7 @@ def describe_step(action: Action) -> str:
     "select css=#corn 'Rye', 'Oats'"
     """
     record = as_record(action)
-    where, to = (_named(record.get(key) or {}) for key in ("target", "to"))
+    where, to = (_target_text(record.get(key) or {}) for key in ("target", "to"))
     detail = next((record[key] for key in _DESCRIPTIVE if record.get(key)), "")
     what = (
         ", ".join(repr(each) for each in detail)
@@ -179,6 +179,6 @@ def describe_step(action: Action) -> str:
     return " ".join(part for part in (action.kind, where, what, f"to {to}" if to else "") if part)
 
 
-def _named(target: Mapping[str, object]) -> str:
+def _target_text(target: Mapping[str, object]) -> str:
     point = f"{target['x']}, {target['y']}" if "x" in target else ""
     return str(target.get("selector") or target.get("id") or point)

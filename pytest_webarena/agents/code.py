@@ -1,8 +1,8 @@
 """Finds the files that an agent consists of, for its digest: equal digests mean the same agent.
 
-For Python code these are the module and every project module that it imports, directly or not, anywhere in the text, so
-including late imports. They are found by parsing, not by inspecting loaded modules, because all processes of a run must
-compute the same digest. Installed code (the standard library, other packages, this one), modules with computed names
+For Python code these are the module and every project module that it imports, directly or indirectly, also within
+functions. They are found by parsing, not by inspecting loaded modules, because all processes of a run must compute the
+same digest. Installed code (the standard library, other packages, this one), modules with computed names
 and data that code opens itself are not included; a definition can name them (``files``).
 """
 
@@ -34,18 +34,19 @@ _INSTALLED = tuple(
 
 
 def contents(base: Path, names: Iterable[str]) -> list[Path]:
-    """All files of ``names``, which are files and folders relative to ``base``; sorted within each folder."""
-    places = [base / name for name in names]
+    """Return all files of ``names``, which are files and folders relative to ``base``; sorted within each folder."""
+    paths = [base / name for name in names]
     return [
         file
-        for place in places
-        for file in (sorted(place.rglob("*")) if place.is_dir() else [place])
+        for path in paths
+        for file in (sorted(path.rglob("*")) if path.is_dir() else [path])
         if file.is_file() and "__pycache__" not in file.parts
     ]
 
 
 def imported_files(file: Path, module: str = "", *, script: bool = False) -> list[Path]:
-    """``file`` and the project's files that it imports, directly or not. ``module`` is its full name, if it has one.
+    """Return ``file`` and the project's files that it imports, directly or indirectly; ``module`` is its full name, if
+    it has one.
 
     For a module that is installed, its own package counts as the project. A ``script`` runs in a separate process,
     which looks for modules in the script's directory first.
@@ -69,17 +70,19 @@ def imported_files(file: Path, module: str = "", *, script: bool = False) -> lis
 
 
 def _packages_of(module: str) -> list[tuple[Path, str]]:
-    """The ``__init__`` files of a module's parent packages, which run before it."""
+    """Return the ``__init__`` files of a module's parent packages, which run before it."""
     above = module.rpartition(".")[0]
     return [(origin, name) for name, origin in _resolve(above) if origin is not None]
 
 
 def _imports(path: Path, module: str) -> Iterator[str]:
-    """Full names of everything ``path`` imports. Names after ``from x import`` are included, whether they are modules
-    or not."""
+    """Yield the full names of everything that ``path`` imports.
+
+    Names after ``from x import`` are included, whether they are modules or not.
+    """
     try:
         stamp = path.stat()
-        names = _named_in(path, stamp.st_mtime_ns, stamp.st_size)
+        names = _import_statements(path, stamp.st_mtime_ns, stamp.st_size)
     except OSError:
         return
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
@@ -92,9 +95,11 @@ def _imports(path: Path, module: str) -> Iterator[str]:
 
 
 @functools.lru_cache(maxsize=4096)
-def _named_in(path: Path, changed: int, size: int) -> tuple[tuple[int, str], ...]:
-    """Level (number of dots) and name of each import in a file; empty if it is not Python. ``changed`` and ``size``
-    identify the version of the file for the cache."""
+def _import_statements(path: Path, changed: int, size: int) -> tuple[tuple[int, str], ...]:
+    """Return level (number of dots) and name of each import in a file; empty if it is not Python.
+
+    ``changed`` and ``size`` identify the version of the file for the cache.
+    """
     try:
         tree = ast.parse(path.read_bytes())
     except (SyntaxError, ValueError, RecursionError):
@@ -115,9 +120,9 @@ def _named_in(path: Path, changed: int, size: int) -> tuple[tuple[int, str], ...
 
 
 def _resolve(name: str, directory: str = "") -> Iterator[tuple[str, Path | None]]:
-    """A module and its parent packages, as far as they exist, with their files. Imports nothing."""
+    """Yield a module's parent packages and the module, as far as they exist, with their files. Imports nothing."""
     first, *rest = name.split(".")
-    spec = (PathFinder.find_spec(first, [directory]) if directory else None) or _top(first)
+    spec = (PathFinder.find_spec(first, [directory]) if directory else None) or _top_level_spec(first)
     if spec is None:
         return
     yield first, Path(spec.origin).resolve() if spec.has_location and spec.origin else None
@@ -132,7 +137,8 @@ def _resolve(name: str, directory: str = "") -> Iterator[tuple[str, Path | None]
         yield first, file.resolve() if file is not None else None
 
 
-def _top(name: str) -> ModuleSpec | None:
+def _top_level_spec(name: str) -> ModuleSpec | None:
+    """Return where a top-level module is; None if it is unknown or Python's own."""
     if not name or name in sys.builtin_module_names or name in sys.stdlib_module_names:
         return None
     try:

@@ -14,7 +14,7 @@ from pytest_webarena.agents.protocol import AgentDefinition
 from pytest_webarena.browser.config import ObservationConfig
 from pytest_webarena.browser.grammars import grammars
 from pytest_webarena.errors import UsageError, closest
-from pytest_webarena.plain_data import read_keys
+from pytest_webarena.plain_data import kind_of, read_keys
 from pytest_webarena.yaml_files import read_yaml
 
 __all__ = ["about_definition", "define", "read_definition", "with_observation"]
@@ -26,7 +26,7 @@ def read_definition(path: Path, overrides: Overrides | None = None) -> AgentDefi
     data = read_yaml(path, where)
     if not isinstance(data, dict):
         raise UsageError(
-            f"{where}: expected a mapping with the key 'kind' ({', '.join(MODULES)}), found {type(data).__name__}"
+            f"{where}: expected a mapping with the key 'kind' ({', '.join(MODULES)}), found {kind_of(data)}"
         )
     if not re.fullmatch(r"[A-Za-z0-9._-]+", path.stem):
         raise UsageError(f"{where}: expected a file name of letters, digits, '.', '_', '-'")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_webarena.agents.form_fields import field_value
 from pytest_webarena.agents.recording import Recording
 from pytest_webarena.agents.replay_agent import FILE
-from pytest_webarena.agents.request_diff import Place, SentRequests, differing_fields, paired, read_sent
+from pytest_webarena.agents.request_diff import Place, SentRequests, differing_fields, pair_requests, read_sent
 from pytest_webarena.evidence import StepRecord
 from pytest_webarena.text import clip
 
@@ -94,7 +94,7 @@ def _key_nodes(recording: Recording, verdict: Mapping[str, Any]) -> Iterator[str
         if is_gained:
             yield f"{recorded['what']}: not so in the recorded trial, and now reached{reached_by}"
         elif step is not None:
-            name = _named(recording, step)
+            name = _step_label(recording, step)
             yield f"{name}: it had reached what nothing reached this time, {recorded['what']}{reached_by}"
         else:
             yield f"{recorded['what']}: reached in the recorded trial{reached_by}, and not now"
@@ -105,14 +105,14 @@ def _requests(recording: Recording, folder: Path) -> Iterator[str]:
     recorded, replayed = read_sent(recording.folder), read_sent(folder)
     before, after = _by_place(recorded), _by_place(replayed)
     instead = {
-        id(one): two for place in before for one, two in paired(before[place], after.get(place, ()))
+        id(one): two for place in before for one, two in pair_requests(before[place], after.get(place, ()))
     }  # requests sent with other values
     unmatched = {place: len(requests) for place, requests in after.items()}
     for each in recorded:
-        step = _named(recording, _step_at(recording, each.time))
+        step = _step_label(recording, _step_at(recording, each.time))
         often = len(after.get(each.place, ()))
         if not unmatched.get(each.place):
-            found = f"it was sent {_times(often)} this time" if often else "nothing did this time"
+            found = f"it was sent {_count_text(often)} this time" if often else "nothing did this time"
             yield f"{step}: it had sent {_words(each.place)}, and {found}"
         unmatched[each.place] = unmatched.get(each.place, 0) - 1
         if id(each) in instead and len(before[each.place]) == often:
@@ -120,8 +120,8 @@ def _requests(recording: Recording, folder: Path) -> Iterator[str]:
                 yield f"{step}: {_words(each.place)} had sent {text}"
     for place, requests in after.items():
         if len(requests) > (often := len(before.get(place, ()))):
-            count_text = _times(len(requests))
-            yield f"{_words(place)} was sent {count_text} this time, and {_times(often)} in the recorded trial"
+            count_text = _count_text(len(requests))
+            yield f"{_words(place)} was sent {count_text} this time, and {_count_text(often)} in the recorded trial"
 
 
 def _by_place(requests: Sequence[SentRequests]) -> dict[Place, list[SentRequests]]:
@@ -133,7 +133,7 @@ def _by_place(requests: Sequence[SentRequests]) -> dict[Place, list[SentRequests
 
 def _differing_values(recording: Recording, recorded: SentRequests, replayed: SentRequests) -> Iterator[str]:
     differences = list(differing_fields(recorded, replayed))
-    hidden = _hidden(recording) if differences else set()
+    hidden = _masked_texts(recording) if differences else set()
     for name, one, two in differences:
         if _SECRET.search(name) or {one, two} & hidden:
             yield f"another value of {name!r}"
@@ -165,7 +165,7 @@ def _at(part: Mapping[str, Any]) -> float:
     return float("inf") if part.get("step") is None else float(part["step"])
 
 
-def _named(recording: Recording, number: int) -> str:
+def _step_label(recording: Recording, number: int) -> str:
     step = next((each for each in recording.steps if each.index == number), None)
     if step is None:
         return "at some step"
@@ -177,26 +177,26 @@ def _named(recording: Recording, number: int) -> str:
 def _step_at(recording: Recording, time: float) -> int:
     """Index of the last step that had begun at ``time``; -1 before the first one, or if the start time was not
     recorded."""
-    started = [step.index for step in recording.steps if recording.began + _acted(step) <= time]
+    started = [step.index for step in recording.steps if recording.began + _action_end(step) <= time]
     return started[-1] if recording.began and started else -1
 
 
-def _acted(step: StepRecord) -> float:
+def _action_end(step: StepRecord) -> float:
     """Seconds until a step was carried out; for a navigation by the page itself, until it was noticed."""
     return step.started + sum(step.seconds.get(name, 0.0) for name in ("observe", "act"))
 
 
-def _times(count: int) -> str:
+def _count_text(count: int) -> str:
     return {0: "not", 1: "once", 2: "twice"}.get(count, f"{count} times")
 
 
-def _hidden(recording: Recording) -> set[str]:
+def _masked_texts(recording: Recording) -> set[str]:
     """Texts typed in fields that mask their content: passwords, whatever their fields are called."""
     typed = [step for step in recording.steps if step.action.get("kind") == "type" and step.target is not None]
-    return {str(step.action.get("text", "")) for step in typed if _hides(recording, step)} - {""}
+    return {str(step.action.get("text", "")) for step in typed if _is_masked(recording, step)} - {""}
 
 
-def _hides(recording: Recording, step: StepRecord) -> bool:
+def _is_masked(recording: Recording, step: StepRecord) -> bool:
     """Whether the observation after the step shows mask characters in place of the field's text."""
     later = next((each for each in recording.steps if each.index > step.index), None)
     if later is None or step.target is None:

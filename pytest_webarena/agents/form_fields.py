@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pytest_webarena.evidence import StepRecord
 
-__all__ = ["field_value", "named_elements", "pieces_of", "rewritten"]
+__all__ = ["field_value", "named_elements", "pieces_of", "rewrite_typing"]
 
 _QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 _LINE = re.compile(rf"^\s*\[\w+\] (\w+) ({_QUOTED})(.*)$", re.MULTILINE)
@@ -47,7 +47,7 @@ def field_value(text: str, role: str, name: str) -> str | None:
     return _read(value[1]) if value else ""
 
 
-def rewritten(
+def rewrite_typing(
     action: Mapping[str, Any],
     before: str | None,
     after: str | None,
@@ -61,15 +61,15 @@ def rewritten(
     ``now`` is the field's value in the replay, ``entered_value`` its value right after the text was entered; None:
     unknown.
 
-    >>> rewritten({"kind": "type", "text": "Bo", "clear": False}, "Ada", "Bo")
+    >>> rewrite_typing({"kind": "type", "text": "Bo", "clear": False}, "Ada", "Bo")
     {'kind': 'type', 'text': 'Bo', 'clear': True}
-    >>> rewritten({"kind": "type", "text": "Bo", "clear": False}, "Ada", "AdaBo")
+    >>> rewrite_typing({"kind": "type", "text": "Bo", "clear": False}, "Ada", "AdaBo")
     {'kind': 'type', 'text': 'AdaBo', 'clear': True}
-    >>> rewritten({"kind": "type", "text": "Bo", "clear": False}, "", "Bo", now="Ada")
+    >>> rewrite_typing({"kind": "type", "text": "Bo", "clear": False}, "", "Bo", now="Ada")
     {'kind': 'type', 'text': 'Bo', 'clear': True}
-    >>> rewritten({"kind": "type", "text": "6", "clear": False}, None, None, entered_value="6")
+    >>> rewrite_typing({"kind": "type", "text": "6", "clear": False}, None, None, entered_value="6")
     {'kind': 'type', 'text': '6', 'clear': True}
-    >>> rewritten({"kind": "press", "keys": "Backspace"}, "Ada", "")
+    >>> rewrite_typing({"kind": "press", "keys": "Backspace"}, "Ada", "")
     {'kind': 'type', 'text': '', 'clear': True, 'enter': False}
     """
     if action.get("kind") == "press":

@@ -17,7 +17,7 @@ _SITES = (
     "(page.evaluate(() => fetch(…))); context.request and HTTP clients don't find them"
 )
 _MODULES = (
-    "the program runs in a copy of its files, apart from node_modules: say 'env: [NODE_PATH]' (CommonJS), "
+    "the program runs in a copy of its files, without node_modules: set 'env: [NODE_PATH]' (CommonJS), "
     "'files: [node_modules]', or name the script by its absolute path"
 )
 

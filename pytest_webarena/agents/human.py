@@ -43,11 +43,11 @@ class _Terminal:
         try:
             self._tty = os.open(_TERMINAL, os.O_RDWR | os.O_NOCTTY)
         except OSError as error:
-            raise AgentError(f"expected a terminal for somebody to type at, found none: {error}") from None
+            raise AgentError(f"expected a terminal to type at, found none: {error}") from None
         self._wake, self._waker = os.pipe()
         self._rest = b""
 
-    def say(self, text: str) -> None:
+    def print_text(self, text: str) -> None:
         data = (text + "\n").encode("utf-8", "replace")
         while data:
             data = data[os.write(self._tty, data) :]
@@ -87,22 +87,22 @@ class _AtTerminal:
         self._view = assignment.view
         self._terminal = _Terminal()
         self._step = 0
-        self._terminal.say(f"\n{assignment.task.id}: {_objective(assignment)}\n{_HELP}")
+        self._terminal.print_text(f"\n{assignment.task.id}: {_objective(assignment)}\n{_HELP}")
 
     def act(self, observation: Observation) -> Reply:
         """The action that the person typed."""
         self._step += 1
         prompt = f"\n{observation.render()}\n[step {self._step} of {self._view.max_steps}] {self._view.intent}"
-        self._terminal.say(prompt)
+        self._terminal.print_text(prompt)
         while True:
             try:
                 line = self._terminal.ask()
             except EOFError:
-                return Reply("", raw="", ended=("invalid", "nobody typed any more"))
+                return Reply("", raw="", ended=("invalid", "no more input at the terminal"))
             if line == "give up":
                 return Reply("", raw=line, ended=("invalid", "the human gave up"))
             if line in ("", "help", "see"):
-                self._terminal.say(prompt if line == "see" else _HELP)
+                self._terminal.print_text(prompt if line == "see" else _HELP)
                 continue
             return Reply(f"```{line}```", raw=line)
 
@@ -123,11 +123,13 @@ class _AtWindow:
         with urllib.request.urlopen(f"{http_url}/json/version", timeout=10) as response:
             if "Headless" in json.load(response).get("User-Agent", ""):
                 raise AgentError("expected a browser with a window to use; run with --headed")
-        self._terminal.say(f"\n{self._intent}\nUse the browser's window; then type the answer (or an empty line).")
+        self._terminal.print_text(
+            f"\n{self._intent}\nUse the browser's window; then type the answer (or an empty line)."
+        )
         try:
             return self._terminal.ask()
         except EOFError:
-            return Reply("", ended=("invalid", "nobody typed an answer"))
+            return Reply("", ended=("invalid", "no answer at the terminal"))
 
     def cut_off(self) -> None:
         self._terminal.cut_off()
@@ -162,7 +164,7 @@ def _build(common: Common, keys: HumanKeys) -> AgentDefinition:
 
 KIND = AgentKind(
     name="human",
-    about="somebody at the terminal or at the browser's window",
+    about="a person at the terminal or in the browser's window",
     keys=HumanKeys,
     build=_build,
     remembers=False,

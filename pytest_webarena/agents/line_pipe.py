@@ -241,7 +241,7 @@ class LinePipe:
         try:
             code = self._process.wait(_EXIT_DELAY)
         except subprocess.TimeoutExpired:
-            return ProcessEnded("the process closed its stdout or stdin and went on" + self._stderr.tail())
+            return ProcessEnded("the process closed its stdout or stdin and kept running" + self._stderr.tail())
         self._readers[1].join(_GRACE)
         if self._keys.sandbox == BUBBLEWRAP and code > _SIGNALLED:
             code = _SIGNALLED - code

@@ -32,7 +32,7 @@ class MemoryKeys:
         if not 0 < self.seconds < float("inf"):
             raise ValueError(f"seconds: expected a number above 0, found {self.seconds!r}")
 
-    def of(self, task: Task) -> str:
+    def name_for(self, task: Task) -> str:
         """Name of the memory that trials of ``task`` share."""
         return {
             "all": "all",

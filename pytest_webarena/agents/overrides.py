@@ -1,4 +1,4 @@
-"""Changes that the command line makes to an agent definition; they are part of the definition's digest."""
+"""Command-line options that change an agent definition, and with it its digest."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Overrides", "parse_option"]
 
 
 def parse_option(text: str) -> tuple[str, Any]:
-    """``KEY=VALUE`` of ``--agent-option``: a dotted key, and a value in YAML.
+    """Return key and value of an ``--agent-option KEY=VALUE``: a dotted key, and a value in YAML.
 
     >>> parse_option("sampling.temperature=0")
     ('sampling.temperature', 0)
@@ -46,18 +46,20 @@ class Overrides:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The given options that need a definition; limits apply to every agent."""
+        """The given options that need a definition, by their names on the command line. Limits apply to every agent."""
         given = ["--model"] if self.model is not None else []
         given += ["--observation"] if self.observation else []
         return (*given, *(f"--agent-option {key}" for key, _ in self.options))
 
     def apply(self, data: Mapping[str, Any], known: Collection[str], where: str) -> tuple[dict[str, Any], list[str]]:
-        """The definition with overrides applied, and which of `names` had an effect. ``known`` are the keys of its
-        kind."""
+        """Return the definition ``data`` with these changes, and which of `names` had an effect.
+
+        ``known`` are the keys of the definition's kind; ``where`` begins error messages.
+        """
         changed, used = copy.deepcopy(dict(data)), []
         for key, value in self.preset:
             if key.split(".")[0] in known:
-                _put(changed, key, copy.deepcopy(value), where)
+                _set_key(changed, key, copy.deepcopy(value), where)
         if self.model is not None and "model" in known:
             changed["model"] = self.model
             used.append("--model")
@@ -68,16 +70,17 @@ class Overrides:
             used.append("--observation")
         for name in AgentLimits.__dataclass_fields__:
             if (value := getattr(self.limits, name)) is not None:
-                _put(changed, f"limits.{name}", value, where)
+                _set_key(changed, f"limits.{name}", value, where)
         for key, value in self.options:
             path = key if key.split(".")[0] in known else f"options.{key}" if "options" in known else None
             if path is not None:
-                _put(changed, path, value, where)
+                _set_key(changed, path, value, where)
                 used.append(f"--agent-option {key}")
         return changed, used
 
 
-def _put(data: dict[str, Any], path: str, value: Any, where: str) -> None:
+def _set_key(data: dict[str, Any], path: str, value: Any, where: str) -> None:
+    """Set the value of a dotted key, making the mappings above it."""
     *parents, last = path.split(".")
     for name in parents:
         if data.get(name) is None:

@@ -31,13 +31,13 @@ def refuse_answers(base: Path, names: Iterable[str]) -> None:
             real = path.resolve()
             if not real.is_relative_to(root):
                 raise UsageError(
-                    f"expected the agent's own files next to its definition, found {path}, which a link leads from to "
+                    f"expected the agent's own files next to its definition, found {path}, a link to "
                     f"{real}; copy what it needs into the folder, or name it in 'readable' of 'sandbox: bubblewrap'"
                 )
             if what := _answers_in(real):
                 raise UsageError(
-                    f"expected the agent's own files, found {path}, {what}, which no agent must be given; keep what it "
-                    "needs in a folder of its own, or name its files one by one"
+                    f"expected the agent's own files, found {path}, {what}, which no agent may read; keep its "
+                    "files in a separate folder, or list them one by one"
                 )
 
 

@@ -84,6 +84,9 @@ class TaskView:
 
     answer_form: str = ""
     """The task's own instructions on the form of its answer: a number, the letter of an option, a last line."""
+    answer_schema: Mapping[str, Any] | None = None
+    """JSON schema of the answer, for agents that give it in a tool call; None: any text. `answers.plain_text` returns
+    such an answer as text."""
 
     @property
     def answer_instructions(self) -> str:

@@ -67,7 +67,9 @@ def find_recording(run: Path, *, task: str, agent: str, trial: int) -> Recording
     `AgentError` says what exists.
     """
     if not (run / "trials").is_dir():
-        raise AgentError(f"replay: expected a run directory, found none at {run}")
+        raise AgentError(
+            f"replay: expected a run directory, found none at {run}; set another with --agent-option run=DIR"
+        )
     found: dict[str, dict[int, tuple[Path, dict[str, Any]]]] = {}
     for file in sorted((run / "trials").glob("*/trial.json")):
         try:
@@ -80,7 +82,7 @@ def find_recording(run: Path, *, task: str, agent: str, trial: int) -> Recording
     if not found:
         raise AgentError(f"replay: expected a finished trial of {task} in {run}, found none")
     if not agent and len(found) > 1:
-        raise AgentError(f"replay: {task} was tried by {', '.join(found)} in {run}; say which with the key 'agent'")
+        raise AgentError(f"replay: {task} was tried by {', '.join(found)} in {run}; choose one with the key 'agent'")
     name = agent or next(iter(found))
     if name not in found:
         raise AgentError(f"replay: expected a trial of {task} by {name} in {run}, found {', '.join(found)}")

@@ -40,33 +40,33 @@ def _build(common: Common, keys: ReplayKeys) -> AgentDefinition:
         if not keys.run or not (run / "trials").is_dir():
             raise UsageError(
                 f"{common.where}: run: expected a run directory, found {keys.run or 'none'}; "
-                "give it with --agent-option run=DIR"
+                "set it with --agent-option run=DIR"
             )
 
-    @lru_cache(maxsize=4)  # called several times per trial, and reading takes all of the run's trials
-    def found(task: str, trial: int) -> Recording:
+    @lru_cache(maxsize=4)  # called several times per trial, and each call reads all trials of the run
+    def recording_of(task: str, trial: int) -> Recording:
         return find_recording(run, task=task, agent=keys.agent, trial=trial)
 
     def make(assignment: Assignment) -> ReplayAgent:
-        return ReplayAgent(found(assignment.task.id, assignment.trial), assignment.folder)
+        return ReplayAgent(recording_of(assignment.task.id, assignment.trial), assignment.folder)
 
     def viewport(task: Task, trial: int) -> tuple[int, int] | None:
-        """The recorded viewport, because it decides which targets were visible, and points are relative to it."""
-        return found(task.id, trial).viewport
+        """Return the recorded viewport: it decides which targets are visible, and points are relative to it."""
+        return recording_of(task.id, trial).viewport
 
     def observes_scripts(task: Task, trial: int) -> bool:
-        """Whether checks get script events: as in the recorded session, in which an agent drove the browser."""
-        return found(task.id, trial).self_driven
+        """Return whether checks get script events, which they do in sessions that an agent drove itself."""
+        return recording_of(task.id, trial).self_driven
 
     def dialogs(task: Task, trial: int) -> DialogPolicy | None:
-        """``hold`` if the recording answers dialogs, or its agent had to answer them with a client of its own."""
-        recording = found(task.id, trial)
+        """Return ``hold`` if the recording answers dialogs, or its agent had to answer them with its own client."""
+        recording = recording_of(task.id, trial)
         answers = {step.action.get("kind") for step in recording.steps} & ANSWERS
         return "hold" if answers or recording.self_driven else None
 
     def judged(task: Task, trial: int, folder: Path, outcome: str, verdict: Verdict) -> str:
-        """Log whether the replay reached the recorded verdict and where it first diverged; return the text if it is
-        worth reporting."""
+        """Log whether the replay reached the recorded verdict and where it first diverged; return this text if it
+        differs, for the report."""
         try:
             recording = find_recording(run, task=task.id, agent=keys.agent, trial=trial)
         except AgentError:  # the recording was deleted during the replay
@@ -94,7 +94,7 @@ def _build(common: Common, keys: ReplayKeys) -> AgentDefinition:
 
 KIND = AgentKind(
     name="replay",
-    about="repeats a recorded trial and says where it diverged",
+    about="repeats a recorded trial and reports where it diverged",
     keys=ReplayKeys,
     build=_build,
     remembers=False,

@@ -27,10 +27,10 @@ from pytest_webarena.actions import (
     as_record,
 )
 from pytest_webarena.agents.builtin import describe_step
-from pytest_webarena.agents.form_fields import field_value, named_elements, pieces_of, rewritten
+from pytest_webarena.agents.form_fields import field_value, named_elements, pieces_of, rewrite_typing
 from pytest_webarena.agents.protocol import Reply
 from pytest_webarena.agents.recording import Recording
-from pytest_webarena.agents.script_actions import acts_of, repetitions_of
+from pytest_webarena.agents.script_actions import repetitions_of, script_action_steps
 from pytest_webarena.agents.target_recovery import missing_target, targets_of
 from pytest_webarena.agents.wire import action_from_record
 from pytest_webarena.text import clip
@@ -91,7 +91,7 @@ class ReplayAgent:
         self._rest: list[StepRecord] = []
         before: StepRecord | None = None
         for step in valid_steps:
-            self._rest += (*acts_of(step, before), replace(step, by_script=()))
+            self._rest += (*script_action_steps(step, before), replace(step, by_script=()))
             if before is None or step.action.get("kind") not in ANSWERS:  # a dialog hides the page
                 before = step
 
@@ -108,8 +108,8 @@ class ReplayAgent:
                 self._first_error = reason
                 return self._reply(attempt, thoughts)
             if not step.by_script:
-                return self._lost(step, observation)
-            thoughts.append(self._not_done(step, reason))
+                return self._end_without_target(step, observation)
+            thoughts.append(self._note_not_repeated(step, reason))
         elif step is not None:
             differs = self._compare(step, observation)
             thoughts += differs
@@ -132,9 +132,9 @@ class ReplayAgent:
                 self._previous_text = observation.text
                 return self._reply(attempt, thoughts)
             if step.by_script:
-                thoughts.append(self._not_done(step, "its target is not there"))
+                thoughts.append(self._note_not_repeated(step, "its target is not there"))
             elif step.action.get("target") is not None or step.target is not None:
-                return self._lost(step, observation)
+                return self._end_without_target(step, observation)
             elif step.action.get("kind") == "goto":
                 self._note(f"{self._named(step)}: as recorded, the page went there without an action")
         return self._reply(_Try(Stop(""), ""), thoughts)
@@ -169,14 +169,16 @@ class ReplayAgent:
         if step.by_script:
             return self._compare_act(step, observation)
         if step.url_after and _place(step.url_after) != _place(observation.url):
-            return [self._diverged(f"after {self._where(step)} expected {step.url_after}, found {observation.url}")]
+            return [
+                self._note_divergence(f"after {self._where(step)} expected {step.url_after}, found {observation.url}")
+            ]
         if self._is_closed_by_next(step):
             return []
         _, recorded = self._recorded_values(step)
         now = field_value(observation.text, step.target.role, step.target.name) if step.target else None
         if recorded is None or now is None or recorded == now:
             return []
-        return [self._diverged(f"after {self._where(step)} {_value_difference(step, recorded, now)}")]
+        return [self._note_divergence(f"after {self._where(step)} {_value_difference(step, recorded, now)}")]
 
     def _compare_act(self, act: StepRecord, observation: Observation) -> list[str]:
         """Differences after the last script action before a step: in the field's value when that step began."""
@@ -187,7 +189,7 @@ class ReplayAgent:
         recorded, current = (field_value(text, act.target.role, act.target.name) for text in texts)
         if recorded is None or current is None or recorded == current:
             return []
-        return [self._diverged(f"after {self._where(act)} {_value_difference(act, recorded, current)}")]
+        return [self._note_divergence(f"after {self._where(act)} {_value_difference(act, recorded, current)}")]
 
     def _is_closed_by_next(self, step: StepRecord) -> bool:
         """Whether the next step is a key that closes the list in which this one typed. An open list does not show its
@@ -207,25 +209,25 @@ class ReplayAgent:
         before, after = (field_value(text, step.target.role, step.target.name) for text in texts)
         return before, after
 
-    def _diverged(self, text: str) -> str:
+    def _note_divergence(self, text: str) -> str:
         self._first = self._first or text
         return f"diverged: {text}"
 
-    def _lost(self, step: StepRecord, observation: Observation) -> Reply:
+    def _end_without_target(self, step: StepRecord, observation: Observation) -> Reply:
         text = f"{self._named(step)} can't be repeated at {observation.url}"
         text += f": {observation.error}" if observation.error else ": its target is not there"
         reason = observation.error or "its target is not there"
-        self._diverged(text)
+        self._note_divergence(text)
         self._note(f"{self._named(step)}: not found: at {observation.url}: {reason}")
         self._note(self._summary())
         return Reply(Stop(""), thought=text, ended=("invalid", f"the replay diverged: {self._first}"))
 
-    def _not_done(self, step: StepRecord, reason: str) -> str:
+    def _note_not_repeated(self, step: StepRecord, reason: str) -> str:
         """Report a script action that could not be repeated. The page's own script may have done it; later comparisons
         show the effect."""
         self._current = None
         self._note(f"{self._named(step)}: not done again: {reason}")
-        return self._diverged(f"{self._where(step)} {_described(step)} can't be repeated: {reason}")
+        return self._note_divergence(f"{self._where(step)} {_step_text(step)} can't be repeated: {reason}")
 
     def _summary(self) -> str:
         healed = f"{self._healed_count} targets found again" if self._healed_count else "all targets as recorded"
@@ -234,7 +236,7 @@ class ReplayAgent:
         )
 
     def _named(self, step: StepRecord) -> str:
-        return f"{self._where(step)} of {self._total} ({_described(step)})"
+        return f"{self._where(step)} of {self._total} ({_step_text(step)})"
 
     def _where(self, step: StepRecord) -> str:
         return f"what a script did before step {self._number + 1}" if step.by_script else f"step {self._number}"
@@ -291,7 +293,7 @@ class ReplayAgent:
         elif kind in ("type", "press") and step.target is not None:
             before, after = self._recorded_values(step)
             now = field_value(observation.text, step.target.role, step.target.name)
-            if (changed := rewritten(record, before, after, now, step.left)) is not None:
+            if (changed := rewrite_typing(record, before, after, now, step.left)) is not None:
                 record = changed
                 if None not in (before, now) and before != now:  # a script emptied it, or the page differs
                     self._field_difference = (
@@ -300,7 +302,7 @@ class ReplayAgent:
         recorded_text = self._recording.text_before(step)
         if not self._field_difference and (missing_name := missing_target(step, recorded_text, observation.text)):
             self._field_difference = (
-                f"before {self._where(step)} expected {missing_name}, found nothing shown that is called so"
+                f"before {self._where(step)} expected {missing_name}, found none in the observation"
             )
         for target, recovery in targets_of(step, recorded_text, observation.text):
             yield _Try(_action(record, target, step), recovery)
@@ -340,7 +342,7 @@ def _value_difference(step: StepRecord, recorded: str | None, current: str | Non
     return f"expected {clip(repr(recorded), 80)} in {where}, found {clip(repr(current), 80)}"
 
 
-def _described(step: StepRecord) -> str:
+def _step_text(step: StepRecord) -> str:
     if step.by_script:
         [act] = step.by_script
         return f"{act.event} {act.target.role or act.target.tag} {act.target.name or act.selector!r}"

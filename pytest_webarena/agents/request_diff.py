@@ -17,7 +17,7 @@ from pytest_webarena.checks.bodies import header, read_body
 from pytest_webarena.evidence import RequestRecord
 from pytest_webarena.gateway.log_entry import SAFE_METHODS
 
-__all__ = ["Place", "SentRequests", "differing_fields", "paired", "read_sent"]
+__all__ = ["Place", "SentRequests", "differing_fields", "pair_requests", "read_sent"]
 
 _READS = SAFE_METHODS | {"CONNECT"}
 _TOKEN = re.compile(r"(?=(?:\D*\d){2})(?=(?:[^A-Za-z]*[A-Za-z]){2})[\w+/=.~-]{16,}|\d{20,}", re.ASCII)
@@ -82,7 +82,7 @@ def _record(request: Mapping[str, Any]) -> RequestRecord:
     )
 
 
-def paired(
+def pair_requests(
     recorded: Sequence[SentRequests], replayed: Sequence[SentRequests]
 ) -> Iterator[tuple[SentRequests, SentRequests]]:
     """For requests to one place: pairs of those that sent different values, the recorded one with its replacement."""
@@ -114,10 +114,10 @@ def differing_fields(recorded: SentRequests, replayed: SentRequests) -> Iterator
     for name in [*recorded.fields, *(name for name in replayed.fields if name not in recorded.fields)]:
         one, two = recorded.fields.get(name), replayed.fields.get(name)
         if not same(one, two):
-            yield name, _together(one), _together(two)
+            yield name, _join_values(one), _join_values(two)
 
 
-def _together(values: tuple[str, ...] | None) -> str | None:
+def _join_values(values: tuple[str, ...] | None) -> str | None:
     return None if values is None else ", ".join(values)
 
 

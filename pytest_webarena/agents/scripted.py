@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from pytest_webarena.actions import Action, Stop, answers_dialogs
-from pytest_webarena.agents.builtin import addressed
+from pytest_webarena.agents.builtin import with_full_address
 from pytest_webarena.agents.kinds import AgentKind, Common
 from pytest_webarena.agents.protocol import AgentDefinition, Assignment
 from pytest_webarena.agents.wire import action_from_record
@@ -41,7 +41,7 @@ class Scripted:
     """Does one step after the other, whatever their effect."""
 
     def __init__(self, steps: Sequence[Action | str], sites: Mapping[str, str]) -> None:
-        self._steps = [step if isinstance(step, str) else addressed(step, sites) for step in steps]
+        self._steps = [step if isinstance(step, str) else with_full_address(step, sites) for step in steps]
 
     def act(self, observation: Observation) -> Action | str:
         """The next step."""

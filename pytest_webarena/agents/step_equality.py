@@ -68,13 +68,11 @@ def _target_difference(actual: Any, recorded: Any, step: StepRecord | None, text
     known = named_elements(text)
     one, other = _identity(actual, known), _recorded_identity(recorded, step, known)
     if one is None or other is None:
-        return "an element of which there is no telling whether it is the recorded one"
+        return "an element that may not be the recorded one"
     if one != other:
         return "another element"
     if sum((role, name) == one for _, role, name in known) > 1:
-        return (
-            f"one of several elements {one[0]} {one[1]!r}, of which there is no telling whether it is the recorded one"
-        )
+        return f"one of several elements {one[0]} {one[1]!r}, which may not be the recorded one"
     return ""
 
 

@@ -1,11 +1,11 @@
 """Parent process of an agent's process; ends it and everything it started with the trial, or with the harness.
 
 Run as a script with the standard library only: ``supervisor.py LIFELINE RELAY COMMAND…``. LIFELINE is a descriptor
-whose end of file means that the trial is over, however the harness ended. RELAY is empty or the settings of
+whose end of file means that the trial has ended, even if the harness crashed. RELAY is empty or the settings of
 `relay.OutsideProxy`. On Linux this process is a *subreaper*: everything that the command starts stays below it, also
 daemons. Elsewhere only the command's process group is ended.
 
-It ends with the command, in the same way (exit code or signal), after ending what the command left running.
+It ends after the command, with the same exit code or signal, and kills what the command left running.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ _GRACE = 1.0
 _PATIENCE = 10.0
 """Maximum time for ending processes, in seconds."""
 _POLL = 0.02
+"""Seconds between two rounds of signals."""
 _PROC = Path("/proc")
 
 
@@ -51,7 +52,7 @@ def descendants(root: int) -> list[int]:
 
 
 def end_tree(root: int) -> None:
-    """Kill everything below ``root``, then ``root`` itself; for a supervisor that does not do it."""
+    """Kill everything below ``root``, then ``root`` itself; for a supervisor that does not end on its own."""
     deadline = time.monotonic() + _PATIENCE
     while (below := descendants(root)) and time.monotonic() < deadline:
         _signal_all(below, signal.SIGKILL)
@@ -98,7 +99,7 @@ class _Supervisor:
                 signal.signal(number, signal.SIG_DFL)
             os.setsid()  # so that signals to its process group do not reach this process
             _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-            if os.getppid() == own_pid:
+            if os.getppid() == own_pid:  # else it died before prctl, which then sends nothing
                 os.execvp(command[0], command)
         except OSError as error:
             os.write(2, f"{command[0]} could not be started: {error.strerror}\n".encode())
@@ -106,7 +107,7 @@ class _Supervisor:
             os._exit(127)
 
     def watch(self) -> None:
-        """Wait until the command has ended or is not needed any more, then end everything it started."""
+        """Wait until the command or the trial has ended, then end everything that the command started."""
         while self._reap() and self.status is None and not self._ending_requested:
             ready, _, _ = select.select([self._lifeline, self._wakeup], [], [])
             self._ending_requested |= self._lifeline in ready
@@ -143,6 +144,7 @@ class _Supervisor:
                 self.status = status
 
     def _signal(self, number: int) -> None:
+        """Send a signal to all descendants; without /proc, to the command's process group."""
         if below := descendants(os.getpid()):
             _signal_all(below, number)
         else:
@@ -162,7 +164,7 @@ def _end_like(status: int) -> None:
 
 
 def _relay(settings: dict[str, Any]) -> Any:
-    """The relay of the command's sandbox; it listens, but does not serve yet."""
+    """Return the network relay of the command's sandbox. It listens, but does not serve before ``start``."""
     from importlib.util import module_from_spec, spec_from_file_location
 
     spec = spec_from_file_location("relay", settings.pop("module"))
@@ -175,18 +177,18 @@ def _relay(settings: dict[str, Any]) -> Any:
 
 
 def main() -> None:
-    """Start the command, wait until it is over, and end everything it started."""
-    lifeline, relay, command = int(sys.argv[1]), sys.argv[2], sys.argv[3:]
+    """Start the command, wait until it has ended, and end everything it started."""
+    lifeline, relay_settings, command = int(sys.argv[1]), sys.argv[2], sys.argv[3:]
     os.set_inheritable(lifeline, False)
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
     supervisor = _Supervisor(lifeline)
-    way_out = _relay(json.loads(relay)) if relay else None
+    relay = _relay(json.loads(relay_settings)) if relay_settings else None
     supervisor.start(command)
-    nothing = os.open(os.devnull, os.O_RDWR)
-    for descriptor in (0, 1):  # only the command uses them: the harness notices when it closes them
-        os.dup2(nothing, descriptor)
-    if way_out is not None:
-        way_out.start()  # not before the fork, which threads would not survive
+    null = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1):  # an open copy would hide from the harness that the command closed its own
+        os.dup2(null, descriptor)
+    if relay is not None:
+        relay.start()  # after the fork, because it starts threads
     supervisor.watch()
     _end_like(supervisor.status if supervisor.status is not None else 0)
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from pytest_webarena.actions import Element, Point, Selector, Target
 from pytest_webarena.agents.form_fields import named_elements
-from pytest_webarena.agents.text_filters import readings
+from pytest_webarena.agents.text_filters import text_filters
 from pytest_webarena.tasks.syntax import CONTROLS, DOES_MORE, ROLES
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def targets_of(step: StepRecord, recorded_text: str, current_text: str) -> Itera
             yield Point(float(recorded["x"]), float(recorded["y"])), ""
         return
     if hit.tag == "canvas" and "x" in recorded:  # the middle of a canvas shows something else
-        yield Point(float(recorded["x"]), float(recorded["y"])), "its position, for where in it counts"
+        yield Point(float(recorded["x"]), float(recorded["y"])), "its position, because the point within it matters"
     recorded_elements, current = named_elements(recorded_text), named_elements(current_text)
     called = (hit.role, hit.name) if hit.name else None
     recovery = "role and name" if "selector" in recorded else ""
@@ -59,7 +59,7 @@ def targets_of(step: StepRecord, recorded_text: str, current_text: str) -> Itera
     if (
         hit.role and hit.name and sum(each[1:] == called for each in recorded_elements) < 2
     ):  # otherwise it may be another one
-        yield Selector(_role(hit.role, hit.name)), "role and name, outside of what was shown"
+        yield Selector(_role(hit.role, hit.name)), "role and name, outside of the observation"
     if any(each[1:] == called for each in recorded_elements):
         yield from _in_its_place(hit, name_with_other_numbers(hit, recorded_elements, current))
         yield from _link_with_address(hit)
@@ -108,7 +108,7 @@ def _by_name(
     one."""
     called = (hit.role, hit.name)
     old, twins = ([id for id, *each in texts if tuple(each) == called] for texts in (recorded, current))
-    many = f"{len(old)} then, now {len(twins)}"
+    many = f"{len(old)} recorded, {len(twins)} now"
     if len(twins) == 1 and len(old) < 2:
         yield Element(twins[0]), recovery  # ids differ between runs, which is not reported
     elif not old:
@@ -116,7 +116,7 @@ def _by_name(
     elif id in old:
         place, same = _corresponding(_neighbours(recorded, called), old.index(id), _neighbours(current, called))
         if place >= 0:
-            yield Element(twins[place]), recovery if same else f"what is next to it, role and name ({many})"
+            yield Element(twins[place]), recovery if same else f"its neighbours, role and name ({many})"
         else:
             yield from _below_an_id(hit, f"its place in the document, role and name ({many})")
     else:
@@ -127,7 +127,7 @@ def _of_several_by_place(
     hit: TargetRecord, recorded: list[Marks], current: list[Marks], recovery: str
 ) -> Iterator[tuple[Target, str]]:
     """One of several elements when it is unknown which of them was used, as when an agent gave a point."""
-    how_by_place = f"its place in the document, role and name ({len(recorded)} then, now {len(current)})"
+    how_by_place = f"its place in the document, role and name ({len(recorded)} recorded, {len(current)} now)"
     changed_sides = _changed_sides(recorded, current)
     if all(changed_sides):  # elements were added, removed or reordered: the place may be another's
         yield from _below_an_id(hit, how_by_place)
@@ -185,7 +185,7 @@ def _in_its_place(
             recovery if name == hit.name else f"its place in the document, role and name but for numbers ({name!r})"
         )
         place = f"css={hit.selector} >> internal:and={json.dumps(_role(hit.role, name))}"
-        for reading in readings((("*", ""), *_rows_of(hit))) if rows and _rows_of(hit) else [""]:
+        for reading in text_filters((("*", ""), *_rows_of(hit))) if rows and _rows_of(hit) else [""]:
             yield Selector(place + reading), found_by
 
 
@@ -193,7 +193,7 @@ def _at_recorded_place(hit: TargetRecord) -> Iterator[tuple[Target, str]]:
     """The element at the recorded place. If it had a text, only with the same text, because otherwise it may be another
     element, or in another row."""
     if any(text for _, text, *_ in hit.reads):
-        for reading in readings(hit.reads):
+        for reading in text_filters(hit.reads):
             yield Selector(f"css={hit.selector}{reading}"), "its place in the document and its text"
     elif not _is_read(hit):
         yield Selector(f"css={hit.selector}"), "its place in the document"

@@ -6,22 +6,22 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 
-__all__ = ["readings"]
+__all__ = ["text_filters"]
 
 _QUOTES = '\\"`'
 """Characters that are removed from both sides, with apostrophes, because XPath has no way to quote all of them."""
 
 
-def readings(reads: Sequence[tuple[str, ...]]) -> Iterator[str]:
+def text_filters(reads: Sequence[tuple[str, ...]]) -> Iterator[str]:
     """Suffixes of an element's selector that match only where the element and the rows around it have the recorded text
     (`TargetRecord.reads`); then one that ignores numbers, where no other element of its kind has the same text now or
     had it in the recording.
 
-    >>> [suffix.count("count(") for suffix in readings([("button", "Delete"), ("li", "Mug Delete")])]
+    >>> [suffix.count("count(") for suffix in text_filters([("button", "Delete"), ("li", "Mug Delete")])]
     [0]
-    >>> [suffix.count("count(") for suffix in readings([("button", "Delete"), ("li", "Mug 3 Delete")])]
+    >>> [suffix.count("count(") for suffix in text_filters([("button", "Delete"), ("li", "Mug 3 Delete")])]
     [0, 1]
-    >>> [suffix.count("count(") for suffix in readings([("button", "Delete"), ("li", "Mug 3 Delete", "numbers")])]
+    >>> [suffix.count("count(") for suffix in text_filters([("button", "Delete"), ("li", "Mug 3 Delete", "numbers")])]
     [0]
     """
     yield _part(reads, numbers=True)

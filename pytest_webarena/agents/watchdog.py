@@ -202,14 +202,15 @@ class _Watch:
             _write(trial, trial["acting" if self.deadlines else "idle"])
             _print(
                 f"the agent held the interpreter of process {self.pid} beyond the limits of {trial['name']}; "
-                "the process is ended, the trial's record says so. With -n another worker goes on, else --resume does"
+                "the process was killed, and the trial's record reports it. With -n another worker continues, else "
+                "use --resume"
             )
         else:
             names = ", ".join(self.trials[number]["name"] for number in acting)
             _print(
-                f"an agent held the interpreter of process {self.pid} beyond the limits of its trial, and nobody knows "
-                f"which of {names}; the process is ended, and none of them has a record. --resume goes on, and tells "
-                "with --concurrency=1"
+                f"an agent held the interpreter of process {self.pid} beyond the limits of its trial; it is one of "
+                f"{names}. The process was killed, and none of them has a record. --resume runs them again; with "
+                "--concurrency=1 it names the agent"
             )
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.pid, signal.SIGKILL)
@@ -264,8 +265,8 @@ def _main(pid: int) -> None:
     if watch.trials:
         names = ", ".join(trial["name"] for trial in watch.trials.values())
         _print(
-            f"process {pid} ended in the middle of {names}, and its exit status says nothing of the run; "
-            "--resume goes on with what it leaves undone"
+            f"process {pid} ended in the middle of {names}, so its exit status is not the run's; "
+            "--resume runs the remaining trials"
         )
 
 

@@ -4,7 +4,8 @@ Harness to agent::
 
     {"type": "task", "protocol": 1, "trial": "5f0c…", "intent": "…", "images": ["data:image/png;base64,…"],
      "sites": {"homepage": "http://homepage.test"}, "reach": {}, "start": ["http://homepage.test/"], "max_steps": 30,
-     "max_seconds": 600.0, "seed": 7, "answer_format": "text", "answer_instructions": "", "options": {…}}
+     "max_seconds": 600.0, "seed": 7, "answer_format": "text", "answer_instructions": "", "answer_schema": null,
+     "options": {…}}
     {"type": "observation", "trial": "5f0c…", "step": 0, "text": "…", "url": "…", "title": "…", "tabs": […], …}
     {"type": "remember", "trial": "5f0c…", "stop_reason": "answered"}
     {"type": "end", "trial": "5f0c…"}
@@ -86,6 +87,7 @@ def task_message(assignment: Assignment, *, trial: str, options: Mapping[str, An
         "seed": view.seed,
         "answer_format": view.answer_format,
         "answer_instructions": view.answer_instructions,
+        "answer_schema": view.answer_schema,
         "options": dict(options),
     }
     if view.memory is not None:

@@ -90,19 +90,19 @@ def _captured(archive: Archive, found: Found, method: str, url: str, headers: Ma
     ]
     if found.how != "exact" and found.capture.url != url:
         fields.append((MATCHED, f"{found.how} {found.capture.url}"))
-    encoded = _coded(stored, fields, headers.get("accept-encoding", ""))
+    encoded = _encode_body(stored, fields, headers.get("accept-encoding", ""))
     if encoded is None:
         return _lacking(method, url, "its content is coded in a way that can't be read here")
     fields, data = encoded
     if stored.status == 200 and method in ("GET", "HEAD"):
-        if _fresh(fields, headers):
+        if _is_fresh(fields, headers):
             headers_kept = [
                 (name, value) for name, value in fields if name.lower() not in ("content-type", "content-encoding")
             ]
             return Answer(status=304, reason="Not Modified", headers=tuple(headers_kept), data=b"")
         fields.append(("Accept-Ranges", "bytes"))
         if (part := headers.get("range")) and "if-range" not in headers:
-            return _part(part, stored, fields, data)
+            return _partial_answer(part, stored, fields, data)
     return Answer(status=stored.status, reason=stored.reason, headers=tuple(fields), data=data)
 
 
@@ -153,7 +153,9 @@ def _printable(value: str) -> bool:
     return all((" " <= each <= "\xff" and each != "\x7f") or each == "\t" for each in value)
 
 
-def _coded(stored: Stored, fields: list[tuple[str, str]], accepted: str) -> tuple[list[tuple[str, str]], bytes] | None:
+def _encode_body(
+    stored: Stored, fields: list[tuple[str, str]], accepted: str
+) -> tuple[list[tuple[str, str]], bytes] | None:
     """The fields and body in a coding that the browser accepts: the stored one, or none. None if the body cannot be
     decoded."""
     codings = codings_of(fields)
@@ -169,7 +171,7 @@ def _coded(stored: Stored, fields: list[tuple[str, str]], accepted: str) -> tupl
         return None
 
 
-def _fresh(fields: list[tuple[str, str]], headers: Mapping[str, str]) -> bool:
+def _is_fresh(fields: list[tuple[str, str]], headers: Mapping[str, str]) -> bool:
     """Whether the browser's cached copy is current (RFC 9110 §13.2.2)."""
     own = {name.lower(): value for name, value in fields}
     if (known := headers.get("if-none-match")) is not None:
@@ -183,7 +185,7 @@ def _fresh(fields: list[tuple[str, str]], headers: Mapping[str, str]) -> bool:
     return False
 
 
-def _part(range_header: str, stored: Stored, fields: list[tuple[str, str]], data: bytes) -> Answer:
+def _partial_answer(range_header: str, stored: Stored, fields: list[tuple[str, str]], data: bytes) -> Answer:
     match = _RANGE.fullmatch(range_header.replace(" ", ""))
     size = len(data)
     if match is None or not (match[1] or match[2]):  # a server may ignore a request for several ranges

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urljoin, urlsplit
 
-from pytest_webarena.archives.files import WarcSource, places_of
+from pytest_webarena.archives.files import WarcSource, warc_sources
 from pytest_webarena.archives.matching import body_digest, canonical, host_and_path, keys, same_page
-from pytest_webarena.archives.reading import Capture, Stored, read_captures, stored
+from pytest_webarena.archives.reading import Capture, Stored, read_captures, read_stored
 from pytest_webarena.errors import UsageError
 
 __all__ = ["Archive", "Found"]
@@ -43,7 +43,7 @@ class Archive:
         """
         self.paths = tuple(paths)
         self._at = at
-        self._places: list[WarcSource] = [place for path in self.paths for place in places_of(path)]
+        self._places: list[WarcSource] = [place for path in self.paths for place in warc_sources(path)]
         self._captures: dict[tuple[str, str, str], list[Capture]] = {}
         self._alike: dict[tuple[str, str, str], dict[str, None]] = {}
         self._whole: dict[str, Capture] = {}
@@ -149,10 +149,10 @@ class Archive:
             if (cached := self._held.get(capture)) is not None:
                 self._held.move_to_end(capture)
                 return cached
-        answer = stored(self._places[capture.place], capture)
+        answer = read_stored(self._places[capture.place], capture)
         if capture.is_duplicate:
             original = self._whole[capture.digest]
-            answer = replace(answer, data=stored(self._places[original.place], original).data)
+            answer = replace(answer, data=read_stored(self._places[original.place], original).data)
         if len(answer.data) <= _HELD_ONE:
             with self._lock:
                 if capture not in self._held:

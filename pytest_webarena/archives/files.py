@@ -20,17 +20,19 @@ from typing import IO, Any
 from pytest_webarena.errors import UsageError
 from pytest_webarena.text import shorten
 
-__all__ = ["WarcSource", "identity", "is_archive", "package_faults", "places_of"]
+__all__ = ["WarcSource", "identity", "is_archive", "package_faults", "warc_sources"]
 
 _SUFFIXES = (".warc", ".warc.gz", ".wacz")
 _WARC = (".warc", ".warc.gz")
 _LOCAL_HEADER = 30
-_END = 65536
+"""Length, in bytes, of the fixed part of a ZIP member's local header."""
+_IDENTIFYING = 65536
 """Bytes at each end of a file that, with its size, identify it."""
-_MEMBER = 4 << 30
+_MAX_UNPACKED = 4 << 30
 """Maximum size, in bytes, of all compressed members after unpacking."""
-_BEGINNINGS = (b"WARC/", b"\x1f\x8b")
-_LIST = 16 << 20
+_MAGIC = (b"WARC/", b"\x1f\x8b")
+"""First bytes of a WARC file: of a record, or of gzip data."""
+_MAX_CONTENTS = 16 << 20
 """Maximum size, in bytes, of a package's list of contents."""
 _BAD_PACKAGE = (
     zipfile.BadZipFile, OSError, EOFError, struct.error, zlib.error, ValueError, RuntimeError, NotImplementedError
@@ -58,7 +60,7 @@ class WarcSource:
 
     @contextmanager
     def open(self) -> Iterator[IO[bytes]]:
-        """A seekable stream of its bytes."""
+        """Yield a seekable stream of its bytes."""
         if self.file is not None:
             yield io.BufferedReader(_Window(self.file, 0, self.length))
             return
@@ -67,7 +69,7 @@ class WarcSource:
 
 
 class _Window(io.RawIOBase):
-    """A range of a file as a stream of its own. Many may read the same file at a time."""
+    """A range of a file as a stream with its own position, so that several can read one file at a time."""
 
     def __init__(self, file: IO[bytes], start: int, length: int) -> None:
         self._file, self._start, self._length, self._at = file, start, length, 0
@@ -86,36 +88,39 @@ class _Window(io.RawIOBase):
         return self._at
 
     def readinto(self, buffer: Any) -> int:
-        room = max(0, min(len(buffer), self._length - self._at))
-        data = os.pread(self._file.fileno(), room, self._start + self._at)
+        wanted = max(0, min(len(buffer), self._length - self._at))
+        data = os.pread(self._file.fileno(), wanted, self._start + self._at)
         buffer[: len(data)] = data
         self._at += len(data)
         return len(data)
 
 
 def is_archive(path: Path | str) -> bool:
-    """Whether the file name has an archive's suffix."""
+    """Return whether the file name has an archive's suffix."""
     return str(path).lower().endswith(_SUFFIXES)
 
 
 def identity(paths: list[Path]) -> str:
-    """An identifier of archives from their sizes, beginnings and ends. `UsageError` when a file cannot be read."""
+    """Return an identifier of archives, from their sizes, beginnings and ends.
+
+    Raises `UsageError` when a file cannot be read.
+    """
     total = hashlib.sha256()
     for path in paths:
         try:
             with path.open("rb") as file:
                 size = file.seek(0, 2)
                 file.seek(0)
-                total.update(b"%d" % size + file.read(_END))
-                file.seek(max(0, size - _END))
-                total.update(file.read(_END))
+                total.update(b"%d" % size + file.read(_IDENTIFYING))
+                file.seek(max(0, size - _IDENTIFYING))
+                total.update(file.read(_IDENTIFYING))
         except OSError as error:
             raise UsageError(f"expected an archive at {path}, found: {error.strerror}") from None
     return total.hexdigest()[:16]
 
 
-def places_of(path: Path) -> list[WarcSource]:
-    """The WARC files that a file contains. `UsageError` when it contains none."""
+def warc_sources(path: Path) -> list[WarcSource]:
+    """Return the WARC files that an archive file contains. Raises `UsageError` when it contains none."""
     if not path.is_file():
         raise UsageError(f"expected an archive (.warc, .warc.gz, .wacz) at {path}, found no file")
     if not path.name.lower().endswith(".wacz"):
@@ -128,37 +133,40 @@ def places_of(path: Path) -> list[WarcSource]:
                 for each in package.infolist()
                 if each.filename.startswith("archive/") and each.filename.lower().endswith(_WARC)
             ]
-            if (size := sum(each.file_size for each in members if each.compress_type != zipfile.ZIP_STORED)) > _MEMBER:
+            if (
+                size := sum(each.file_size for each in members if each.compress_type != zipfile.ZIP_STORED)
+            ) > _MAX_UNPACKED:
                 raise UsageError(
-                    f"{path}: expected members that are stored, or of at most 4 GB in all, found {size:,} bytes"
+                    f"{path}: expected at most 4 GB of compressed members, found {size:,} bytes unpacked; "
+                    "store the WARC files uncompressed in the package"
                 )
             for member in members:
                 found.append(_checked(_member(path, package, member, raw)))
     except (*_BAD_PACKAGE, UsageError) as error:
-        for place in found:
-            place.close()
+        for source in found:
+            source.close()
         if isinstance(error, UsageError):
             raise
         raise UsageError(
-            f"{path}: expected a WACZ, which is a ZIP file, found: {shorten(str(error)) or type(error).__name__}"
+            f"{path}: expected a WACZ (a ZIP file), found: {shorten(str(error)) or type(error).__name__}"
         ) from None
     if not found:
         raise UsageError(f"{path}: expected WARC files in its folder archive/, found none")
     return found
 
 
-def _checked(place: WarcSource) -> WarcSource:
-    """Return ``place``, or raise `UsageError` when its data does not begin with a WARC record. Records later in the
-    file are not looked for."""
-    with place.open() as file:
+def _checked(source: WarcSource) -> WarcSource:
+    """Return ``source``, or raise `UsageError` when its first bytes are not those of a WARC file."""
+    with source.open() as file:
         start = file.read(20)
-    if start and not start.startswith(_BEGINNINGS):
-        place.close()
-        raise UsageError(f"{place.name}: expected WARC records, found a file that begins with {start!r}")
-    return place
+    if start and not start.startswith(_MAGIC):
+        source.close()
+        raise UsageError(f"{source.name}: expected WARC records, found a file that begins with {start!r}")
+    return source
 
 
 def _member(path: Path, package: zipfile.ZipFile, member: zipfile.ZipInfo, raw: IO[bytes]) -> WarcSource:
+    """Return a member of a package: a range of its file (``raw``) if stored, else a temporary file with its data."""
     name = f"{path.name}/{member.filename}"
     if member.compress_type == zipfile.ZIP_STORED and not member.flag_bits & 1:
         raw.seek(member.header_offset)
@@ -179,8 +187,10 @@ def _member(path: Path, package: zipfile.ZipFile, member: zipfile.ZipInfo, raw: 
 
 
 def package_faults(path: Path) -> list[str]:
-    """Differences between a WACZ and its list of contents (WACZ 1.1.1, ``datapackage.json``), one sentence each. Empty
-    for other archives; a package without a list is checked only by the ZIP file's checksums."""
+    """Return the differences between a WACZ and its list of contents (WACZ 1.1.1, ``datapackage.json``), as sentences.
+
+    Empty for other archives. A package without a list is checked only by the ZIP file's checksums.
+    """
     if not path.name.lower().endswith(".wacz"):
         return []
     found = []
@@ -189,7 +199,7 @@ def package_faults(path: Path) -> list[str]:
             names, listed = set(package.namelist()), _listed(package)
             for name, kind, expected in listed:
                 if name not in names:
-                    found.append(f"{path.name}: {name}: it is listed, and is not there")
+                    found.append(f"{path.name}: {name}: expected the listed file, found none")
                 elif kind in ("sha256", "md5") and (digest := _digest(package, name, kind)) != expected:
                     found.append(f"{path.name}: {name}: expected the {kind} {expected}, found {digest}")
             for name in sorted(each for each in names if each.startswith("archive/")):
@@ -201,10 +211,10 @@ def package_faults(path: Path) -> list[str]:
 
 
 def _listed(package: zipfile.ZipFile) -> list[tuple[str, str, str]]:
-    """Name, kind of digest and digest of each file in the package's list of contents."""
+    """Return path, kind of digest and digest of each file in the package's list of contents; empty without one."""
     try:
         with package.open("datapackage.json") as file:
-            resources = json.loads(file.read(_LIST))["resources"]
+            resources = json.loads(file.read(_MAX_CONTENTS))["resources"]
         return [(str(each["path"]), *str(each.get("hash", "")).partition(":")[::2]) for each in resources]
     except (KeyError, TypeError, AttributeError, RecursionError, json.JSONDecodeError):
         return []

@@ -1,4 +1,4 @@
-"""Which requests a capture answers: those for the same address, or for one that differs only in irrelevant parts."""
+"""Matches requests with captures by their addresses, ignoring parts that do not affect the response."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 __all__ = ["body_digest", "canonical", "host_and_path", "keys", "same_page"]
 
 _PORTS = {"http": 80, "https": 443}
-_CLOCKS = frozenset(
+_CACHE_BUSTERS = frozenset(
     (
         "_",
         "_t",
@@ -28,17 +28,17 @@ _CLOCKS = frozenset(
     )
 )
 """Names of parameters that pages add to bypass caches, when their value is a timestamp or random number."""
-_CAMPAIGNS = re.compile(r"utm_[a-z]+|fbclid|gclid|gbraid|wbraid|msclkid|mc_eid|mc_cid|_ga|_gl")
-"""Parameters that tell a site where its visitor came from, such as a campaign."""
-_NUMBER = re.compile(r"[0-9]{10,}|0?\.[0-9]+")
+_CAMPAIGN = re.compile(r"utm_[a-z]+|fbclid|gclid|gbraid|wbraid|msclkid|mc_eid|mc_cid|_ga|_gl")
+"""Names of parameters that tell a site where its visitor came from, such as a campaign."""
+_VARYING_NUMBER = re.compile(r"[0-9]{10,}|0?\.[0-9]+")
 """A timestamp or a random fraction. Shorter numbers (years, dates, page numbers) may decide what is shown."""
 _UNRESERVED = re.compile(r"[A-Za-z0-9._~-]")
-_SPELLED = re.compile(r"%[0-9A-Fa-f]{2}|[^A-Za-z0-9._~:/?#@!$&()*+,;= %-]")
+_ESCAPES = re.compile(r"%[0-9A-Fa-f]{2}|[^A-Za-z0-9._~:/?#@!$&()*+,;= %-]")
 _BOUNDARY = re.compile(rb"(?:multipart/form-data;\s*boundary=)\"?([^\";\s]+)")
 
 
 def canonical(url: str) -> str:
-    """An address in the form by which captures are indexed: scheme and host in lower case, no default port, no
+    """Return an address in the form by which captures are indexed: scheme and host in lower case, no default port, no
     fragment, a path.
 
     >>> canonical("HTTP://Shop.test:80?a=1#top")
@@ -52,12 +52,12 @@ def canonical(url: str) -> str:
         port = None
     host = (parts.hostname or "").lower()
     host = f"[{host}]" if ":" in host else host
-    at = host if port in (None, _PORTS.get(scheme)) else f"{host}:{port}"
-    return f"{scheme}://{at}{parts.path or '/'}" + (f"?{parts.query}" if parts.query else "")
+    authority = host if port in (None, _PORTS.get(scheme)) else f"{host}:{port}"
+    return f"{scheme}://{authority}{parts.path or '/'}" + (f"?{parts.query}" if parts.query else "")
 
 
 def host_and_path(url: str) -> str:
-    """Host and path of a canonical address, without scheme and query.
+    """Return host and path of a canonical address, without scheme and query.
 
     >>> host_and_path("https://shop.test/track?n=1")
     '//shop.test/track'
@@ -66,13 +66,13 @@ def host_and_path(url: str) -> str:
 
 
 def keys(url: str) -> Sequence[str]:
-    """Keys under which a canonical address is looked up, from strict to lenient. Two addresses match if they share a
-    key.
+    """Return the keys under which a canonical address is looked up, from strict to lenient. Two addresses match if they
+    share a key.
 
     1. The address itself. 2. The same address with the other scheme, on its default port. 3. Its parameters in any
-    order, without cache-busting numbers and campaign parameters, and with escapes normalised as in RFC 3986. No
-    parameter that may decide what a page shows is ignored: another search is another page. For pages themselves such
-    numbers count, too (`same_page`).
+    order, without cache-busting numbers and campaign parameters, and with escapes normalised as in RFC 3986. Parameters
+    that may decide what a page shows are kept: another search is another page. For pages themselves, as opposed to
+    their resources, cache-busting numbers count too (`same_page`).
 
     >>> keys("http://shop.test/find?q=a&_=1700000000&utm_source=x")[1:]
     ['scheme //shop.test/find?q=a&_=1700000000&utm_source=x', 'query //shop.test/find?q=a']
@@ -80,13 +80,13 @@ def keys(url: str) -> Sequence[str]:
     _, _, rest = url.partition("//")
     path, mark, query = rest.partition("?")
     found = [url, f"scheme //{rest}"]
-    kept = sorted(part for part in query.split("&") if part and not _passes(part)) if mark else []
+    kept = sorted(part for part in query.split("&") if part and not _is_ignored(part)) if mark else []
     found.append(normalised_escapes(f"query //{path}" + (f"?{'&'.join(kept)}" if kept else "")))
     return found
 
 
 def same_page(url: str, other: str) -> bool:
-    """Whether two addresses that share their last key are the same page. A number that only bypasses caches in a
+    """Return whether two addresses that share their last key are the same page. A number that only bypasses caches in a
     subresource's address may select a point in time in a page's address.
 
     >>> same_page("http://shop.test/?at=1&utm_source=x", "http://shop.test/?at=1")
@@ -94,25 +94,26 @@ def same_page(url: str, other: str) -> bool:
     >>> same_page("http://shop.test/prices?ts=1700000000", "http://shop.test/prices?ts=1600000000")
     False
     """
-    return _deciding(url) == _deciding(other)
+    return _page_parameters(url) == _page_parameters(other)
 
 
-def _deciding(url: str) -> list[str]:
+def _page_parameters(url: str) -> list[str]:
+    """Return the sorted parameters of an address without campaign parameters."""
     return sorted(
         normalised_escapes(part)
         for part in url.partition("?")[2].split("&")
-        if part and not _CAMPAIGNS.fullmatch(part.partition("=")[0].lower())
+        if part and not _CAMPAIGN.fullmatch(part.partition("=")[0].lower())
     )
 
 
 def normalised_escapes(text: str) -> str:
-    """Part of an address with normalised escapes as in RFC 3986: in capitals, for all characters that need one, and for
-    no others. Browsers leave some characters unescaped that other programs escape.
+    """Return part of an address with escapes as in RFC 3986: in capitals, for all characters that need one, and for no
+    others. Browsers leave some characters unescaped that other programs escape.
 
     >>> normalised_escapes("/a%7eb?q=x|y%c3%bc&z=[ü]")
     '/a~b?q=x%7Cy%C3%BC&z=%5B%C3%BC%5D'
     """
-    return _SPELLED.sub(_escape, text)
+    return _ESCAPES.sub(_escape, text)
 
 
 def _escape(match: re.Match[str]) -> str:
@@ -123,16 +124,18 @@ def _escape(match: re.Match[str]) -> str:
     return "".join(f"%{byte:02X}" for byte in found.encode("utf-8", "surrogatepass"))
 
 
-def _passes(part: str) -> bool:
+def _is_ignored(part: str) -> bool:
+    """Return whether a parameter only bypasses caches or names a campaign."""
     name, _, value = part.partition("=")
-    if name.lower() in _CLOCKS:
-        return not value or bool(_NUMBER.fullmatch(value))
-    return bool(_CAMPAIGNS.fullmatch(name.lower()))
+    if name.lower() in _CACHE_BUSTERS:
+        return not value or bool(_VARYING_NUMBER.fullmatch(value))
+    return bool(_CAMPAIGN.fullmatch(name.lower()))
 
 
 def body_digest(body: bytes, content_type: str = "") -> str:
-    """Digest by which request bodies are compared; empty for none. The random boundary of a multipart form is replaced,
-    so that it does not matter.
+    """Return the digest by which request bodies are compared; empty for no body.
+
+    The random boundary of a multipart form is replaced before.
 
     >>> body_digest(b"")
     ''

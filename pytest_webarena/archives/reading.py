@@ -12,16 +12,16 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from pytest_webarena.archives.bodies import codings_of, is_incomplete, unchunked
-from pytest_webarena.archives.files import WarcSource, package_faults, places_of
+from pytest_webarena.archives.files import WarcSource, package_faults, warc_sources
 from pytest_webarena.archives.matching import body_digest, canonical, host_and_path
-from pytest_webarena.archives.writing import KEPT
+from pytest_webarena.archives.writing import WITHHELD
 from pytest_webarena.errors import UsageError
 from pytest_webarena.text import shorten
 
 if TYPE_CHECKING:
     from warcio.archiveiterator import ArchiveIterator
 
-__all__ = ["Capture", "Stored", "damaged", "info_of", "read_captures", "stored"]
+__all__ = ["Capture", "Stored", "find_damage", "info_of", "read_captures", "read_stored"]
 
 _NO_ANSWERS = frozenset((206, 304))
 """Statuses of partial (206) and conditional (304) responses, which are useless for other requests."""
@@ -81,11 +81,11 @@ def _iterator(file: IO[bytes], **options: Any) -> ArchiveIterator:
             "archived sites need the package warcio, which is not installed: pip install 'pytest-webarena[archive]'"
         ) from None
     iterator = ArchiveIterator(file, **options)
-    _bound(iterator.reader)
+    _limit_heads(iterator.reader)
     return iterator
 
 
-def _bound(reader: Any) -> None:
+def _limit_heads(reader: Any) -> None:
     """Limit the heads of records: reading raises `ValueError` for too many lines or too long a line."""
     read, readline, lines = reader.read, reader.readline, 0
 
@@ -107,7 +107,7 @@ def _bound(reader: Any) -> None:
     reader.readline, reader.read = next_line, next_bytes
 
 
-def _damage() -> tuple[type[Exception], ...]:
+def _damage_errors() -> tuple[type[Exception], ...]:
     """Exceptions raised while reading a damaged file."""
     try:
         from warcio.exceptions import ArchiveLoadFailed
@@ -121,7 +121,7 @@ def read_captures(places: list[WarcSource], kept_back: set[tuple[str, str]] | No
 
     The set ``kept_back`` receives method and `host_and_path` of requests that were withheld when the files were made.
     """
-    damage = _damage()
+    damage = _damage_errors()
     for number, place in enumerate(places):
         requests: dict[str, tuple[str, str]] = {}
         waiting: dict[str, dict[str, Any]] = {}
@@ -205,7 +205,7 @@ def _kept_back(record: Any) -> str:
     if not _address(record) or record.rec_headers.get_header("Content-Type") != "application/warc-fields":
         return ""
     name, _, method = record.content_stream().read(200).decode("latin-1").partition("\r\n")[0].partition(":")
-    return method.strip() if name == KEPT else ""
+    return method.strip() if name == WITHHELD else ""
 
 
 def _capture(record: Any, place: int) -> dict[str, Any] | None:
@@ -262,12 +262,12 @@ def _time(text: str | None) -> float:
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
-def stored(place: WarcSource, capture: Capture) -> Stored:
+def read_stored(place: WarcSource, capture: Capture) -> Stored:
     """The response that a capture refers to, without its transfer coding but with its content coding.
 
     `UsageError` when its bytes are missing, or are only the beginning of a response.
     """
-    damage: tuple[type[Exception], ...] = (*_damage(), StopIteration)
+    damage: tuple[type[Exception], ...] = (*_damage_errors(), StopIteration)
     try:
         with place.open() as file:
             file.seek(capture.offset)
@@ -298,7 +298,7 @@ def stored(place: WarcSource, capture: Capture) -> Stored:
 def info_of(path: Path) -> dict[str, str]:
     """Fields of the archive's ``warcinfo`` record, with lower-case names; empty when the first record is of another
     kind."""
-    places = places_of(path)
+    places = warc_sources(path)
     try:
         with places[0].open() as file:
             record = next(iter(_iterator(file)), None)
@@ -307,19 +307,19 @@ def info_of(path: Path) -> dict[str, str]:
             lines = record.content_stream().read(_LINES * 80).decode("utf-8", "replace").splitlines()
             pairs = (line.partition(":") for line in lines)
             return {name.strip().lower(): value.strip() for name, mark, value in pairs if mark}
-    except _damage() as error:
+    except _damage_errors() as error:
         raise UsageError(f"{places[0].name}: expected WARC records, found: {_reason(error)}") from None
     finally:
         for place in places:
             place.close()
 
 
-def damaged(paths: list[Path]) -> list[str]:
+def find_damage(paths: list[Path]) -> list[str]:
     """Records whose bytes do not match their digests, and differences from a package's list of contents, one sentence
     each."""
     found = [fault for path in paths for fault in package_faults(path)]
     for path in paths:
-        for place in places_of(path):
+        for place in warc_sources(path):
             with place.open() as file:
                 for record in _iterator(file, check_digests=True):
                     checker = record.digest_checker

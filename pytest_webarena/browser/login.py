@@ -102,7 +102,7 @@ def login(
                 raise SiteError(
                     f"{label}: step {number} of {len(recipe.steps)} ({_name(step)}): {outcome.error}\n{_where(session)}"
                 )
-        return _proved(session, recipe, account, url, label)
+        return _verified_state(session, recipe, account, url, label)
 
 
 def verify(
@@ -118,7 +118,7 @@ def verify(
     """Verify that ``state`` still signs ``account`` in; return the state afterwards. `SiteError` if it does not."""
     config = SessionConfig(proxy=proxy, storage_state=state, deadlines=deadlines or Deadlines())
     with engine.session(config, tab=False) as session:
-        return _proved(session, recipe, account, url, _account_label(recipe, account))
+        return _verified_state(session, recipe, account, url, _account_label(recipe, account))
 
 
 def verify_together(
@@ -166,7 +166,7 @@ def request_check_page(
     if doubt_from_response(answer, recipe.check, account, url=url):
         return None
     before = list(state.get("cookies", ()))
-    return state if (after := visitor.left(before)) == before else {**state, "cookies": after}
+    return state if (after := visitor.updated(before)) == before else {**state, "cookies": after}
 
 
 def address_of(check: LoginCheck, account: Account, url: str) -> str:
@@ -209,7 +209,7 @@ def passes_without_login(
         return False
 
 
-def _proved(session: Session, recipe: LoginRecipe, account: Account, url: str, label: str) -> dict[str, Any]:
+def _verified_state(session: Session, recipe: LoginRecipe, account: Account, url: str, label: str) -> dict[str, Any]:
     """Return the state after the check's page was opened: sites may replace the session id with each answer."""
     with session.own_pages(keep=True):
         _verify(session, recipe, account, url, label)
@@ -237,7 +237,7 @@ def _state_from_recipe(recipe: LoginRecipe, account: Account, url: str, proxy: s
             state = None
         if not isinstance(state, dict) or not isinstance(state.get("cookies"), list):
             raise SiteError(
-                f"{label}: expected the JSON of Playwright's storage_state() in {path}, found something else"
+                f"{label}: expected the JSON of Playwright's storage_state() in {path}, found other content"
             )
         return state
     visitor = Visitor(url, proxy=proxy)
@@ -308,7 +308,7 @@ def _doubt_of(reading: PageReading, recipe: LoginRecipe, account: Account, expec
     expected_text = _texts(account)(check.includes)
     if expected_text and not any(expected_text in text for text in reading.texts):
         place = f"{check.locate} on {expected}" if check.locate else expected
-        return f"expected {expected_text!r} in {place}, found {_found(reading)}"
+        return f"expected {expected_text!r} in {place}, found {_reading_text(reading)}"
     if check.locate and not expected_text and not reading.texts:
         return f"expected {check.locate} on {expected}, found no such element"
     return ""
@@ -357,7 +357,7 @@ def place_of(url: str) -> tuple[str, int | None, str]:
     return parts.hostname or "", port, parts.path.rstrip("/")
 
 
-def _found(reading: PageReading) -> str:
+def _reading_text(reading: PageReading) -> str:
     texts = [shorten(text, 200) for text in reading.texts[:3]]
     return " and ".join(repr(text) for text in texts) if texts else "no such element"
 

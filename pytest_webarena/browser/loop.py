@@ -126,7 +126,7 @@ class LoopThread:
         except RuntimeError:  # another thread has ended the loop
             if not self._loop.is_closed():
                 raise
-        raise BrowserError(f"{what}: the browser room is closed")
+        raise BrowserError(f"{what}: the browser's event loop has ended")
 
     def kill_children(self) -> None:
         """Kill the processes that were started on this loop and still run."""

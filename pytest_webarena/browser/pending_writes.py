@@ -85,7 +85,7 @@ async def wait_for_writes(tabs: Tabs, seconds: float) -> bool:
     while (busy := next((tab for tab in tabs if any(map(_writes, tab.inflight))), None)) is not None:
         if limit.over or (single_limit.over and not any(map(_reads, tabs))):
             return True
-        await busy.changed(min(limit.left(), single_limit.left() or 0.1))
+        await busy.wait_for_activity(min(limit.left(), single_limit.left() or 0.1))
     return False
 
 
@@ -127,7 +127,7 @@ async def wait_for_reads(
         if limit.over:
             return True, tuple(f"{request.method} {request.url}" for tab in tabs for request in reads(tab))
         with contextlib.suppress(TabClosed, PageCrashed):
-            await busy.changed(limit.left())
+            await busy.wait_for_activity(limit.left())
             if not reads(busy):
                 with contextlib.suppress(Unresponsive, DialogBlocks, PlaywrightError):
                     await settle(busy, limits, limit)

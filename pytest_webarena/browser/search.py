@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import quote_plus, urlsplit
 
 from pytest_webarena.errors import SiteError, UsageError
+from pytest_webarena.plain_data import kind_of
 from pytest_webarena.text import clip
 from pytest_webarena.yaml_files import read_yaml
 
@@ -24,7 +25,8 @@ NO_SEARCH = "There is no search here. Open an address with goto, or use the sear
 
 _SLOT = "{query}"
 _LONGEST_QUERY = 1000
-_LONGEST = 300
+"""Maximum number of characters of a query."""
+_LONGEST_PART = 300
 """Maximum number of characters of each part of a result."""
 
 
@@ -37,7 +39,7 @@ class Result:
     text: str = ""
 
     def __str__(self) -> str:
-        return " | ".join(clip(part, _LONGEST) for part in (self.title, self.url, self.text) if part.strip())
+        return " | ".join(clip(part, _LONGEST_PART) for part in (self.title, self.url, self.text) if part.strip())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +75,7 @@ class SearchKeys:
         if not 0 < self.seconds <= 600:
             raise ValueError(f"seconds: expected a number above 0 and of at most 600, found {self.seconds:g}")
         if self.recorded is not None:
-            self._recording()  # report mistakes in the file now
+            self._read_recorded()  # report mistakes in the file now
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -91,14 +93,14 @@ class SearchKeys:
 
         query = " ".join(query[:_LONGEST_QUERY].encode("utf-8", "replace").decode().split())
         if self.recorded is not None:
-            return self._recording().get(_folded(query), ())[: self.results]
+            return self._read_recorded().get(_normalised(query), ())[: self.results]
         output = await asyncio.to_thread(self._run, query, min(seconds, self.seconds))
         found = read_results(output)
         if isinstance(found, str):
             raise SiteError(f"the search program {self.program[0]}: {found}")
         return found[: self.results]
 
-    def _recording(self) -> dict[str, tuple[Result, ...]]:
+    def _read_recorded(self) -> dict[str, tuple[Result, ...]]:
         assert self.recorded is not None
         where = f"search {self.recorded}"
         data = read_yaml(self.recorded, where)
@@ -109,7 +111,7 @@ class SearchKeys:
             results = read_results(each)
             if isinstance(results, str):
                 raise UsageError(f"{where}: {clip(str(query))}: {results}")
-            found[_folded(str(query))] = results
+            found[_normalised(str(query))] = results
         return found
 
     def _run(self, query: str, seconds: float) -> Any:
@@ -136,7 +138,7 @@ class SearchKeys:
                     with contextlib.suppress(OSError):
                         pipe.close()
         if process.returncode:
-            message = clip(errors.decode("utf-8", "replace")[-_LONGEST:], _LONGEST)
+            message = clip(errors.decode("utf-8", "replace")[-_LONGEST_PART:], _LONGEST_PART)
             raise SiteError(f"{name} ended with {process.returncode}: {message}")
         try:
             return json.loads(out)
@@ -147,15 +149,15 @@ class SearchKeys:
 def read_results(data: Any) -> tuple[Result, ...] | str:
     """Return results from plain data, or else an error message."""
     if not isinstance(data, list):
-        return f"expected a list of results, each with title and url, found {type(data).__name__}"
+        return f"expected a list of results, each with title and url, found {kind_of(data)}"
     found = []
     for number, each in enumerate(data, start=1):
         parts = [each.get(name, "") for name in ("title", "url", "text")] if isinstance(each, Mapping) else []
         if not parts or not all(isinstance(part, str) for part in parts) or not parts[1]:
-            return f"result {number}: expected title, url and perhaps text, all of them texts"
+            return f"result {number}: expected title, url and optionally text, as texts"
         found.append(Result(*parts))
     return tuple(found)
 
 
-def _folded(query: str) -> str:
+def _normalised(query: str) -> str:
     return " ".join(query.casefold().split())

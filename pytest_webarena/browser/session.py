@@ -77,12 +77,12 @@ class Session(SessionWork):
         """Return what the agent sees now, without changing pages; `Observation.notes` has the events since the last."""
         return self._call(self._observe(), self._limits.step, "observing the page")
 
-    def glance(self) -> Observation:
+    def observe_without_page(self) -> Observation:
         """Return what is known of the current tab without asking its page, which is blocked while a dialog is open.
 
         These are the tabs, the address and the dialog. Events stay for the next `observe`.
         """
-        return self._call(self._glance(), self._limits.step, "looking at a dialog")
+        return self._call(self._observe_without_page(), self._limits.step, "looking at a dialog")
 
     def execute(self, action: Action) -> Outcome:
         """Perform ``action`` and wait until the page has processed it. ``Outcome.error`` says what failed."""
@@ -105,12 +105,12 @@ class Session(SessionWork):
 
     def focused_element(self) -> TargetRecord | None:
         """Return the element with the keyboard focus in the current tab's main document; None if there is none."""
-        return self._call(self._focused(), self._limits.step, "looking at what has the focus")
+        return self._call(self._focused(), self._limits.step, "looking for the focused element")
 
-    def sweep(self) -> None:
+    def sweep_fields(self) -> None:
         """Search the current tab's fields for values that no event has reported, which become signals
         (`DomEvent.by_script`)."""
-        self._call(self._sweep(), self._limits.step, "looking at fields")
+        self._call(self._sweep_fields(), self._limits.step, "looking at fields")
 
     def element_of(self, selector: str, patience: float = 0.0) -> TargetRecord | None:
         """Return the first match of a Playwright selector in the current tab, without touching it; None if there is

@@ -49,7 +49,13 @@ from pytest_webarena.browser.refused_requests import record_refused
 from pytest_webarena.browser.reports import Outcome, PageEvent, PageReading, SelectorMatch
 from pytest_webarena.browser.selector_matches import find_matches
 from pytest_webarena.browser.signal_log import SignalLog
-from pytest_webarena.browser.snapshotting import glance, html_of, look, screenshot_of, unread_observation
+from pytest_webarena.browser.snapshotting import (
+    html_of,
+    observe_tab,
+    observe_without_page,
+    screenshot_of,
+    unread_observation,
+)
 from pytest_webarena.browser.tabs.downloads import Downloads
 from pytest_webarena.browser.tabs.first_page import open_first_page
 from pytest_webarena.browser.tabs.navigation_lock import keeps_navigating, navigation_locked
@@ -69,15 +75,16 @@ __all__ = ["SessionWork"]
 
 T = TypeVar("T")
 
-_LOOKS = 3
-"""Number of times that a page is observed again after it had to be stopped or closed itself."""
-_POPUP = 5.0
-"""Seconds to wait for a window that a page opens. A slower one becomes a tab when it arrives."""
-_COMES_UP = 2.0
-"""Seconds to wait for a window on which an agent acts that knew of it a moment earlier."""
-
-_LETTERS = 0.7
+_OBSERVE_ATTEMPTS = 3
+"""Number of attempts at observing a page that navigates, hangs, or closes itself."""
+_POPUP_SECONDS = 5.0
+"""Maximum wait for a window that a page opens. A slower one becomes a tab when it arrives."""
+_NEW_TAB_SECONDS = 2.0
+"""Maximum wait for a tab on which a self-driving agent acts before the harness knows the tab."""
+_TYPING_BUFFER = 0.7
 """Share of the settling time for which typed letters may be buffered."""
+_MINIMUM_TYPING_BUFFER = 0.03
+"""Seconds; for sessions without settling."""
 _RESERVE = 0.25
 """Share of a step's time that is reserved for recovering a page that has stopped answering."""
 
@@ -100,17 +107,19 @@ class SessionWork:
         """The browser of the context, also after it was closed; None before."""
         self._tabs_or_none: Tabs | None = None
         self._lock: asyncio.Lock | None = None
-        self._turns = 0
-        """Number of calls so far."""
+        self._calls = 0
+        """Number of calls so far, including the running one."""
         self._events: list[PageEvent] = []
         self._reported = 0
+        """Number of events that observations have reported."""
         self._error = ""
+        """Error of the last action."""
         self._downloads = Downloads(self._events.append)
-        letters = _LETTERS * config.deadlines.quiet if self._waits_for_quiet else 0.03
+        letters = _TYPING_BUFFER * config.deadlines.quiet if self._waits_for_quiet else _MINIMUM_TYPING_BUFFER
         if config.dialogs == "hold":  # an open dialog blocks the page's reports, and the trial may end then
             letters = 0.0
         self.signals = SignalLog(dom_events=engine.config.browser_name == "chromium", letters=letters)
-        """Events in its tabs since the first pages were requested, whoever caused them."""
+        """Events in its tabs since the first pages were requested."""
         if config.observes_scripts:
             self.signals.commanded = lambda at, values: False
         self._reader_or_none: CheckReader | None = None
@@ -121,7 +130,7 @@ class SessionWork:
         self._last_action_end = -math.inf
         """Monotonic time of the end of the last such action, or of its late effects."""
         self._trusted = True
-        """Whether pages only run their own scripts."""
+        """Whether no other program acts in the pages."""
         self._reads_before_action: tuple[frozenset[Request], frozenset[str]] = frozenset(), frozenset()
         """Requests of pages that were unanswered at the start of the last action that may have had an effect."""
 
@@ -149,7 +158,7 @@ class SessionWork:
         return await open_context(self._engine, self._config)
 
     async def tabs_for_person(self, *, acts: bool) -> Tabs:
-        """Return the tabs for input (``acts``) or reading by a person, whatever call is running."""
+        """Return the tabs for input (``acts``) or reading by a person, even while another call is running."""
         if self._context is None or self._lock is None:
             raise BrowserError("the session is closed")
         if not self._lock.locked():
@@ -164,11 +173,12 @@ class SessionWork:
         return self._tabs
 
     async def _in_turn(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """Await ``coroutine`` once earlier calls have ended; return its result. Page faults become `BrowserError`."""
         if self._context is None or self._lock is None:
             coroutine.close()
             raise BrowserError("the session is closed")
         async with self._lock:
-            self._turns += 1
+            self._calls += 1
             try:
                 return await coroutine
             except (Unresponsive, DialogBlocks, TabClosed) as error:
@@ -193,7 +203,7 @@ class SessionWork:
     async def _open_tabs(self, urls: Sequence[str]) -> None:
         self.signals.restart()
         # The session's first tab is used if nothing has used it before, because another tab is another process.
-        unused = [self._tabs.current] if self._turns == 1 and len(self._tabs) == 1 else []
+        unused = [self._tabs.current] if self._calls == 1 and len(self._tabs) == 1 else []
         fresh = []
         for url in urls or ("about:blank",):
             tab = unused.pop() if unused and not unused[0].closed else await self._tabs.open(current=False)
@@ -206,43 +216,44 @@ class SessionWork:
     async def _observe(self) -> Observation:
         budget = self._budget()
         await self._tabs.sync()
-        elsewhere = False
-        for attempt in range(1, _LOOKS + 1):
+        unstable = False
+        for attempt in range(1, _OBSERVE_ATTEMPTS + 1):
             tab = self._tabs.current
             document = tab.document
             try:
                 if tab.dialogs.is_stuck():
                     raise Unresponsive("observing the page", 0)
-                async with navigation_locked(tab) if elsewhere and self._recovers_pages else contextlib.nullcontext():
-                    observation = await look(self._tabs, self._config, budget)
-                if keeps_navigating(tab, document) and self._recovers_pages and not elsewhere:
-                    elsewhere = True  # the page navigated, so the document may have been read partially
+                lock = unstable and self._recovers_pages
+                async with navigation_locked(tab) if lock else contextlib.nullcontext():
+                    observation = await observe_tab(self._tabs, self._config, budget)
+                if keeps_navigating(tab, document) and self._recovers_pages and not unstable:
+                    unstable = True  # the page navigated, so the document may have been read partially
                     continue
-                if not tab.dialogs.is_stuck() or attempt == _LOOKS:
+                if not tab.dialogs.is_stuck() or attempt == _OBSERVE_ATTEMPTS:
                     break
             except TabClosed:
                 await self._tabs.sync()
             except (PlaywrightError, Unresponsive) as error:
-                went = not isinstance(error, Unresponsive) or keeps_navigating(tab, document)
-                elsewhere = elsewhere or went
-                if elsewhere and (attempt == _LOOKS or budget.over):
-                    observation = await unread_observation(self._tabs, "it keeps going elsewhere")
+                navigated = not isinstance(error, Unresponsive) or keeps_navigating(tab, document)
+                unstable = unstable or navigated
+                if unstable and (attempt == _OBSERVE_ATTEMPTS or budget.over):
+                    observation = await unread_observation(self._tabs, "it keeps navigating")
                     break
-                if went:
+                if navigated:
                     continue
-                if attempt == _LOOKS or not self._recovers_pages:
+                if attempt == _OBSERVE_ATTEMPTS or not self._recovers_pages:
                     raise
-                await self._recover(tab, 0.5, stop=attempt < _LOOKS - 1)
+                await self._recover(tab, 0.5, stop=attempt < _OBSERVE_ATTEMPTS - 1)
                 budget = Deadline(self._limits.step * _RESERVE / 2)
         else:
-            raise BrowserError("the pages kept closing while they were looked at")
+            raise BrowserError("the pages kept closing while they were observed")
         notes = [event.text for event in self._events[self._reported :] if event.text != self._error]
         self._reported = len(self._events)
         return observation.with_events(error=self._error, notes=notes)
 
-    async def _glance(self) -> Observation:
+    async def _observe_without_page(self) -> Observation:
         await self._tabs.sync()
-        return await glance(self._tabs)
+        return await observe_without_page(self._tabs)
 
     async def _execute(self, action: Action) -> Outcome:
         budget = self._budget()
@@ -305,7 +316,7 @@ class SessionWork:
                 is_wait = isinstance(action, Wait)
                 since = None if is_wait else began
                 self._events += await settle(tab, self._limits, budget, before=requests, brief=is_wait, since=since)
-                await self._tabs.wait_for_popups(tab, budget.left(_POPUP))
+                await self._tabs.wait_for_popups(tab, budget.left(_POPUP_SECONDS))
         await self._tabs.sync()
         current = self._tabs.current
         if current is not tab:
@@ -326,9 +337,10 @@ class SessionWork:
             )
 
     async def _follow(self, target: str) -> str:
+        """Make the tab with this protocol id current, once it exists; return the address of the current tab."""
         await self._tabs.sync()
         if target:
-            await self._tabs.wait_until_ready(target, min(_COMES_UP, self._limits.hang))
+            await self._tabs.wait_until_ready(target, min(_NEW_TAB_SECONDS, self._limits.hang))
             self._reads_before_action, self._last_action_start = started_before(self._tabs), time.monotonic()
         for number, tab in enumerate(self._tabs):
             if target and tab.frame_id == target:
@@ -344,18 +356,19 @@ class SessionWork:
 
     async def _focused(self) -> TargetRecord | None:
         try:
-            what = "looking at what has the focus"
+            what = "looking for the focused element"
             found = await self._tabs.current.evaluate(element_probes.FOCUSED, seconds=self._limits.hang, what=what)
             return TargetRecord(**found) if found else None
         except (ScriptFailed, DialogBlocks, TabClosed, Unresponsive, PlaywrightError, TypeError):
             return None
 
-    async def _sweep(self) -> None:
+    async def _sweep_fields(self) -> None:
+        """Report values of fields that no event has reported."""
         tab, seconds = self._tabs.current, self._limits.hang
         if tab.dialogs.open is not None:  # its documents report once it is answered
             return
         with contextlib.suppress(DialogBlocks, TabClosed, PageCrashed, Unresponsive, PlaywrightError):
-            await tab.run(tab.dom_events.sweep(seconds), seconds, "looking at fields")
+            await tab.run(tab.dom_events.sweep_fields(seconds), seconds, "looking at fields")
 
     async def _element_of(self, selector: str, patience: float) -> TargetRecord | None:
         try:
@@ -421,18 +434,16 @@ class SessionWork:
         if self._reader_or_none is not None:
             await self._reader_or_none.close_own()
         self._downloads.stop()
-        seconds = self._limits.close
         if self._config.trace is not None:
             with contextlib.suppress(PlaywrightError, TimeoutError):
                 async with asyncio.timeout(60.0):
                     await context.tracing.stop(path=self._config.trace)
+        discard = self._config.own_browser
         try:
             self._tabs.suppress_close_events()
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(self._limits.close):
                 await context.close()
         except (PlaywrightError, TimeoutError):
-            if context.browser is not None:
-                await self._engine.discard(context.browser)
-                return
-        if self._config.own_browser and context.browser is not None:
+            discard = True
+        if discard and context.browser is not None:
             await self._engine.discard(context.browser)

@@ -104,7 +104,7 @@ class SignalLog:
         self.began = 0.0
         """Unix time when the agent began."""
 
-    def begun(self) -> None:
+    def mark_agent_start(self) -> None:
         """Note that the agent begins now, and has not caused the signals so far."""
         self.before = len(self._signals)
         self.began = self.now()
@@ -128,12 +128,12 @@ class SignalLog:
         """Number of documents without a listener, as far as known."""
         return self._unlistened + len(self._silent)
 
-    def shown(self, frame: object) -> None:
+    def note_document(self, frame: object) -> None:
         """Note that a frame shows another document."""
         self._unlistened += frame in self._silent
         self._silent.add(frame)
 
-    def listening(self, frame: object) -> None:
+    def note_listening(self, frame: object) -> None:
         """Note that the listener of a frame's document is installed."""
         self._silent.discard(frame)
 
@@ -229,7 +229,7 @@ class TabSignals:
 
     # Event handlers call these methods, which therefore must not raise.
 
-    def dom_event(self, event: ReportedEvent) -> None:
+    def record_dom_event(self, event: ReportedEvent) -> None:
         """Record an event in one of its documents."""
         if event.event == "key":
             pressed = KeyPressed(
@@ -268,15 +268,15 @@ class TabSignals:
         )
         self._log.add_event(signal, (self._number, event.field), event.size)
 
-    def document(self, frame: str, *, listening: bool) -> None:
+    def note_document(self, frame: str, *, listening: bool) -> None:
         """Note that a frame shows another document, or that its listener is installed now."""
-        (self._log.listening if listening else self._log.shown)((self._number, frame))
+        (self._log.note_listening if listening else self._log.note_document)((self._number, frame))
 
     def lost(self) -> None:
         """Count an event that could not be determined."""
         self._log.lost += 1
 
-    def shows(self, url: str, cause: AddressCause = "") -> None:
+    def record_address(self, url: str, cause: AddressCause = "") -> None:
         """Record the address of the tab's page, which may be unchanged."""
         url = cut(url or "about:blank", _LONGEST)
         if url != self._url:
@@ -284,7 +284,7 @@ class TabSignals:
             cause, self._opened = self._opened or cause, ""
             self._log.add(AddressChanged(time=self._log.now(), tab=self._number, url=url, cause=cause))
 
-    def closed(self) -> None:
+    def record_closed(self) -> None:
         """Record that the tab was closed, unless the harness closed it."""
         if self.is_closed_by_harness:
             return

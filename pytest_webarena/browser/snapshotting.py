@@ -21,7 +21,7 @@ from pytest_webarena.browser.observation.fast.extractor import FastExtractor
 from pytest_webarena.browser.observation.fast.worlds import LostWorld
 from pytest_webarena.browser.observation.forms import Form, Page, lines_of
 from pytest_webarena.browser.observation.images import Screenshot, capture
-from pytest_webarena.browser.observation.marking import marked
+from pytest_webarena.browser.observation.marking import mark_elements
 from pytest_webarena.browser.tabs.address_guard import allowed_in_tab
 from pytest_webarena.browser.tabs.document_status import status_of
 from pytest_webarena.browser.tabs.navigation_lock import keeps_navigating
@@ -31,7 +31,7 @@ from pytest_webarena.browser.tabs.tabs import Tabs
 from pytest_webarena.errors import BrowserError, WebArenaError
 from pytest_webarena.evidence import LONGEST_PAGE, TabState, cut
 
-__all__ = ["glance", "html_of", "look", "screenshot_of", "states_of", "unread_observation"]
+__all__ = ["html_of", "observe_tab", "observe_without_page", "screenshot_of", "states_of", "unread_observation"]
 
 T = TypeVar("T")
 _Read = tuple[Extraction, dict[str, tuple[str, ...]]]
@@ -40,7 +40,7 @@ _TRIES = 3
 """Number of times that a page is read if it navigates meanwhile."""
 
 
-async def look(
+async def observe_tab(
     tabs: Tabs, config: SessionConfig, deadline: Deadline, extractor: Extractor | None = None
 ) -> Observation:
     """Return the observation of the current tab."""
@@ -69,7 +69,7 @@ async def look(
         scroll=extraction.scroll,
         viewport=(width, height),
         screenshot=image if for_agent else None,
-        marked=marked(shot, extraction, observed, width=width) if shot and observed.pictured("marked") else None,
+        marked=mark_elements(shot, extraction, observed, width=width) if shot and observed.pictured("marked") else None,
         for_record=image if config.record_screenshots and not for_agent else None,
     )
 
@@ -189,7 +189,7 @@ async def unread_observation(tabs: Tabs, reason: str) -> Observation:
     )
 
 
-async def glance(tabs: Tabs) -> Observation:
+async def observe_without_page(tabs: Tabs) -> Observation:
     """Return an observation of the current tab without asking its page, which may be blocked."""
     seen = await _dialog_observation(tabs)
     return seen if tabs.current.dialogs.open is not None else replace(seen, text=tab_line(seen.tabs), dialog=None)

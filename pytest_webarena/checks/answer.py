@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+from pytest_webarena.checks.answer_keys import FORM, UNACHIEVABLE, AnswerSpec, Wanted
 from pytest_webarena.checks.answer_types.accounting import unaccounted
-from pytest_webarena.checks.answer_types.amounts import durations_in
-from pytest_webarena.checks.answer_types.dates import parse_date, parse_time
 from pytest_webarena.checks.answer_types.reading import Reading as Found
 from pytest_webarena.checks.answer_types.reading import read
 from pytest_webarena.checks.answer_types.tokens import tokens
-from pytest_webarena.checks.answer_types.units import COMMON_UNITS, currencies, is_unit
 from pytest_webarena.checks.answer_types.values import (
     Absence,
     Date,
@@ -24,37 +21,19 @@ from pytest_webarena.checks.answer_types.values import (
     Name,
     Names,
     NumberValue,
-    Pattern,
     Time,
     Url,
     Value,
     YesNo,
 )
-from pytest_webarena.checks.json_answer import SCHEMA, explain_schema, same_json
+from pytest_webarena.checks.json_answer import explain_schema, same_json
 from pytest_webarena.checks.judge_protocol import QuestionKind
 from pytest_webarena.checks.kind import Judgement, Kind, View
-from pytest_webarena.checks.text import ANY_TEXT, TextMatch, Tolerance, judge_text, normalise, read_tolerance
+from pytest_webarena.checks.text import judge_text, normalise
 from pytest_webarena.checks.undecided_answers import judge_or_undecided
-from pytest_webarena.tasks.file_reading import Reading
-from pytest_webarena.tasks.nodes import MapNode
-from pytest_webarena.tasks.record_shapes import Convert, Either, Field, ListOf, Record
-from pytest_webarena.tasks.shapes import Bool, Choice, Fault, Json, Number, Text
-from pytest_webarena.tasks.syntax import REGEX
 from pytest_webarena.text import clip
 
 __all__ = ["ANSWER", "UNACHIEVABLE", "AnswerSpec", "Wanted", "says_unachievable"]
-
-UNACHIEVABLE = (
-    "n/a",
-    "na",
-    "not achievable",
-    "unachievable",
-    "infeasible",
-    "not feasible",
-    "impossible",
-    "not possible",
-)
-"""How an agent says that a task can't be done: one of these, alone or followed by punctuation and a reason."""
 
 _SAYS = re.compile(
     rf"(?:{'|'.join(map(re.escape, sorted(UNACHIEVABLE, key=len, reverse=True)))})"
@@ -62,371 +41,6 @@ _SAYS = re.compile(
 )
 _AROUND = "\"'* "
 _FENCED = re.compile(r"```(?:json)?\s*\n?(.*?)```", re.DOTALL | re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """A value that may be null, apart from no value."""
-
-    value: Any
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnswerSpec:
-    """What the answer must be; all that is given must hold."""
-
-    value: Value | None = None
-    """The typed value."""
-    includes: tuple[Name, ...] = ()
-    text: TextMatch = ANY_TEXT
-    """Conditions on the whole answer, compared literally: ``exact``, ``one_of``, ``excludes``."""
-    unachievable: str = ""
-    """Why the task can't be done; the agent must say that it can't."""
-    asked: str = "text"
-    """The type that an impossible task asks for, so that its instruction does not give it away."""
-    json: Wanted | None = None
-    any_order: bool = False
-    schema: Any = None
-
-    @property
-    def values(self) -> tuple[Value, ...]:
-        """Everything that is read from the answer."""
-        return (*((self.value,) if self.value is not None else ()), *self.includes)
-
-    def __str__(self) -> str:
-        parts = [str(self.text)] if self.text else []
-        parts += map(str, self.values)
-        if self.unachievable:
-            parts.append(f'"N/A" ({self.unachievable})')
-        if self.json:
-            parts.append(f"the JSON {_dumps(self.json.value)}")
-        if self.schema is not None:
-            parts.append(f"JSON that fits {_dumps(self.schema)}")
-        return "; ".join(parts)
-
-
-_TYPES = ("number", "name", "names", "date", "time", "duration", "yes_no", "text", "url")
-"""Keys of typed values; at most one of them in a check."""
-_LITERAL = ("exact", "one_of", "excludes", "includes", "regex")
-
-
-def _value(given: dict[str, Any]) -> Value | None:
-    """Returns the typed value among the keys of a check."""
-    case = given["case"]
-    if given["number"] is not None:
-        within: Tolerance | None = given["tolerance"]
-        return NumberValue(
-            value=given["number"],
-            unit=given["unit"],
-            tolerance=within.amount if within else Decimal(0),
-            relative=within.relative if within else False,
-        )
-    if given["name"]:
-        return Name(forms=(given["name"], *given["aliases"]), cased=case)
-    if given["text"]:
-        return Name(forms=(given["text"], *given["aliases"]), is_text=True, cased=case)
-    if given["names"]:
-        names = tuple(Name(forms=(name,), cased=case) for name in given["names"])
-        return Names(names=names, ordered=given["ordered"])
-    if given["yes_no"]:
-        return YesNo(value=given["yes_no"] == "yes")
-    if given["regex"] is not None:
-        return Pattern(regex=given["regex"])
-    return given["date"] or given["time"] or given["duration"] or given["url"] or None
-
-
-def _build(**given: Any) -> AnswerSpec:
-    return AnswerSpec(
-        value=_value(given),
-        includes=tuple(Name(forms=(text,), cased=given["case"]) for text in given["includes"]),
-        text=TextMatch(exact=given["exact"], one_of=given["one_of"], excludes=given["excludes"], case=given["case"]),
-        unachievable=given["unachievable"],
-        asked=given["type"] or "text",
-        json=given["json"],
-        any_order=given["any_order"],
-        schema=given["schema"],
-    )
-
-
-def _fault(given: dict[str, Any], node: MapNode, reading: Reading) -> Fault | None:
-    typed = [key for key in _TYPES if given[key] not in (None, "", ())]
-    literal = [key for key in _LITERAL if given[key] not in (None, ())]
-    structured = given["json"] is not None or given["schema"] is not None
-    if given["unachievable"] and (typed or literal or structured):
-        return Fault("'unachievable' alone", "further conditions", "such a task has no other right answer")
-    if len(typed) > 1:
-        return Fault("one type of answer", " and ".join(map(repr, typed)), "write one check for each of them")
-    if given["regex"] is not None and typed:
-        return Fault(f"'{typed[0]}' or 'regex'", "both", "write one check for each of them")
-    if not (typed or structured or given["unachievable"] or set(literal) - {"excludes"}):
-        if literal:
-            hint = "add what the answer must be; 'excludes' alone accepts any other answer, even 'N/A'"
-            return Fault("a condition that the answer must meet", "only 'excludes'", hint)
-        return Fault("a condition on the answer", "none", f"e.g. {', '.join(_TYPES[:4])} or unachievable")
-    for key, owners in _BELONGS.items():
-        if given[key] not in (None, (), "", False) and not any(given[owner] not in (None, "", ()) for owner in owners):
-            return Fault(f"'{key}' with {' or '.join(map(repr, owners))}", "it alone")
-    return None
-
-
-_BELONGS = {
-    "unit": ("number",),
-    "tolerance": ("number",),
-    "aliases": ("name", "text"),
-    "ordered": ("names",),
-    "any_order": ("json",),
-    "type": ("unachievable",),
-}
-"""Keys that only qualify another one."""
-
-
-def _unit(text: str, _: Reading) -> str | Fault:
-    if text in COMMON_UNITS or currencies(text) or is_unit(text):
-        return text
-    return Fault("a unit such as km or °C, a currency such as EUR, or %", f"'{clip(text)}'")
-
-
-def _parsed(parse: Callable[[str], Any], label: str) -> Convert[Any, str]:
-    def convert(text: str, _: Reading) -> Any:
-        try:
-            return parse(text)
-        except ValueError:
-            return Fault(label, f"'{clip(text)}'")
-
-    return Convert(Text(label, strip=True), convert)
-
-
-def _duration(text: str) -> Duration:
-    words = tokens(text)
-    found = list(durations_in(words))
-    if len(found) != 1 or found[0][1:] != (0, len(words)):
-        raise ValueError(text)
-    return Duration(seconds=found[0][0])
-
-
-def _address(text: str) -> Url:
-    if not re.match(r"[a-z]+://", text):
-        raise ValueError(text)
-    return Url(value=text)
-
-
-_TEXTS = ListOf(Text(), or_one=True, label="a text or a list of texts", low=1)
-_NONE: dict[str, Any] = {"default": None, "default_text": "none"}
-
-FORM: Any = Either(
-    "a text, or a mapping of conditions on the answer",
-    scalar=Convert(Text("an answer"), lambda text, _: AnswerSpec(text=TextMatch(exact=text))),
-    mapping=Record(
-        "answer check",
-        _build,
-        [
-            Field(
-                key="number",
-                shape=Number(Decimal),
-                doc="The answer is this number: `1,234.50`, `1.234,50` and `thirty-six` are understood.",
-                example="- answer: {number: 84.97, unit: USD}",
-                **_NONE,
-            ),
-            Field(
-                key="unit",
-                shape=Convert(Text("a unit, a currency or %"), _unit),
-                default="",
-                default_text="none",
-                doc=(
-                    "Unit of `number` (`km`, `°C`), its currency (ISO 4217, `EUR`) or `%`. The answer may leave "
-                    "it out or use another unit for the same quantity. Without this key, a number with a unit or a "
-                    "currency sign is undecided."
-                ),
-                example="- answer: {number: 14.2, unit: °C, tolerance: 0.05}",
-            ),
-            Field(
-                key="tolerance",
-                shape=Convert(Text("a tolerance: an amount such as 0.01, or a share such as 1%"), read_tolerance),
-                default=None,
-                default_text="exactly equal",
-                doc="Allowed difference from `number`: an amount, or a share such as 1%.",
-                example="- answer: {number: 84.97, tolerance: 1%}",
-            ),
-            Field(
-                key="name",
-                shape=Text("a name", strip=True),
-                default="",
-                default_text="none",
-                doc=(
-                    "The answer is this name of a person, product, place, branch or user, or this code. It counts as "
-                    "whole words: `main-old`, `yjlou2` and `Lee's` are other names. The case of codes counts."
-                ),
-                example="- answer: {name: Coffee Grinder}",
-            ),
-            Field(
-                key="aliases",
-                shape=_TEXTS,
-                default=(),
-                default_text="none",
-                doc="Other forms of `name` or `text` that count.",
-                example="- answer: {name: Ann Lee, aliases: [ann.lee]}",
-            ),
-            Field(
-                key="names",
-                shape=ListOf(Text(strip=True), label="a list of names", low=1),
-                default=(),
-                default_text="none",
-                doc="The answer gives all these names, and no others, in any order.",
-                example="- answer: {names: [Coffee Grinder, Gooseneck Kettle]}",
-            ),
-            Field(
-                key="ordered",
-                shape=Bool(),
-                default=False,
-                doc="Whether `names` must be in this order.",
-                example="- answer: {names: [Ann Lee, Bo Ray], ordered: true}",
-            ),
-            Field(
-                key="date",
-                shape=_parsed(
-                    lambda text: Date(value=parse_date(text)), "a date: 2026-03-14, a month: 2026-03, or a year: 2026"
-                ),
-                doc="The answer is this date, month or year, in any usual form. `3/4/2026` is undecided.",
-                example="- answer: {date: 2026-03-14}",
-                **_NONE,
-            ),
-            Field(
-                key="time",
-                shape=_parsed(lambda text: Time(minutes=parse_time(text)), "a time of day such as '14:30'"),
-                doc="The answer is this time of day, in 24 or 12 hours.",
-                example='- answer: {time: "14:30"}',
-                **_NONE,
-            ),
-            Field(
-                key="duration",
-                shape=_parsed(_duration, "a length of time such as 1 h 25 min or 3 days"),
-                doc="The answer is this length of time, in any units of time.",
-                example="- answer: {duration: 1 h 25 min}",
-                **_NONE,
-            ),
-            Field(
-                key="yes_no",
-                shape=Choice("yes", "no"),
-                default="",
-                default_text="none",
-                doc="The answer is yes, or no. In quotes.",
-                example='- answer: {yes_no: "yes"}',
-            ),
-            Field(
-                key="text",
-                shape=Text("a text", strip=True),
-                default="",
-                default_text="none",
-                doc="The answer quotes this text: a title, a message, a sentence.",
-                example="- answer: {text: Arrived late but works}",
-            ),
-            Field(
-                key="url",
-                shape=_parsed(_address, "a full address such as http://shopping.test/kettle.html"),
-                doc="The answer is the address of this page.",
-                example="- answer: {url: 'http://shopping.test/kettle.html'}",
-                **_NONE,
-            ),
-            Field(
-                key="unachievable",
-                shape=Text("the reason in words", strip=True),
-                default="",
-                default_text="none",
-                doc=(
-                    "The task can't be done, for this reason, and the agent must say so: `N/A` (also "
-                    + ", ".join(f"`{form}`" for form in UNACHIEVABLE[2:])
-                    + "), or a sentence that denies it in the words of the question or the reason. An answer about "
-                    "what the agent did or could not do is undecided."
-                ),
-                example="- answer: {unachievable: the shop lists no phone number, type: number}",
-            ),
-            Field(
-                key="type",
-                shape=Choice(*_TYPES),
-                default="",
-                default_text="`text`",
-                doc="For `unachievable`: the type that the intent asks for. Agents get the same instruction as for it.",
-                example="- answer: {unachievable: there is no such order, type: date}",
-            ),
-            Field(
-                key="exact",
-                shape=Text(blank=True),
-                doc="The whole answer is this text, apart from quotes around it and a final full stop.",
-                example="- answer: {exact: Gooseneck Kettle}",
-                **_NONE,
-            ),
-            Field(
-                key="one_of",
-                shape=_TEXTS,
-                default=(),
-                default_text="none",
-                doc="The whole answer is one of these texts, compared as with `exact`.",
-                example="- answer: {one_of: [Kettle, the kettle]}",
-            ),
-            Field(
-                key="includes",
-                shape=_TEXTS,
-                default=(),
-                default_text="none",
-                doc="The answer gives all of these, each read as a `name`.",
-                example="- answer: {includes: [Coffee Grinder, '84.97']}",
-            ),
-            Field(
-                key="excludes",
-                shape=_TEXTS,
-                default=(),
-                default_text="none",
-                doc="The answer contains none of these, as whole words and numbers.",
-                example="- answer: {name: Coffee Grinder, excludes: Gooseneck Kettle}",
-            ),
-            Field(
-                key="regex",
-                shape=REGEX,
-                doc="Words of the answer match this regular expression (Python's `re`) as a whole.",
-                example="- answer: {regex: '#\\d{4}'}",
-                **_NONE,
-            ),
-            Field(
-                key="case",
-                shape=Bool(),
-                default=False,
-                doc="Whether case matters.",
-                example="- answer: {name: GmbH, case: true}",
-            ),
-            Field(
-                key="json",
-                shape=Convert(Json("a JSON value"), lambda value, _: Wanted(value)),
-                doc=(
-                    "The answer is JSON, bare or in a code fence, and equals this value. Texts compare as "
-                    "with `exact`, numbers by value. Objects must have the same keys."
-                ),
-                example="- answer: {json: {name: Coffee Grinder, price: 84.97}}",
-                **_NONE,
-            ),
-            Field(
-                key="any_order",
-                shape=Bool(),
-                default=False,
-                doc="Whether lists in `json` may be in any order.",
-                example="- answer: {json: [tea, coffee], any_order: true}",
-            ),
-            Field(
-                key="schema",
-                shape=SCHEMA,
-                doc=(
-                    "The answer is JSON that matches this JSON schema. Supported: `type`, `enum`, `const`, "
-                    "`properties`, `required`, `additionalProperties` (true or false), `items`, `minItems`, "
-                    "`maxItems`, `minimum`, `maximum`, `minLength`, `maxLength`, `pattern`."
-                ),
-                example="- answer: {schema: {type: array, items: {type: number}, minItems: 2}}",
-                **_NONE,
-            ),
-        ],
-        rule=_fault,
-        doc="All given conditions must hold.",
-        owner="an answer check",
-    ),
-)
 
 
 def says_unachievable(answer: str) -> bool:
@@ -504,9 +118,13 @@ def _no_number(word: str) -> Any:
     raise ValueError(f"{word} is not JSON")
 
 
-def _dumps(value: Any) -> str:
-    return clip(json.dumps(value, ensure_ascii=False), 200)
-
+_NOT_DONE = {"type": "string", "description": "N/A, and why the task can't be done."}
+_SCHEMAS: dict[str, Mapping[str, Any]] = {
+    "number": {"anyOf": [{"type": "number"}, _NOT_DONE]},
+    "names": {"anyOf": [{"type": "array", "items": {"type": "string"}}, _NOT_DONE]},
+    "yes_no": {"anyOf": [{"type": "string", "enum": ["yes", "no"]}, _NOT_DONE]},
+}
+"""JSON schemas of types that are no texts."""
 
 _EXAMPLES: dict[str, Value] = {
     "number": NumberValue(value=Decimal(1)),
@@ -522,12 +140,28 @@ _EXAMPLES: dict[str, Value] = {
 """A value of each type, for its instruction."""
 
 
+_TYPE_OF = {example.instruction(): name for name, example in _EXAMPLES.items()}
+
+
+def _asked(spec: AnswerSpec) -> str:
+    """Returns the type of answer that agents are asked for; empty if none is known."""
+    if spec.unachievable:
+        return spec.asked
+    return _TYPE_OF.get(spec.value.instruction(), "") if spec.value is not None else ""
+
+
 def _asks(spec: AnswerSpec) -> str:
     """Returns the sentence that asks for an answer of the wanted type; empty if no type is known."""
-    value = _EXAMPLES[spec.asked] if spec.unachievable else spec.value
-    if value is None or not (sentence := value.instruction()):
+    if not (name := _asked(spec)):
         return ""
-    return f"{sentence} If the task can't be done, answer N/A and why."
+    return f"{_EXAMPLES[name].instruction()} If the task can't be done, answer N/A and why."
+
+
+def _schema(spec: AnswerSpec) -> Mapping[str, Any] | None:
+    """Returns the JSON schema of an answer of the wanted type; None if no type is known."""
+    if not (name := _asked(spec)):
+        return None
+    return {**_SCHEMAS.get(name, {"type": "string"}), "description": _asks(spec)}
 
 
 def _category(spec: AnswerSpec) -> str:
@@ -537,7 +171,7 @@ def _category(spec: AnswerSpec) -> str:
 ANSWER: Kind[AnswerSpec] = Kind(
     name="answer",
     doc=(
-        "Checks the answer that the agent stops with, by its type. Agents are told the form. The answer is met if it "
+        "Checks the answer that the agent stops with, by its type. Agents receive its form. The answer is met if it "
         "states the value, and nothing that the question does not account for; not met if it does not state it; else "
         "[undecided](#scores-and-verdicts). A text alone is short for `exact`."
     ),
@@ -546,6 +180,7 @@ ANSWER: Kind[AnswerSpec] = Kind(
     category=_category,
     looks_at=lambda spec: {"answer"},
     asks=_asks,
+    answer_schema=_schema,
     examples=(
         "- answer: {number: 84.97, unit: USD}",
         "- answer: {name: Ann Lee}",

@@ -3,31 +3,47 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from pytest_webarena.checks.grading import Grading, headline_of
 from pytest_webarena.checks.kind import Kind
 from pytest_webarena.tasks.kinds import find_kind
 from pytest_webarena.tasks.model import Check, Task
 
-__all__ = ["answer_form", "chance_of"]
+__all__ = ["answer_form", "answer_schema", "chance_of"]
 
 
 def answer_form(task: Task, grading: Grading) -> str:
     """Returns the instructions on the form of the final answer, in the words of the checks that judge it."""
+    asked = (kind.asks(check.spec) for check, kind in _kinds(_counting(task, grading)) if kind.asks is not None)
+    return "\n\n".join(dict.fromkeys(filter(None, asked)))
+
+
+def answer_schema(task: Task, grading: Grading) -> Mapping[str, Any] | None:
+    """Returns the JSON schema of the final answer for tool calls; None if its checks imply none, or several."""
+    found = []
+    for check, kind in _kinds(_counting(task, grading)):
+        schema = kind.answer_schema(check.spec) if kind.answer_schema is not None else None
+        if schema is not None and schema not in found:
+            found.append(schema)
+    return found[0] if len(found) == 1 else None
+
+
+def _counting(task: Task, grading: Grading) -> Sequence[Check]:
     name = headline_of(task, grading.name)
-    checks = task.gradings.get(name, task.checks) if name is not None else task.checks
-    return "\n\n".join(dict.fromkeys(_asked(checks)))
+    return task.gradings.get(name, task.checks) if name is not None else task.checks
 
 
-def _asked(checks: Sequence[Check]) -> Iterator[str]:
+def _kinds(checks: Sequence[Check]) -> Iterator[tuple[Check, Kind[Any]]]:
+    """Yields the checks with their kinds, except those under a ``not``."""
     for check in checks:
         if check.kind == "not":
             continue
         if check.children:
-            yield from _asked(check.children)
-        elif (kind := _kind(check)) is not None and kind.asks is not None:
-            yield kind.asks(check.spec)
+            yield from _kinds(check.children)
+        elif (kind := _kind(check)) is not None:
+            yield check, kind
 
 
 def chance_of(task: Task) -> float | None:

@@ -238,18 +238,20 @@ def judge(
     results = tuple(judging.check(check) for check in task.gradings.get(name, task.checks))
     weights = [result.weight for result in results] if task.score == "mean" else None
     low, high = total([score_bounds(result) for result in results], weights)
-    counts = total([counted(result) for result in results], weights)[0]
+    least, most = total([counted(result) for result in results], weights)
     if not known and evidence.changes is not None and (effects := _side_effects(task, evidence)) is not None:
         rule = judging.rule(effects)
         results = (*results, rule)
-        least, most = score_bounds(rule)
-        low, high, counts = low * least, high * most, counts * least
+        worst, best = score_bounds(rule)
+        low, high, least, most = low * worst, high * best, least * worst, most * best
     score = clean(low) if low == high else None
+    passes = {bound >= task.threshold - 1e-9 for bound in (least, most)}
+    passed = passes.pop() if len(passes) == 1 else None
     if known and not grading.decides and any(result.score is None for result in results):
-        score = None  # one undecided check makes the verdict undecided
+        score = passed = None  # one undecided check makes the verdict undecided
     return Verdict(
         score=score,
-        passed=None if score is None else counts >= task.threshold - 1e-9,
+        passed=passed,
         lower_bound=clean(low),
         results=results,
         task=task.id,

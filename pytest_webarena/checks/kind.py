@@ -273,6 +273,9 @@ class Kind(Generic[S]):
     """Returns whether a check needs a judge model when exact comparison can't decide; None: never."""
     asks: Callable[[S], str] | None = None
     """Returns instructions for agents on the form of the answer, shown below the intent; None: no instructions."""
+    answer_schema: Callable[[S], Mapping[str, Any] | None] | None = None
+    """Returns the JSON schema of the answer for tool calls. It must not depend on the wanted value, only on its type.
+    None: any text."""
     chance: Callable[[S], float] | None = None
     """Returns the probability, from 0 to 1, that a blind guess passes; None: it can't be guessed."""
     make_ready: Callable[[S], object] | None = None

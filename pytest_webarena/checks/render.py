@@ -42,7 +42,7 @@ def _headline(verdict: Verdict) -> str:
     checks = list(verdict.results)
     held = sum(1 for result in checks if result.passed)
     count = f"{held} of {len(checks)} checks hold{'s' if held == 1 else ''}"
-    if verdict.score is None:
+    if verdict.undecided:
         open_ = sum(1 for result in checks if result.score is None)
         text = f"undecided: {open_} of {len(checks)} checks could not be decided"
     elif verdict.passed:
@@ -53,6 +53,8 @@ def _headline(verdict: Verdict) -> str:
         text += f", score {verdict.score:.3g}"
         if not verdict.passed or verdict.score >= verdict.threshold - 1e-9:  # else a check's own threshold decided
             text += f" of {verdict.threshold:.3g}"
+    if verdict.score is None and not verdict.undecided:
+        text += f", score at least {verdict.lower_bound or 0.0:.3g}"
     if verdict.stop_reason and verdict.stop_reason != "answered":
         text += f" (stopped: {verdict.stop_reason})"
     return text
@@ -60,7 +62,7 @@ def _headline(verdict: Verdict) -> str:
 
 def _what_decided(verdict: Verdict) -> str:
     """Returns one line on the first check that fails or can't be judged: what was expected and found."""
-    result = None if verdict.passed else _first(verdict.results, unknown=verdict.score is None)
+    result = None if verdict.passed else _first(verdict.results, unknown=verdict.undecided)
     if result is None:
         return ""
     if result.score is None:

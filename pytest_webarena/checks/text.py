@@ -329,7 +329,7 @@ TEXT_FIELDS = (
         default=None,
         default_text="none",
         doc="The text equals this one. Surrounding quotes and a final full stop are ignored.",
-        example="- answer: {exact: Gooseneck Kettle}",
+        example="- page: {locate: h1, exact: Gooseneck Kettle}",
     ),
     Field(
         key="includes",
@@ -337,7 +337,7 @@ TEXT_FIELDS = (
         default=(),
         default_text="none",
         doc=("The text includes all of these, as whole words and numbers: `10` is not in `100`, `-10` or `10.5`."),
-        example="- answer: {includes: [Coffee Grinder, Gooseneck Kettle]}",
+        example="- page: {open: /basket/, includes: [Coffee Grinder, Gooseneck Kettle]}",
     ),
     Field(
         key="excludes",
@@ -345,7 +345,7 @@ TEXT_FIELDS = (
         default=(),
         default_text="none",
         doc="The text includes none of these.",
-        example="- answer: {includes: Coffee Grinder, excludes: [Gooseneck Kettle]}",
+        example="- page: {open: /basket/, includes: Coffee Grinder, excludes: [Gooseneck Kettle]}",
     ),
     Field(
         key="one_of",
@@ -353,7 +353,7 @@ TEXT_FIELDS = (
         default=(),
         default_text="none",
         doc="The text equals one of these, compared as with `exact`.",
-        example="- answer: {one_of: [yes, it is]}",
+        example="- page: {locate: css=.state, one_of: [shipped, delivered]}",
     ),
     Field(
         key="regex",
@@ -364,7 +364,7 @@ TEXT_FIELDS = (
             "The regular expression (Python's `re`) matches somewhere in the text, which is only brought to "
             "NFKC form first. Use `^…$` for the whole text and `(?i)` to ignore case."
         ),
-        example="- answer: {regex: '^#\\d{4}$'}",
+        example="- page: {locate: css=.number, regex: '^#\\d{4}$'}",
     ),
     Field(
         key="number",
@@ -373,11 +373,9 @@ TEXT_FIELDS = (
         default_text="none",
         doc=(
             "The text states one number, and it has this value. `$1,234.50`, `1.234,50 €`, `3/4`, "
-            "`1.2×10^-3`, `2 million` and `45%` (45 or 0.45) are understood. Several numbers fail, but "
-            "numbers repeated from the intent are ignored if there is another one, and a last line `Answer: "
-            "…` decides."
+            "`1.2×10^-3`, `2 million` and `45%` (45 or 0.45) are understood. Several numbers fail."
         ),
-        example="- answer: {number: 84.97}",
+        example="- page: {locate: css=.total, number: 84.97}",
     ),
     Field(
         key="tolerance",
@@ -385,14 +383,14 @@ TEXT_FIELDS = (
         default=None,
         default_text="exactly equal",
         doc="Allowed difference from `number`: an amount, or a share such as 1%.",
-        example="- answer: {number: 84.97, tolerance: 1%}",
+        example="- page: {locate: css=.total, number: 84.97, tolerance: 1%}",
     ),
     Field(
         key="case",
         shape=Bool(),
         default=False,
         doc="Whether case matters.",
-        example="- answer: {exact: GmbH, case: true}",
+        example="- page: {locate: h1, exact: GmbH, case: true}",
     ),
     Field(
         key="whole_words",
@@ -402,7 +400,7 @@ TEXT_FIELDS = (
             "Whether `includes` and `excludes` match whole words and numbers only. `false` matches any run of "
             "characters."
         ),
-        example="- answer: {includes: grinder, whole_words: false}",
+        example="- page: {open: /basket/, includes: grinder, whole_words: false}",
     ),
 )
 """Fields for conditions on text, shared by all kinds of check that have them."""

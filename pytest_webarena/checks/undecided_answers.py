@@ -25,7 +25,9 @@ def judge_or_undecided(kind: QuestionKind, reference: str, answer: str, view: Vi
         return Judgement.undecided(expected=reference, actual=actual, why=why)
     try:
         grade = view.asker.ask(Question(kind=kind, intent=view.intent, reference=reference, answer=answer))
-    except (JudgeOff, JudgeUnreadable) as error:
+    except JudgeOff:
+        return Judgement.undecided(expected=reference, actual=actual, why=why)
+    except JudgeUnreadable as error:
         return Judgement.undecided(expected=reference, actual=actual, why=f"{why}; {error}")
     except JudgeError as error:  # the model can't be reached: no fault of the answer
         return Judgement.unknown(expected=reference, actual=actual, why=f"{why}; {error}", cause=error.cause)

@@ -24,7 +24,7 @@ UNTOUCHED: Kind[str] = Kind(
     name="untouched",
     doc=(
         "Checks that no request that may change data went to a site outside the task's `sites`. Useful where "
-        "the agent can visit the whole environment ([sites in reach](sites.md#sites-in-reach))."
+        "the agent can visit the whole environment ([reachable sites](sites.md#reachable-sites))."
     ),
     form=Choice("unlisted"),
     judge=_judge,

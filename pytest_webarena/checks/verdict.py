@@ -104,7 +104,7 @@ class Verdict:
     """The outcome of judging one trial."""
 
     score: float | None
-    """From 0 to 1; None when undecided."""
+    """From 0 to 1; None when an undecided check could change it."""
     passed: bool | None
     """Whether the score reaches the threshold; None when undecided."""
     results: tuple[CheckResult, ...]
@@ -123,7 +123,7 @@ class Verdict:
     @property
     def undecided(self) -> bool:
         """Whether neither a pass nor a failure is decided."""
-        return self.score is None
+        return self.passed is None
 
     @property
     def judgeable(self) -> bool:
@@ -132,8 +132,10 @@ class Verdict:
 
     @property
     def known_score(self) -> float | None:
-        """The score, or its lower bound where a judge could decide; None for lack of evidence."""
-        return (self.lower_bound or 0.0) if self.judgeable else self.score
+        """The score, or its lower bound if that is decided or a judge could decide; None for lack of evidence."""
+        if self.score is None and (self.passed is not None or self.judgeable):
+            return self.lower_bound or 0.0
+        return self.score
 
     @property
     def cause(self) -> Cause:

@@ -52,8 +52,8 @@ def prepare_environment(*, insecure: bool) -> None:
     if not insecure:
         raise UsageError(
             "--ray: expected a cluster that asks for a token (RAY_AUTH_MODE=token, set before `ray start` on every "
-            "machine), found none here: whoever reaches its ports runs code on all machines; where nobody else can, "
-            "say --ray-insecure"
+            "machine), found none here: whoever reaches its ports runs code on all machines; if no one else can, "
+            "set --ray-insecure"
         )
     os.environ["RAY_AUTH_MODE"] = "disabled"
 
@@ -77,7 +77,7 @@ def find_address(given: str) -> str:
     except OSError as error:
         why = error.strerror or str(error)
         raise UsageError(
-            f"--ray: expected a Ray cluster at {given}, found that nobody answers: {why}; {_START}"
+            f"--ray: expected a Ray cluster at {given}, found none that answers: {why}; {_START}"
         ) from None
     return given
 
@@ -118,6 +118,6 @@ def probe(address: str) -> None:
     if result.returncode:
         output = [line.strip() for line in (result.stderr or result.stdout).splitlines() if line.strip()]
         raise UsageError(
-            f"--ray: expected a Ray cluster at {address} that takes this machine in, found: "
+            f"--ray: expected a Ray cluster at {address} that this machine can join, found: "
             f"{(output[-1] if output else f'exit code {result.returncode}')[:300]}"
         )

@@ -49,7 +49,7 @@ class ClusterExecutor(Watch):
         receive: Callable[[Job, Delivery], TrialRecord],
         give_up: Callable[[Job, str], TrialRecord],
         wrap: Callable[..., Parcel] = Parcel,
-        tell: Callable[[str], None] = lambda line: None,
+        announce: Callable[[str], None] = lambda line: None,
         pause: float = 1.0,
         grace: float = 60.0,
         patience: float = 10.0,
@@ -60,11 +60,11 @@ class ClusterExecutor(Watch):
             receive: Stores a delivery in the run's records; returns the record that counts.
             give_up: Writes the record of a trial that lost too many nodes.
             wrap: Makes a parcel from a submission.
-            tell: Reports gained and lost nodes, in the executor's thread.
+            announce: Reports gained and lost nodes, in the executor's thread.
             grace: Seconds without any node after which waiting trials end without a result.
-            patience: Seconds that `break_off` waits.
+            patience: Seconds that `cancel_trials` waits.
         """
-        super().__init__(cluster, tell)
+        super().__init__(cluster, announce)
         self._receive, self._give_up, self._wrap = receive, give_up, wrap
         self._pause, self._grace, self._patience = pause, grace, patience
         self._events: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
@@ -74,7 +74,7 @@ class ClusterExecutor(Watch):
         self._open: dict[Job, None] = {}
         """Jobs that are not done, in the order of their submission."""
         self._receivers = ThreadPoolExecutor(4, thread_name_prefix="deliveries")
-        self._closed = self._broken_off = False
+        self._closed = self._cancelled = False
         self.when_wanting: Callable[[], None] = lambda: None
         """Called in the executor's thread when a node has a free slot that no waiting trial can use."""
         self._thread = threading.Thread(target=self._work, name="handing-out", daemon=True)
@@ -104,20 +104,20 @@ class ClusterExecutor(Watch):
         self._events.put(lambda: None)
         self._join()
 
-    def break_off(self, end: Callable[[], None] = lambda: None) -> None:
+    def cancel_trials(self, end: Callable[[], None] = lambda: None) -> None:
         """Accept no more trials and end the running ones. Their futures raise `Cancelled`, and later results are
         dropped.
 
         Nodes send the existing files of their trials. ``end`` is called in addition.
         """
         with self._lock:
-            first, self._broken_off = not self._broken_off, True
+            first, self._cancelled = not self._cancelled, True
             self._closed = True
         if not first or not self._thread.is_alive():
             return
         end()
         counting, over = threading.Event(), threading.Event()
-        self._events.put(partial(self._break_off, counting, over))
+        self._events.put(partial(self._cancel_running, counting, over))
         if counting.wait(self._patience):
             over.wait(self._patience)
         self._events.put(self._abandon)
@@ -125,7 +125,7 @@ class ClusterExecutor(Watch):
 
     def _join(self) -> None:
         """Wait for the thread, which may hang in a call to a lost cluster."""
-        self._thread.join(3 * self._patience if self._broken_off else None)
+        self._thread.join(3 * self._patience if self._cancelled else None)
         self._receivers.shutdown(wait=not self._thread.is_alive())
 
     def __enter__(self) -> ClusterExecutor:
@@ -208,10 +208,10 @@ class ClusterExecutor(Watch):
         suited = [helper for helper in self._helpers.values() if helper.suits(job)]
         if not suited and not self._joining:  # all nodes report missing sites: try anyway
             suited = [helper for helper in self._helpers.values() if helper.lack_of(job) is None]
-        able = [helper for helper in suited if helper.free]
+        free_helpers = [helper for helper in suited if helper.free]
         if job.losses >= LOSSES - 1:  # a trial that may have killed nodes runs alone
-            able = [helper for helper in able if not helper.playing]
-        return max(able, key=lambda helper: helper.free, default=None)
+            free_helpers = [helper for helper in free_helpers if not helper.playing]
+        return max(free_helpers, key=lambda helper: helper.free, default=None)
 
     def _hopeless(self, job: Job) -> bool:
         """Whether no node can run the trial, or none has been available for long; its future then gets the error."""
@@ -219,12 +219,12 @@ class ClusterExecutor(Watch):
         if self.lost and not any(helper.playing for helper in self._helpers.values()):
             error = HarnessError(self.lost)
         elif self._helpers and not self._joining:
-            lacking = [helper.lack_of(job) for helper in self._helpers.values()]
-            if None not in lacking:
-                error = lacking[0]
+            obstacles = [helper.lack_of(job) for helper in self._helpers.values()]
+            if None not in obstacles:
+                error = obstacles[0]
         elif not self._helpers and time.monotonic() - self._alone_since > self._grace:
             reasons = "".join(f"; {why}" for why in dict.fromkeys(self._refused.values()))
-            error = HarnessError(f"expected a node to play trials, found none for {self._grace:g} s{reasons}")
+            error = HarnessError(f"expected a node to run trials, found none for {self._grace:g} s{reasons}")
         if error is not None:
             self._resolve(job, error=error)
         return error is not None
@@ -244,8 +244,8 @@ class ClusterExecutor(Watch):
 
     def _played(self, job: Job, helper: Helper, token: str, playing: Future[Delivery]) -> None:
         if helper.playing.pop(token, None) is None:  # the node is lost or silent, and the trial was given back
-            if token in helper.owed and not playing.exception():  # its delivery was in transit
-                del helper.owed[token]
+            if token in helper.in_doubt and not playing.exception():  # its delivery was in transit
+                del helper.in_doubt[token]
                 self._delivered(job, helper, playing)
             return
         helper.alone = False
@@ -321,23 +321,23 @@ class ClusterExecutor(Watch):
 
     # --- the end
 
-    def _break_off(self, counting: threading.Event, over: threading.Event) -> None:
+    def _cancel_running(self, counting: threading.Event, over: threading.Event) -> None:
         self._cancel()
         for job in self._open:
             job.broken = Cancelled("the run was broken off during this trial")
         self._waiting.clear()  # trials that were given back
-        left = {job.future for helper in self._helpers.values() for job in helper.playing.values()}
+        running = {job.future for helper in self._helpers.values() for job in helper.playing.values()}
         for node in self._helpers:
-            self._cluster.break_off(node)
-        if not left:
+            self._cluster.cancel_trials(node)
+        if not running:
             over.set()
 
         def count(future: Future[Any]) -> None:
-            left.discard(future)
-            if not left:
+            running.discard(future)
+            if not running:
                 over.set()
 
-        for future in list(left):
+        for future in list(running):
             future.add_done_callback(count)
         counting.set()
 

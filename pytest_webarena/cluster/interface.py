@@ -93,7 +93,7 @@ class Cluster(Protocol):
         when the trial has finished. With None as parcel only that happens, and an unknown token gives an empty
         delivery."""
 
-    def break_off(self, node: str) -> Future[Any]:
+    def cancel_trials(self, node: str) -> Future[Any]:
         """End the running trials of the node: the futures of `play` end, with the existing files of the trials."""
 
     def drop(self, node: str) -> None:

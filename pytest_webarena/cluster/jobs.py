@@ -43,7 +43,7 @@ class Helper:
     lacks: dict[frozenset[str], SiteMissing] = field(default_factory=dict)
     """Sites that were unavailable together for a trial there, and why."""
     silent: bool = False
-    owed: dict[str, Job | None] = field(default_factory=dict)
+    in_doubt: dict[str, Job | None] = field(default_factory=dict)
     """Trials that were running when the node stopped answering, by token; it may still deliver them."""
     asking: set[str] = field(default_factory=set)
     """Tokens of these that the node is being asked about."""

@@ -30,7 +30,7 @@ from pytest_webarena.sites.cleanup.private_directory import sweep
 from pytest_webarena.sites.cleanup.reaper import identity
 from pytest_webarena.sites.client.broker_request import place_order
 from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
-from pytest_webarena.trials.captured_output import OfTrials, Output, divided, inside
+from pytest_webarena.trials.captured_output import Output, TrialLogHandler, divided, inside
 from pytest_webarena.trials.concurrency import automatic_width, most_replicas
 from pytest_webarena.trials.run_info import RunInfo
 from pytest_webarena.trials.runtime import Runtime
@@ -78,7 +78,7 @@ class Setup:
     pulls: Any
     allow_unreset: bool
     replicas: int | None
-    wide: int | None
+    concurrency: int | None
     """Number of concurrent trials; None: as many as the node can run."""
     agents: tuple[str, ...]
     agent_directories: tuple[Path, ...]
@@ -113,14 +113,14 @@ def versions() -> dict[str, str]:
     return {"Python": python, "Ray": version("ray"), "pytest-webarena": version("pytest-webarena")}
 
 
-def differences(here: Mapping[str, str], there: Mapping[str, str]) -> str:
+def differences(local: Mapping[str, str], remote: Mapping[str, str]) -> str:
     """The versions that differ on two machines, as the end of a sentence; empty when all are the same.
 
     >>> differences({"Python": "3.12", "Ray": "2.60.0"}, {"Python": "3.11", "Ray": "2.60.0"})
     'Python 3.11 where this machine has 3.12'
     """
-    found = (f"{name} {there.get(name, 'none')} where this machine has {own}" for name, own in here.items()
-            if there.get(name) != own)  # fmt: skip
+    found = (f"{name} {remote.get(name, 'none')} where this machine has {own}" for name, own in local.items()
+            if remote.get(name) != own)  # fmt: skip
     return ", ".join(found)
 
 
@@ -136,14 +136,14 @@ class Node:
         sweep()
         self._launcher = BrokerLauncher(BrokerConfig())
         private = Path(self._launcher.address).parent
-        there = private / "project"
-        unpack(project, there)
-        os.chdir(there / setup.below if (there / setup.below).is_dir() else there)
-        self._paths = NodePaths(setup.root, there, setup.package)
+        project_folder = private / "project"
+        unpack(project, project_folder)
+        os.chdir(project_folder / setup.below if (project_folder / setup.below).is_dir() else project_folder)
+        self._paths = NodePaths(setup.root, project_folder, setup.package)
         sys.path[:0] = [str(self._paths.on_node(path, what="sys.path")) for path in (*setup.import_path, setup.root)]
         mark_environment(setup.secret_names)
         self._setup = setup
-        self.slots = setup.wide or automatic_width(driven=self._driven())
+        self.slots = setup.concurrency or automatic_width(driven=self._driven())
         self._launcher.configure(
             BrokerConfig(
                 max_replicas=setup.replicas or most_replicas(1, self.slots),
@@ -251,9 +251,9 @@ class Node:
         runtime.prune(record)
         return record
 
-    def break_off(self) -> None:
+    def cancel_trials(self) -> None:
         """End running trials: the futures of `play` end, with the existing files of the trials."""
-        self._executor.break_off(self._break_runtimes)
+        self._executor.cancel_trials(self._cancel_runtimes)
 
     def close(self) -> None:
         """Release everything: trials, browsers, broker, files."""
@@ -266,11 +266,11 @@ class Node:
             exits.callback(self._launcher.stop)
             for _, runtime in self._runtimes:
                 exits.push(runtime)
-            exits.callback(self._executor.break_off, self._break_runtimes)
+            exits.callback(self._executor.cancel_trials, self._cancel_runtimes)
 
-    def _break_runtimes(self) -> None:
+    def _cancel_runtimes(self) -> None:
         for _, runtime in self._runtimes:
-            runtime.break_off()
+            runtime.cancel_trials()
 
     def _runtime(self, config: RuntimeConfig) -> FittedRuntime:
         with self._lock:
@@ -351,7 +351,7 @@ def _separate_output(exits: ExitStack) -> None:
     """From now on store what trials print and log with the trial, not in the node's own log."""
     for kind in ("stdout", "stderr"):
         exits.enter_context(divided(getattr(sys, kind), kind))
-    handler = OfTrials()
+    handler = TrialLogHandler()
     handler.setFormatter(logging.Formatter("%(levelname)-8s %(name)s:%(filename)s:%(lineno)d %(message)s"))
     logging.getLogger().addHandler(handler)
     exits.callback(logging.getLogger().removeHandler, handler)

@@ -29,8 +29,8 @@ class Watch(ABC):
     """The part of `ClusterExecutor` that tracks nodes. Except for its properties it is used by the executor's thread
     only."""
 
-    def __init__(self, cluster: Cluster, tell: Callable[[str], None]) -> None:
-        self._cluster, self._tell = cluster, tell
+    def __init__(self, cluster: Cluster, announce: Callable[[str], None]) -> None:
+        self._cluster, self._announce = cluster, announce
         self.tally = Tally()
         self.ready = threading.Event()
         """Set when it is known for every node present at the start whether it can be used."""
@@ -74,21 +74,21 @@ class Watch(ABC):
         if self.lost:
             return
         try:
-            there = self._cluster.look()
+            present = self._cluster.look()
         except ClusterLost as error:
             self.lost = str(error)
             self.ready.set()
             return
         for node in [*self._helpers]:
-            if node not in there:
+            if node not in present:
                 self._lose(node, "has died")
-        for node in there:
+        for node in present:
             if node not in self._helpers and node not in self._joining and node not in self._refused:
                 self._joining[node] = joining = self._cluster.join(node)
                 self._later(joining, partial(self._joined, node))
             elif node in self._helpers and self._helpers[node].silent:
                 self._recall(self._helpers[node])
-        for node in [node for node in self._refused if node not in there]:
+        for node in [node for node in self._refused if node not in present]:
             del self._refused[node]
         self._looked = True
         if self._helpers or self._joining:
@@ -103,14 +103,14 @@ class Watch(ABC):
         except NodeRefused as error:
             self._refused[node] = str(error)
             self.tally.refused += 1
-            self._tell(f"a node is not used: {error}")
+            self._announce(f"a node is not used: {error}")
         except Exception as error:  # joining is repeated while the node exists
             self._died(node, str(error))
         else:
             self._helpers[node] = Helper(member=member)
             self.tally.gained += self.ready.is_set()
             if self.ready.is_set():
-                self._tell(f"gained {member.name} × {member.slots}, now {self._counted()}")
+                self._announce(f"gained {member.name} × {member.slots}, now {self._counted()}")
         if not self._joining and self._looked:
             self.ready.set()
 
@@ -118,7 +118,7 @@ class Watch(ABC):
         self._deaths[node] = self._deaths.get(node, 0) + 1
         if self._deaths[node] >= _DEATHS:
             self._refused[node] = f"{why} ({_DEATHS} times in a row)"
-            self._tell(f"a node is not used any more: {self._refused[node]}")
+            self._announce(f"a node is not used any more: {self._refused[node]}")
 
     def _lose(self, node: str, why: str) -> None:
         helper = self._helpers.pop(node, None)
@@ -126,7 +126,7 @@ class Watch(ABC):
             return
         self.tally.lost += 1
         jobs = list(helper.playing.values())
-        self._tell(f"lost {helper.member.name}, which {why}; {self._given_back(jobs)}now {self._counted()}")
+        self._announce(f"lost {helper.member.name}, which {why}; {self._given_back(jobs)}now {self._counted()}")
         self._cluster.drop(node)
         for job in jobs:
             self._give_back(job, helper, why)
@@ -146,33 +146,33 @@ class Watch(ABC):
             return
         helper.silent = True
         jobs = list(helper.playing.values())
-        self._tell(f"no answer from {helper.member.name}; {self._given_back(jobs)}now {self._counted()}")
-        helper.owed.update(helper.playing)
+        self._announce(f"no answer from {helper.member.name}; {self._given_back(jobs)}now {self._counted()}")
+        helper.in_doubt.update(helper.playing)
         helper.playing.clear()
         for job in jobs:
             self._give_back(job, helper, SILENT)
 
     def _recall(self, helper: Helper) -> None:
-        if not helper.owed and not helper.asking:  # no trial was running: any token tests whether the node answers
-            helper.owed[uuid.uuid4().hex] = None
-        for token in [token for token in helper.owed if token not in helper.asking]:
+        if not helper.in_doubt and not helper.asking:  # no trial was running: any token tests whether the node answers
+            helper.in_doubt[uuid.uuid4().hex] = None
+        for token in [token for token in helper.in_doubt if token not in helper.asking]:
             helper.asking.add(token)
-            again = self._cluster.play(helper.member.id, token, None)
-            self._later(again, partial(self._recalled, helper, token))
+            recalled = self._cluster.play(helper.member.id, token, None)
+            self._later(recalled, partial(self._recalled, helper, token))
 
-    def _recalled(self, helper: Helper, token: str, again: Future[Delivery]) -> None:
+    def _recalled(self, helper: Helper, token: str, recalled: Future[Delivery]) -> None:
         helper.asking.discard(token)
-        if isinstance(again.exception(), NodeSilent):
+        if isinstance(recalled.exception(), NodeSilent):
             return
-        job = helper.owed.pop(token, None)
-        if isinstance(again.exception(), NodeGone):
+        job = helper.in_doubt.pop(token, None)
+        if isinstance(recalled.exception(), NodeGone):
             self._end_of(helper)
             return
         if helper.silent:
             helper.silent = False
-            self._tell(f"{helper.member.name} answers again, now {self._counted()}")
-        if job is not None and (again.exception() is not None or not again.result().is_empty):
-            self._delivered(job, helper, again)  # a trial that never arrived there was given back
+            self._announce(f"{helper.member.name} answers again, now {self._counted()}")
+        if job is not None and (recalled.exception() is not None or not recalled.result().is_empty):
+            self._delivered(job, helper, recalled)  # a trial that never arrived there was given back
 
     def _end_of(self, helper: Helper) -> None:
         """Handle the death of a node's trial process. The node itself may still exist and is then prepared again."""

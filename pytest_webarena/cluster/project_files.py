@@ -122,7 +122,7 @@ class NodePaths:
             assert own is not None
             return own / path.relative_to(package)
         raise UsageError(
-            f"{what}: expected a file or folder below {self.root}, which is what nodes of --ray have, found {path}"
+            f"{what}: expected a path below {self.root}, because nodes of --ray have only this folder, found {path}"
         )
 
 

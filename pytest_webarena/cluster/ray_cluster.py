@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["RayCluster", "connect", "dumps"]
 
 _NAMESPACE = "pytest-webarena"
-_FAREWELL = 30.0
+_CLEANUP_SECONDS = 30.0
 """Seconds that nodes get to clean up at the end; slower ones are killed, and their reapers clean up."""
 _JOIN = 180.0
 """Seconds that a node gets to become ready: it receives the project's files and starts its process."""
@@ -53,7 +53,7 @@ class NodeActor:
         identifier."""
         self._node: Node | None = None
         self._problem = ""
-        self._lacks: tuple[tuple[tuple[str, ...], str], ...] = ()
+        self._missing_sites: tuple[tuple[tuple[str, ...], str], ...] = ()
         name = setup.name
 
         def ask(call: Call) -> Any:
@@ -68,22 +68,22 @@ class NodeActor:
         try:
             self._node = Node(setup, project, ask)
             self._problem = self._node.problem()
-            self._lacks = () if self._problem else self._node.lacks()
+            self._missing_sites = () if self._problem else self._node.lacks()
         except (HarnessError, UsageError, OSError) as error:
             self._problem = str(error)
 
     async def welcome(self) -> Welcome:
         slots = self._node.slots if self._node is not None else 0
-        return Welcome(slots=slots, problem=self._problem, versions=versions(), lacks=self._lacks)
+        return Welcome(slots=slots, problem=self._problem, versions=versions(), lacks=self._missing_sites)
 
     async def play(self, token: str, parcel: Parcel | None, received: Sequence[str]) -> Delivery:
         assert self._node is not None, "a node with a problem gets no trials"
         self._node.forget(received)
         return await asyncio.wrap_future(self._node.play(token, parcel))
 
-    async def break_off(self) -> None:
+    async def cancel_trials(self) -> None:
         if self._node is not None:
-            await asyncio.to_thread(self._node.break_off)
+            await asyncio.to_thread(self._node.cancel_trials)
 
     async def farewell(self) -> None:
         if self._node is not None:
@@ -94,13 +94,13 @@ class CoordinatorActor:
     """Class of the coordinator's Ray actor, a wrapper of `CoordinatorState`."""
 
     def __init__(self, roots: tuple[Path, ...]) -> None:
-        self._books = CoordinatorState(roots)
+        self._coordinator_state = CoordinatorState(roots)
 
     async def answer(self, node: str, call: Call) -> Answer:
-        return await asyncio.to_thread(self._books.answer, node, call)
+        return await asyncio.to_thread(self._coordinator_state.answer, node, call)
 
     async def forget(self, node: str) -> None:
-        self._books.forget(node)
+        self._coordinator_state.forget(node)
 
 
 def dumps(value: Any) -> bytes:
@@ -131,7 +131,7 @@ def connect(address: str) -> None:
                 f"--ray: expected the cluster's own versions of Ray and Python here, found others: {message[:300]}"
             ) from None
         raise UsageError(
-            f"--ray: expected a Ray cluster at {address} that takes this machine in, found: {message[:300]}"
+            f"--ray: expected a Ray cluster at {address} that this machine can join, found: {message[:300]}"
         ) from None
 
 
@@ -168,10 +168,10 @@ class RayCluster:
         self._unanswered = math.inf
         """Monotonic time since which the cluster's head has not answered."""
         self._received: dict[str, list[str]] = {}
-        here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
-        self._books = (
+        on_driver = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
+        self._coordinator_state = (
             ray.remote(CoordinatorActor)
-            .options(num_cpus=0, max_concurrency=1000, scheduling_strategy=here, max_restarts=-1)
+            .options(num_cpus=0, max_concurrency=1000, scheduling_strategy=on_driver, max_restarts=-1)
             .remote(roots)
         )
 
@@ -179,7 +179,7 @@ class RayCluster:
         if not answers(self._address):  # Ray's own test would block, and then end this process
             self._unanswered = min(self._unanswered, time.monotonic())
             if time.monotonic() - self._unanswered >= _HEAD:
-                raise ClusterLost(f"nobody has answered at the cluster's head, {self._address}, for {_HEAD:g} s")
+                raise ClusterLost(f"the cluster's head, {self._address}, has not answered for {_HEAD:g} s")
             return self._there
         self._unanswered = math.inf
         self._there = [node["NodeID"] for node in ray.nodes() if node["Alive"] and node["Resources"].get("CPU", 0) >= 1]
@@ -193,7 +193,7 @@ class RayCluster:
         actor = (
             ray.remote(NodeActor)
             .options(num_cpus=1, max_concurrency=10_000, scheduling_strategy=where, max_restarts=0)
-            .remote(setup, self._project, self._books, holder := f"{name}-{uuid.uuid4().hex}")
+            .remote(setup, self._project, self._coordinator_state, holder := f"{name}-{uuid.uuid4().hex}")
         )
         with self._lock:
             self._actors[node] = actor
@@ -241,14 +241,14 @@ class RayCluster:
         _chain(actor.play.remote(token, parcel, received), future, arrived)
         return future
 
-    def break_off(self, node: str) -> Future[Any]:
+    def cancel_trials(self, node: str) -> Future[Any]:
         future: Future[Any] = Future()
         with self._lock:
             actor = self._actors.get(node)
         if actor is None:
             future.set_result(None)
         else:
-            _chain(actor.break_off.remote(), future, lambda said: said)
+            _chain(actor.cancel_trials.remote(), future, lambda result: result)
         return future
 
     def drop(self, node: str) -> None:
@@ -256,16 +256,16 @@ class RayCluster:
             actor, holder = self._actors.pop(node, None), self._holders.pop(node, "")
         if actor is not None:
             ray.kill(actor)  # the actor's reaper cleans up
-            self._books.forget.remote(holder)
+            self._coordinator_state.forget.remote(holder)
 
     def close(self) -> None:
         with self._lock:
             actors, self._actors = list(self._actors.values()), {}
         with contextlib.suppress(RayError, GetTimeoutError):
             ray.wait(
-                [actor.farewell.remote() for actor in actors], num_returns=len(actors), timeout=_FAREWELL
+                [actor.farewell.remote() for actor in actors], num_returns=len(actors), timeout=_CLEANUP_SECONDS
             ) if actors else None
-        for actor in (*actors, self._books):
+        for actor in (*actors, self._coordinator_state):
             with contextlib.suppress(RayError):
                 ray.kill(actor)
         ray.shutdown()

@@ -48,13 +48,13 @@ def unpack(data: bytes, target: Path) -> None:
     Nodes are trusted, but the content of a trial's folder may come from an agent.
     """
     target.mkdir(parents=True, exist_ok=True)
-    left = _MOST
+    remaining_bytes = _MOST
     try:
         with tarfile.open(fileobj=io.BytesIO(data), mode="r:gz") as archive:
             for member in archive:
                 place = _inside(target, member)
-                left -= member.size
-                if left < 0:
+                remaining_bytes -= member.size
+                if remaining_bytes < 0:
                     raise HarnessError(f"expected at most {_MOST >> 30} GiB in a trial's folder, found more")
                 if member.isdir():
                     place.mkdir(parents=True, exist_ok=True)
@@ -73,7 +73,7 @@ def unpack(data: bytes, target: Path) -> None:
 def _inside(target: Path, member: tarfile.TarInfo) -> Path:
     name = PurePosixPath(member.name)
     if not (member.isreg() or member.isdir()):
-        raise HarnessError(f"expected files and folders alone from a node, found {member.name!r}, which is neither")
+        raise HarnessError(f"expected only files and folders from a node, found {member.name!r}, which is neither")
     if name.is_absolute() or ".." in name.parts or "\0" in member.name or "\\" in member.name:
         raise HarnessError(f"expected names inside the trial's folder from a node, found {member.name!r}")
     return target.joinpath(*name.parts)

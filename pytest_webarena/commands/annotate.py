@@ -28,7 +28,7 @@ _NO = frozenset({"0", "no", "n", "false", "fail", "failed", "failure"})
 _LONGEST = 10_000_000
 """Size limit of a label file in bytes."""
 
-_WHOSE = {
+_COMPARED = {
     "key nodes": "all key nodes reached",
     "outcome checks": "all other checks hold",
     "verdict": "the trial passed",
@@ -44,11 +44,11 @@ class Labelled:
     done: bool
     """Whether the person says that the task was done."""
 
-    def told(self, whose: str) -> bool | str | None:
-        """Return the result of one of `_WHOSE`: None where it is undecided, "none" where it does not apply."""
+    def result(self, source: str) -> bool | str | None:
+        """Return the result of one of `_COMPARED`: None where it is undecided, "none" where it does not apply."""
         record = self.record
         results = (record.verdict or {}).get("results") or ()
-        match whose:
+        match source:
             case "key nodes":
                 return _holds([each for each in results if each.get("kind") == "key_nodes"])
             case "outcome checks":
@@ -107,7 +107,7 @@ def read_labels(path: Path, records: Sequence[TrialRecord]) -> tuple[Labelled, .
                 _take(row, f"{path}, line {rows.line_num}", records, found)
     except (OSError, UnicodeError, csv.Error) as error:
         raise UsageError(f"{path}: expected a CSV file with the columns {', '.join(COLUMNS)}, found: {error}") from None
-    errors.tell()
+    errors.raise_errors()
     if not found:
         raise UsageError(f"{path}: expected labels (yes or no) of at least one trial, found none")
     return tuple(found.values())
@@ -127,31 +127,31 @@ def _take(row: Mapping[str, Any], where: str, records: Sequence[TrialRecord], fo
 
 
 def _find(records: Sequence[TrialRecord], row: Mapping[str, Any], where: str) -> TrialRecord:
-    asked = {name: str(row.get(name) or "").strip() for name in ("task", "agent", "trial", "browser")}
+    wanted = {name: str(row.get(name) or "").strip() for name in ("task", "agent", "trial", "browser")}
     found = [
         record
         for record in records
-        if all(not value or str(getattr(record.key, name)) == value for name, value in asked.items())
+        if all(not value or str(getattr(record.key, name)) == value for name, value in wanted.items())
     ]
     if len(found) == 1:
         return found[0]
     if found:
         raise UsageError(
-            f"{where}: expected one trial, found {len(found)} of task {asked['task']!r}: "
-            "say which in the columns agent, trial and browser"
+            f"{where}: expected one trial, found {len(found)} of task {wanted['task']!r}: "
+            "choose one with the columns agent, trial and browser"
         )
     tasks = list(dict.fromkeys(record.key.task for record in records))
-    known = "no such trial of it" if asked["task"] in tasks else closest(asked["task"], tasks)
-    raise UsageError(f"{where}: expected a trial of the run, found task {asked['task']!r}; {known}")
+    known = "no such trial of it" if wanted["task"] in tasks else closest(wanted["task"], tasks)
+    raise UsageError(f"{where}: expected a trial of the run, found task {wanted['task']!r}; {known}")
 
 
 def compare(labelled: Sequence[Labelled]) -> dict[str, Agreement]:
-    """Return the agreement of each of `_WHOSE` with people, over the trials to which it applies."""
+    """Return the agreement of each of `_COMPARED` with people, over the trials to which it applies."""
     found = {}
-    for whose in _WHOSE:
-        pairs = [(each.done, result) for each in labelled if (result := each.told(whose)) != "none"]
+    for source in _COMPARED:
+        pairs = [(each.done, result) for each in labelled if (result := each.result(source)) != "none"]
         if pairs:
-            found[whose] = Agreement((_decision(done), _decision(result)) for done, result in pairs)  # type: ignore[misc]
+            found[source] = Agreement((_decision(done), _decision(result)) for done, result in pairs)  # type: ignore[misc]
     return found
 
 
@@ -162,7 +162,7 @@ def _decision(holds: bool | str | None) -> Decision | None:
 def disagreements(labelled: Sequence[Labelled]) -> list[Labelled]:
     """Return the trials in which key nodes and outcome checks have opposite results."""
     return [
-        each for each in labelled if {each.told("key nodes"), each.told("outcome checks")} == {True, False}
+        each for each in labelled if {each.result("key nodes"), each.result("outcome checks")} == {True, False}
     ]  # undecided or missing results are not opposites
 
 
@@ -173,24 +173,24 @@ def _name(record: TrialRecord) -> str:
 
 def _report(labelled: Sequence[Labelled]) -> Iterator[str]:
     done = sum(each.done for each in labelled)
-    yield f"{len(labelled)} labelled trials, of which people call {done} done"
+    yield f"{len(labelled)} labelled trials; people marked {done} as done"
     yield ""
     head = f"{'trials':>7}{'kappa':>8}{'accuracy':>10}{'precision':>11}{'recall':>8}{'open':>6}"
     yield f"{'agreement with people':<24}{head}"
-    for whose, agreement in compare(labelled).items():
+    for source, agreement in compare(labelled).items():
         kappa = "–" if agreement.kappa is None else f"{agreement.kappa:.2f}"
         shares = [agreement.accuracy, agreement.precision, agreement.recall]
         accuracy, precision, recall = ("–" if each.value is None else f"{each.value:.0%}" for each in shares)
         cells = f"{len(agreement.pairs):>7}{kappa:>8}{accuracy:>10}{precision:>11}{recall:>8}{agreement.unreadable:>6}"
-        yield f"{whose:<24}{cells}"
-    yield "  precision: of what passes, what people call done; recall: of what people call done, what passes;"
-    yield "  open: trials of which it can't tell, which count as no agreement."
+        yield f"{source:<24}{cells}"
+    yield "  precision: share of passes that people marked done; recall: share of trials marked done that pass;"
+    yield "  open: undecided trials; they count as disagreement."
     opposed = disagreements(labelled)
     if opposed:
         yield ""
-        yield "key nodes and outcome checks say the contrary:"
+        yield "key nodes and outcome checks disagree:"
     for each in opposed:
-        nodes = "reached" if each.told("key nodes") else "not reached"
+        nodes = "reached" if each.result("key nodes") else "not reached"
         people = "done" if each.done else "not done"
         yield f"  {_name(each.record)}: key nodes {nodes}, people say {people}"
 
@@ -201,7 +201,7 @@ def _as_json(labelled: Sequence[Labelled]) -> str:
         "trials": len(labelled),
         "done": sum(each.done for each in labelled),
         "agreement": {
-            whose: {
+            source: {
                 "trials": len(each.pairs),
                 "kappa": each.kappa,
                 "kappa95": list(each.kappa_interval),
@@ -210,10 +210,10 @@ def _as_json(labelled: Sequence[Labelled]) -> str:
                 "recall": each.recall.value,
                 "open": each.unreadable,
             }
-            for whose, each in compare(labelled).items()
+            for source, each in compare(labelled).items()
         },
         "disagreements": [
-            {"trial": _name(each.record), "key_nodes": each.told("key nodes"), "people": each.done}
+            {"trial": _name(each.record), "key_nodes": each.result("key nodes"), "people": each.done}
             for each in disagreements(labelled)
         ],
     }

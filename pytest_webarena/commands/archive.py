@@ -126,9 +126,9 @@ def _summary(archive: Archive) -> str:
 def _print_ambiguous(archive: Archive) -> None:
     ambiguous = archive.ambiguous()
     if ambiguous:
-        print("answered in several ways, of which the newest is served ('at' chooses another moment):")
-        for address, ways in sorted(ambiguous.items()):
-            print(f"  {address} ({ways})")
+        print("several answers recorded; the newest is served ('at' selects another time):")
+        for address, captures in sorted(ambiguous.items()):
+            print(f"  {address} ({captures})")
 
 
 def _list(options: argparse.Namespace) -> int:
@@ -148,16 +148,16 @@ def _list(options: argparse.Namespace) -> int:
 
 def _check(options: argparse.Namespace) -> int:
     """Read every record and compare its digests, where it has any."""
-    from pytest_webarena.archives.reading import damaged
+    from pytest_webarena.archives.reading import find_damage
 
     archive = _open(options.files)
-    problems = damaged(options.files)
+    problems = find_damage(options.files)
     for problem in problems:
         print(problem)
     _print_ambiguous(archive)
     print(f"{_summary(archive)}; {len(problems) or 'none'} damaged")
     if truncated := sum(each.is_truncated for each in archive.captures()):
-        print(f"of {truncated} there is only the beginning, by what is said of them: they are not served")
+        print(f"{truncated} marked as truncated: they are not served")
     if not archive.count:
         print("expected an archive that answers something, found none that does")
     archive.close()
@@ -166,14 +166,14 @@ def _check(options: argparse.Namespace) -> int:
 
 def _add(options: argparse.Namespace) -> int:
     if not options.file.name.endswith(_WARC):
-        raise UsageError(f"add: expected a .warc.gz or .warc to add to, found {options.file}")
+        raise UsageError(f"add: expected a .warc or .warc.gz archive, found {options.file}")
     before = 0
     for file in (options.file, *options.more):  # all are read before any is written
         archive = _open([file])
         before = before or archive.count
         archive.close()
         if file is not options.file and file.resolve() == options.file.resolve():
-            raise UsageError(f"add: expected other archives than the one to add to, found {file} among them")
+            raise UsageError(f"add: expected other archives to add, found the archive itself ({file})")
     packed = options.file.name.endswith(".gz")
     if other := next((f for f in options.more if any(name.endswith(".gz") != packed for name in _names(f))), None):
         raise UsageError(f"add: expected files that are all packed (.gz) or all not, found {other}")
@@ -190,16 +190,16 @@ def _add(options: argparse.Namespace) -> int:
             made.unlink(missing_ok=True)
             raise
     after = _open([options.file])
-    print(f"{options.file}: {after.count - before} captures more; {_summary(after)}")
+    print(f"{options.file}: {after.count - before} captures added; {_summary(after)}")
     after.close()
     return 0
 
 
 def _names(file: Path) -> list[str]:
     """Names of the WARC files in ``file``, in lower case."""
-    from pytest_webarena.archives.files import places_of
+    from pytest_webarena.archives.files import warc_sources
 
-    places = places_of(file)
+    places = warc_sources(file)
     for place in places:
         place.close()
     return [place.name.lower() for place in places]
@@ -207,9 +207,9 @@ def _names(file: Path) -> list[str]:
 
 def _copy(file: Path, target: IO[bytes]) -> None:
     """Append the records of ``file`` to ``target``; WARC files can be concatenated."""
-    from pytest_webarena.archives.files import places_of
+    from pytest_webarena.archives.files import warc_sources
 
-    for place in places_of(file):
+    for place in warc_sources(file):
         with place.open() as source:
             shutil.copyfileobj(source, target)
         place.close()

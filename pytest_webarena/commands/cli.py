@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options.parser.error(_unknown(unknown, options.parser))
     try:
         fill_in(options)
-        with _shown_plainly(getattr(options, "format", "")):
+        with _printable_streams(getattr(options, "format", "")):
             code: int = options.run(options)
     except TaskFileError as error:
         print(printable(str(error)), file=sys.stderr)
@@ -72,14 +72,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _unknown(words: Sequence[str], parser: argparse.ArgumentParser) -> str:
-    near = {
+    suggestions = {
         word: difflib.get_close_matches(word.partition("=")[0], parser._option_string_actions, n=1) for word in words
     }
-    hints = ", ".join(found[0] for found in near.values() if found)
+    hints = ", ".join(found[0] for found in suggestions.values() if found)
     return f"unrecognized arguments: {' '.join(words)}" + (f"; did you mean {hints}?" if hints else "")
 
 
-class _Plainly:
+class _PrintableStream:
     """Stream that makes control characters harmless, because agents, pages and other people wrote some text."""
 
     def __init__(self, stream: TextIO) -> None:
@@ -92,12 +92,12 @@ class _Plainly:
         return getattr(self._stream, name)
 
 
-def _shown_plainly(form: str) -> AbstractContextManager[Any]:
+def _printable_streams(form: str) -> AbstractContextManager[Any]:
     """Make output harmless for a terminal or the log of a CI job; files receive it unchanged."""
     watched = sys.stdout.isatty() or os.environ.get("GITHUB_ACTIONS") == "true"
     if form == "github" or not watched:  # commands for GitHub escape what they quote
         return nullcontext()
-    return redirect_stdout(cast("TextIO", _Plainly(sys.stdout)))
+    return redirect_stdout(cast("TextIO", _PrintableStream(sys.stdout)))
 
 
 class _ShowVersion(argparse.Action):
@@ -232,19 +232,19 @@ def _agents(options: argparse.Namespace) -> int:
     width = max(map(len, known)) + 2
     columns = shutil.get_terminal_size().columns
 
-    def tell(name: str, about: str) -> None:
+    def show(name: str, about: str) -> None:
         lines = textwrap.wrap(about, max(columns - width, 40), break_long_words=False, break_on_hyphens=False)
         print(f"{name:<{width}}" + ("\n" + " " * width).join(lines))
 
-    for name, said in known.items():
-        about = said
+    for name, description in known.items():
+        about = description
         for folder in agent_directories():
             about = about.replace(f": {folder}/{name}.yaml)", ")")
-        tell(name, about)
+        show(name, about)
     print(f"\nThe definitions that came with the package, to copy: {', '.join(map(str, agent_directories()))}")
     print(f"\nKinds of definition, which this page tells of:\n{docs('bring-your-own')}")
     for name in kinds():
-        tell(name, kind(name, "agents").about)
+        show(name, kind(name, "agents").about)
     return 0
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_webarena.commands.results import RUN_DIR, run_asked_for
+from pytest_webarena.commands.results import RUN_DIR, requested_run
 from pytest_webarena.errors import UsageError, writing
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ def _power(options: argparse.Namespace) -> int:
         print(f"  {each.trials:>6}  {each.tasks:>7,}  {runs:>8,}  {cost:>10}  {took:>12}  {small}")
     print("\nThe last column: the smallest difference that so many trials can show.")
     if ground.single:
-        print("With one trial of each task nobody knows how much is luck: all of it is taken so.")
+        print("With one trial per task, chance can't be separated: all variation counts as chance.")
     return 0
 
 
@@ -170,7 +170,7 @@ def _save(options: argparse.Namespace) -> int:
     from pytest_webarena.results.comparing.sides import sides_of
     from pytest_webarena.results.wording import size_words
 
-    sides = sides_of(run_asked_for(options))
+    sides = sides_of(requested_run(options))
     known = ", ".join(side.name for side in sides)
     for name in options.agent:
         if not any(name in (side.name, side.agent) for side in sides):
@@ -181,8 +181,8 @@ def _save(options: argparse.Namespace) -> int:
     for side in kept:
         judged = sum(judged for _, judged in side.counts)
         errors = f", {side.errors} errors excluded" if side.errors else ""
-        lacking = f", {side.missing_text}" if side.missing else ""
-        print(f"{side.name}: {sum(passed for passed, _ in side.counts)}/{judged} passed{errors}{lacking}")
+        missing = f", {side.missing_text}" if side.missing else ""
+        print(f"{side.name}: {sum(passed for passed, _ in side.counts)}/{judged} passed{errors}{missing}")
     print(f"{options.output} ({size_words(size)})")
     return 0
 

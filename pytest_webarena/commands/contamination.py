@@ -57,7 +57,7 @@ class Continued:
 
     It is a reference for unrelated texts. None where there are no other tasks.
     """
-    said: str
+    continuation: str
 
 
 def halves(text: str) -> tuple[str, str] | None:
@@ -69,16 +69,16 @@ def halves(text: str) -> tuple[str, str] | None:
     return text[:cut].rstrip(), text[cut:]
 
 
-def compare(said: str, second: str) -> tuple[float, int]:
+def compare(continuation: str, second: str) -> tuple[float, int]:
     """Return the similarity of two texts by words, and the longest run of words that both contain.
 
-    Words of ``said`` beyond the length of ``second`` are ignored.
+    Words of ``continuation`` beyond the length of ``second`` are ignored.
 
     >>> compare("the cat sat on the mat, and then", "The cat sat on a mat.")
     (0.8333333333333334, 4)
     """
     right = _words(second)
-    given = _words(said)[: len(right)]
+    given = _words(continuation)[: len(right)]
     matcher = difflib.SequenceMatcher(None, given, right, autojunk=False)
     longest = matcher.find_longest_match(0, len(given), 0, len(right))
     return matcher.ratio(), longest.size
@@ -158,13 +158,13 @@ def probe(
 
     with ThreadPoolExecutor(workers) as pool:
         try:
-            said = list(pool.map(ask, tasks))
+            replies = list(pool.map(ask, tasks))
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
     seconds = [_halves(task)[1] for task in tasks]
     continued = []
-    for index, (task, (text, _)) in enumerate(zip(tasks, said, strict=True)):
+    for index, (task, (text, _)) in enumerate(zip(tasks, replies, strict=True)):
         similarity, run = compare(text, seconds[index])
         # A few are enough for a mean; a thousand tasks have a million pairs.
         others = [compare(text, seconds[(index + step) % len(tasks)])[0] for step in range(1, min(len(tasks), 21))]
@@ -175,11 +175,11 @@ def probe(
                 similarity=round(similarity, 4),
                 run=run,
                 others=round(statistics.fmean(others), 4) if others else None,
-                said=text,
+                continuation=text,
             )
         )
     continued.sort(key=lambda each: (-each.similarity, each.task))
-    return continued, sum((usage for _, usage in said), Usage())
+    return continued, sum((usage for _, usage in replies), Usage())
 
 
 def _halves(task: Task) -> tuple[str, str]:
@@ -205,7 +205,7 @@ def _lines(found: Sequence[Continued], model: str, usage: Usage, short: int) -> 
         yield f"{last:<40}{each.words:>8}{each.similarity:>10.2f}{mean:>10}{each.run:>12}"
     yield ""
     yield from textwrap.wrap(
-        "No verdict: a high figure among low ones says that the model knows the text, a low one does not say that it "
-        "has not seen the task, or its answer.",
+        "No verdict: a high figure among low ones means that the model knows the text; a low one does not mean that it "
+        "has not seen the task or its answer.",
         _WIDTH,
     )

@@ -10,7 +10,7 @@ from typing import Any
 
 from pytest_webarena.errors import UsageError
 from pytest_webarena.results import RunDir, summarise
-from pytest_webarena.results.completeness import lacking
+from pytest_webarena.results.completeness import why_plan_unknown
 from pytest_webarena.results.conditions import check_rates
 from pytest_webarena.results.gate import STOPPED_EARLY, TOO_MANY_ERRORS, Gate
 from pytest_webarena.results.plan import cover, read_plan
@@ -22,20 +22,18 @@ def add_command(commands: Any) -> None:
     """Declare ``gate``."""
     parser = commands.add_parser("gate", help="judge a finished run by thresholds")
     parser.add_argument("run_dir", type=Path, metavar="RUN_DIR")
-    parser.add_argument(
-        "--min-pass-rate", type=_share, metavar="RATE", help="success rate that every agent has to reach"
-    )
+    parser.add_argument("--min-pass-rate", type=_share, metavar="RATE", help="minimum success rate of every agent")
     parser.add_argument(
         "--max-errors", type=_most, metavar="N",
         help="trials without a verdict that are allowed: a share below 1, a number from 1 on (default: none)",
     )  # fmt: skip
     parser.add_argument(
         "--min-pass-rate-end", choices=("mean", "low", "high"), default="mean",
-        help="what has to reach it: the rate, or an end of its 95%% interval",
+        help="compared value: the rate, or an interval's end",
     )  # fmt: skip
     parser.add_argument(
         "--allow-skipped", action="append", default=[], metavar="NAME",
-        help="a site or a task whose trials may be skipped; repeat",
+        help="allow skipped trials of this site or task; repeatable",
     )  # fmt: skip
     parser.set_defaults(run=_gate)
 
@@ -56,14 +54,14 @@ def _gate(options: argparse.Namespace) -> int:
         rate_end=options.min_pass_rate_end,
     )
     coverages = cover(plan, stored.records, begun=run.begun(), lost=(), allowed=gate.allow_skipped)
-    ruling = gate.rule(summarise(stored.records, beside=tuple(plan)), coverages)
+    ruling = gate.rule(summarise(stored.records, named_with=tuple(plan)), coverages)
     assert ruling is not None, "something was asked"
     if stored.unreadable:
-        told = f"{len(stored.unreadable)} trials have a record that can't be read, so no rate can be trusted"
-        print(f"gate: {told} (exit code {TOO_MANY_ERRORS})")
+        reason = f"{len(stored.unreadable)} trials have a record that can't be read, so no rate can be trusted"
+        print(f"gate: {reason} (exit code {TOO_MANY_ERRORS})")
         return TOO_MANY_ERRORS
-    if told := lacking(run.path, facts):
-        print(f"gate: {told} (exit code {TOO_MANY_ERRORS})")
+    if reason := why_plan_unknown(run.path, facts):
+        print(f"gate: {reason} (exit code {TOO_MANY_ERRORS})")
         return TOO_MANY_ERRORS
     stopped = sum(each.stopped for each in coverages.values())
     if stopped:
@@ -83,10 +81,10 @@ def _most(text: str) -> float:
     )
 
 
-def _number(text: str, expected: str, fits: Callable[[float], bool]) -> float:
+def _number(text: str, expected: str, is_valid: Callable[[float], bool]) -> float:
     try:
         value = float(text)
-        if fits(value):
+        if is_valid(value):
             return value
     except (ValueError, OverflowError):
         pass

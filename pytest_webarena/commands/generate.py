@@ -85,10 +85,10 @@ def _propose(options: argparse.Namespace) -> int:
         try:
             found = propose(asking.send, pages, count=options.count)
         finally:
-            print(asking.told(), file=sys.stderr)
+            print(asking.usage_text(), file=sys.stderr)
     made_of = {"model": options.model, "prompt": prompt_version()}
     head = [
-        "Ideas: no run plays them until two people have said, apart, what is right.",
+        "Drafts: no run includes them until two people have answered them independently.",
         f"1. webarena view {options.output.name}, for each of them; the page is a form",
         f"2. webarena tasks generate settle {options.output.name} ANSWERS ANSWERS -o TASKS.yaml",
     ]
@@ -137,7 +137,7 @@ class _Asking:
         finally:
             self._used += self._client.take_usage()
 
-    def told(self) -> str:
+    def usage_text(self) -> str:
         """Return the number of requests and their cost."""
         cost = "cost unknown" if self._used.cost is None else f"${self._used.cost:.4f}"
         return f"{self._used.calls} request{'s' if self._used.calls != 1 else ''}, {cost}"
@@ -156,8 +156,8 @@ def _task(options: argparse.Namespace, catalogue: Catalogue) -> Task:
             raise UsageError(f"{each}: expected a site of the catalogue; {closest(site, [*catalogue.sites])}")
         if is_unreset(catalogue, site):
             raise UsageError(
-                f"{each}: expected a site that is reset afterwards, found one that runs elsewhere: it is looked at as "
-                "somebody who is signed in, and a link may change something"
+                f"{each}: expected a site that is reset afterwards, found an external one: it is explored while "
+                "signed in, and a link may change something"
             )
         sites.append(site)
         if path:
@@ -187,18 +187,18 @@ def _settle(options: argparse.Namespace) -> int:
     third = read_answers(options.decided, drafts) if options.decided is not None else {}
     settled = settle(drafts, first, second, third)
     if not settled.tasks:
-        print("all of them are no good as tasks, both say: nothing is written")
+        print("both people rejected all drafts: nothing is written")
         return 1
     _write(options.output, settled_text(settled, _head(settled.counts)))
     print(f"{options.output}: {_counted(settled.counts)}")
     for id in settled.left_out:
-        print(f"left out: {id}: no good as a task, both say")
+        print(f"excluded: {id}: both people rejected it")
     for task in settled.to_record:
         words = ["webarena", "tasks", "record", *task.sites, "--id", task.id, "--intent", task.intent]
         print(f"to be shown: {shlex.join(words)}")  # the line is pasted into a shell, and a model wrote the intent
     if settled.counts.get("disputed"):
         words = ["webarena", "view", str(options.drafts), "--answers", *map(str, options.answers)]
-        print(f"somebody else decides: {shlex.join(words)}, then settle with --decided")
+        print(f"another person decides: {shlex.join(words)}, then settle with --decided")
     return 1 if settled.counts.get("disputed") or settled.counts.get("not answered by both") else 0
 
 

@@ -31,9 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--key-env", default="OPENAI_API_KEY", metavar="NAME", help="variable with its key, or none")
     parser.add_argument("--max-tokens", type=int, default=4096, metavar="N", help="of a reply (default: 4096)")
     parser.add_argument("--force", action="store_true", help="also where there is a guide that fits the task")
-    parser.add_argument(
-        "--check", action="store_true", help="ask nobody; exit with 1 if a guide is missing or outdated"
-    )
+    parser.add_argument("--check", action="store_true", help="call no model; exit 1 if guides are outdated")
     parser.add_argument("--prices", type=Path, metavar="FILE", help="your price table, as for pytest")
     parser.set_defaults(run=run)
 
@@ -44,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
     if options.check:
         return _check(tasks)
     if not options.model:
-        raise UsageError("expected the name of a model: give --model (or --check, which asks nobody)")
+        raise UsageError("expected the name of a model: give --model (or --check, which calls no model)")
     if options.max_tokens < 1:
         raise UsageError(f"--max-tokens: expected at least 1, found {options.max_tokens}")
     endpoint = Endpoint.from_options(options.url, options.key_env, "--key-env")

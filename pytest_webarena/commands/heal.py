@@ -23,10 +23,10 @@ __all__ = ["Healed", "add_arguments", "heal"]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("tasks", nargs="+", metavar="TASKS", help="task files, folders, or FILE::ID")
-    parser.add_argument("--write", action="store_true", help="change the files; without it the change is printed only")
+    parser.add_argument("--write", action="store_true", help="change the files instead of printing the changes")
     parser.add_argument(
         "--trust-place", action="store_true",
-        help="take it for right where nothing but the place of an element says which one is meant",
+        help="accept elements that only their place identifies",
     )  # fmt: skip
     parser.add_argument("--sites", metavar="CATALOGUE", help="sites to use (default: the ini file's, or embedded)")
     parser.add_argument("--browser-executable", metavar="PATH", help="browser to use (default: as for pytest)")
@@ -66,11 +66,13 @@ def _run(options: argparse.Namespace) -> int:
             if not why:
                 done.append(result)
     unsure = [] if options.trust_place else [each for each in done if each.works and each.unsure]
-    left = _rewrite([each for each in done if each.works and each.changes and each not in unsure], write=options.write)
+    not_written = _rewrite(
+        [each for each in done if each.works and each.changes and each not in unsure], write=options.write
+    )
     broken = [each.task.id for each in done if not each.works]
-    _print_summary(done, broken, left, untried)
+    _print_summary(done, broken, not_written, untried)
     _print_unsure(unsure)
-    return 1 if broken or left or unsure or not done else 0
+    return 1 if broken or not_written or unsure or not done else 0
 
 
 def _why_not(task: Task, catalogue: Catalogue) -> str:
@@ -126,7 +128,7 @@ def heal(task: Task, runtime: Runtime) -> Healed:
 
 def _rewrite(healed: Sequence[Healed], *, write: bool) -> int:
     """Print the changes of each file, and write them if ``write``; return the number of unchanged tasks."""
-    left = 0
+    not_written = 0
     by_file: dict[str, list[Healed]] = {}
     for each in healed:
         by_file.setdefault(each.task.location.path, []).append(each)
@@ -135,8 +137,8 @@ def _rewrite(healed: Sequence[Healed], *, write: bool) -> int:
         print("".join(_diff(before, after, name)), end="")
         if write and after != before:
             Path(name).write_bytes(after.encode("utf-8"))
-        left += wrong if write else len(tasks)
-    return left
+        not_written += wrong if write else len(tasks)
+    return not_written
 
 
 def _file_rewritten(name: str, healed: Sequence[Healed]) -> tuple[str, str, int]:
@@ -152,19 +154,19 @@ def _file_rewritten(name: str, healed: Sequence[Healed]) -> tuple[str, str, int]
     wrong = 0
     instances = parse_tasks(before, path=name)
     for template in dict.fromkeys(_template(each.task) for each in healed):
-        mine = [each for each in healed if _template(each.task) == template]
-        others = {task.id for task in instances if _template(task) == template} - {each.task.id for each in mine}
+        of_template = [each for each in healed if _template(each.task) == template]
+        others = {task.id for task in instances if _template(task) == template} - {each.task.id for each in of_template}
         try:
             if others:
                 raise ValueError(f"it is a template, and these were not healed with it: {', '.join(sorted(others))}")
-            now = next(task for task in parse_tasks(after, path=name) if task.id == mine[0].task.id)
-            made = rewritten(after, now, mine[0].changes, name)  # earlier changes may have moved its lines
+            now = next(task for task in parse_tasks(after, path=name) if task.id == of_template[0].task.id)
+            made = rewritten(after, now, of_template[0].changes, name)  # earlier changes may have moved its lines
             written = {task.id: task.solution for task in parse_tasks(made, path=name)}
-            if any(list(written[each.task.id] or ()) != _wanted(each) for each in mine):
+            if any(list(written[each.task.id] or ()) != _wanted(each) for each in of_template):
                 raise ValueError("its instances have to be healed each otherwise")
             after = made
         except ValueError as error:
-            wrong += len(mine)
+            wrong += len(of_template)
             print(f"{template}: not rewritten: {error}", file=sys.stderr)
     return before, after, wrong
 
@@ -188,14 +190,14 @@ def _diff(before: str, after: str, name: str) -> list[str]:
     return [line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines]
 
 
-def _print_summary(done: Sequence[Healed], broken: Sequence[str], left: int, untried: int) -> None:
+def _print_summary(done: Sequence[Healed], broken: Sequence[str], not_written: int, untried: int) -> None:
     healed = [each for each in done if each.works and each.changes]
-    said = [f"{len(done) - len(healed) - len(broken)} as recorded", f"{len(healed)} healed"]
-    said += [f"{len(broken)} not healed: {', '.join(broken)}"] if broken else []
-    said += [f"{untried} not tried"] if untried else []
+    counts = [f"{len(done) - len(healed) - len(broken)} as recorded", f"{len(healed)} healed"]
+    counts += [f"{len(broken)} not healed: {', '.join(broken)}"] if broken else []
+    counts += [f"{untried} not tried"] if untried else []
     what = "1 solution" if len(done) == 1 else f"{len(done)} solutions"
-    print(f"{what} replayed: " + ", ".join(said), file=sys.stderr)
-    if left and healed:
+    print(f"{what} replayed: " + ", ".join(counts), file=sys.stderr)
+    if not_written and healed:
         print("the files are as they were; --write rewrites them", file=sys.stderr)
     if not done:
         raise UsageError("expected tasks with solutions on sites of the catalogue, found none")
@@ -206,7 +208,7 @@ def _print_unsure(unsure: Sequence[Healed]) -> None:
         which = f"step{'s' if len(each.unsure) > 1 else ''} {', '.join(map(str, each.unsure))}"
         kept = ", so nothing of it is rewritten" if each.changes else ""
         print(
-            f"{each.task.id}: nothing but a place says which element {which} mean{'' if len(each.unsure) > 1 else 's'}"
-            f"{kept}: name it by what it says, or look at it and use --trust-place",
+            f"{each.task.id}: only its place identifies the element of {which}"
+            f"{kept}: name it by its text, or check it and use --trust-place",
             file=sys.stderr,
         )

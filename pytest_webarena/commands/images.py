@@ -27,7 +27,7 @@ def add_image_commands(commands: argparse._SubParsersAction[argparse.ArgumentPar
     actions = images.add_subparsers(dest="action", required=True, metavar="ACTION")
     pulling = actions.add_parser("pull", help="pull the missing images of a catalogue")
     pulling.add_argument("names", nargs="*", metavar="SITE", help="default: all of the catalogue")
-    pulling.add_argument("--sites", required=True, metavar="CATALOGUE", help="whose images")
+    pulling.add_argument("--sites", required=True, metavar="CATALOGUE", help="catalogue with the images")
     pulling.set_defaults(run=_pull, site_url=[])
     build = actions.add_parser(
         "build",
@@ -134,7 +134,7 @@ def _require_room(images: Iterable[DockerManifest], storage: str) -> None:
     if free < needed:
         raise SiteError(
             f"expected room for {in_words(needed)} of images below {storage}, found {in_words(free)} free; "
-            "'docker system df' tells what uses it, or name fewer sites"
+            "'docker system df' lists its use; free space, or name fewer sites"
         )
 
 

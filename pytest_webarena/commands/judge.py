@@ -12,7 +12,7 @@ from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm_judge.answers import SHIPPED_ANSWERS, SHIPPED_FORMULAS, SHIPPED_RULES, read_answers, set_of
 from pytest_webarena.llm_judge.config import DEFAULT_BAR, JudgeSettings, endpoint, temperature
 from pytest_webarena.llm_judge.judge import Judge
-from pytest_webarena.llm_judge.measuring import Measurement, keep_measurement, measure
+from pytest_webarena.llm_judge.measuring import Measurement, measure, store_measurement
 from pytest_webarena.llm_judge.report import render
 from pytest_webarena.llm_judge.rubric_answers import SHIPPED_RUBRICS, read_marked
 from pytest_webarena.llm_judge.rubric_measuring import RubricMeasurement, measure_rubrics
@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=_SETS,
         default="answers",
         dest="labelled",
-        help="what it is measured for: answers (default), whether formulas are equal, points by rubrics, rules",
+        help="what to measure: answers (default), equality, rubrics, rules",
     )
     parser.add_argument("--answers", type=Path, metavar="FILE", help="labelled answers of your own, of that kind")
     parser.add_argument("--workers", type=int, default=8, metavar="N", help="requests at a time (default: 8)")
@@ -105,7 +105,7 @@ def run(options: argparse.Namespace) -> int:
     else:
         print(render(measurement, bar=settings.bar))
     if file == shipped:
-        kept = keep_measurement(measurement)
+        kept = store_measurement(measurement)
         print(f"\nremembered for runs with --judge={options.model}: {kept}", file=sys.stderr)
     kappa = measurement.kappa
     return 0 if kappa is not None and kappa >= settings.bar else 1

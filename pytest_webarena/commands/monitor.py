@@ -51,9 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--site-url", action="append", default=[], metavar="SITE=URL", help="where a site runs that we don't start"
     )
-    parser.add_argument(
-        "--allow-unreset", action="store_true", help="also tasks that change sites which nobody resets afterwards"
-    )
+    parser.add_argument("--allow-unreset", action="store_true", help="also run tasks that change unresettable sites")
     parser.add_argument("--browser-executable", metavar="PATH", help="browser to use (default: as for pytest)")
     _add_judge(parser)
     parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
@@ -105,7 +103,7 @@ def _run(options: argparse.Namespace) -> int:
     tasks = tasks_named(options.tasks)
     if options.flags is not None:
         flags = read_flags(options.flags)
-        history.flag(flags)
+        history.add_flags(flags)
         if unknown := sorted({flag.task for flag in flags} - {task.id for task in tasks}):
             print(f"--flags {options.flags}: of no task that was named: {', '.join(unknown)}", file=sys.stderr)
     due = [task for task in tasks if not options.only_due or history.due(task, every=options.every * DAY)]
@@ -135,7 +133,7 @@ def _months(options: argparse.Namespace, history: History) -> int:
 def _print_unreadable(history: History) -> None:
     if history.unreadable:
         lines = "a line" if history.unreadable == 1 else f"{history.unreadable} lines"
-        why = "damaged, or of no time that has been"
+        why = "damaged, or without a time in the past"
         print(f"{history.folder}: left out {lines} that can't be read: {why}", file=sys.stderr)
 
 
@@ -153,7 +151,7 @@ def tasks_named(sources: Sequence[str]) -> list[Task]:
         name = name.partition("[")[0]
         chosen = [task for task in tasks if name in ("", task.id, task.template)]
         if not chosen:
-            known = closest(name, {task.id for task in tasks}) if name else "it holds none"
+            known = closest(name, {task.id for task in tasks}) if name else "the file has none"
             raise UsageError(f"{source}: expected tasks, found none; {known}")
         for task in chosen:
             if (other := found.get(task.id)) is not None and other.location != task.location:
@@ -168,7 +166,7 @@ def _check(options: argparse.Namespace, history: History, due: Sequence[Task], r
     from pytest_webarena.monitoring.report import alerts_json, lines, page, report_json
     from pytest_webarena.results.files import write_atomically
 
-    before = {task.id: history.before(task.id) for task in due}
+    before = {task.id: history.last_of_any_version(task.id) for task in due}
     findings = _findings(options, history, due)
     flags = {task.id: found for task in due if (found := history.flags_of(task))}
     at, months = time.time(), decay(history.entries)
@@ -187,8 +185,8 @@ def _check(options: argparse.Namespace, history: History, due: Sequence[Task], r
         print(json.dumps(data, indent=1))
     else:
         print("\n".join(lines(findings, flags)))
-        news = len(alerts["alerts"])
-        print(f"\nreport: {target}; {news} new in {alerts_file}")
+        new_alerts = len(alerts["alerts"])
+        print(f"\nreport: {target}; {new_alerts} new in {alerts_file}")
     _print_unreadable(history)
     statuses = {each.status for each in findings}
     if statuses & {"broken", "drifted"}:

@@ -25,15 +25,15 @@ def fill_in(options: argparse.Namespace) -> None:
     wanted = [name for name in ("sites", "site_url", "browser_executable") if getattr(options, name, ...) in (None, [])]
     if not wanted:
         return
-    root, said = _ini([str(path) for path in getattr(options, "paths", ())])
+    root, settings = _ini([str(path) for path in getattr(options, "paths", ())])
     for name in wanted:
         if name == "sites":
-            sites = str(said.get("webarena_sites", ""))
+            sites = str(settings.get("webarena_sites", ""))
             options.sites = str(root / sites) if sites.endswith((".yaml", ".yml")) else sites or DEFAULT_SITES
         elif name == "site_url":
-            options.site_url = _list(said.get("webarena_site_urls", ()))
+            options.site_url = _list(settings.get("webarena_site_urls", ()))
         else:
-            options.browser_executable = said.get("webarena_browser_executable") or None
+            options.browser_executable = settings.get("webarena_browser_executable") or None
 
 
 def _ini(paths: Sequence[str]) -> tuple[Path, dict[str, Any]]:

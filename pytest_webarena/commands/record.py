@@ -56,22 +56,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "places", nargs="*", metavar="SITE[:/PATH]", help="sites to do the task on, and the page where it begins"
     )
-    parser.add_argument("--intent", default="", metavar="TEXT", help="what the agent is given (default: asked for)")
+    parser.add_argument("--intent", default="", metavar="TEXT", help="the agent's instruction (default: a question)")
     parser.add_argument("--id", default="", help="the task's id (default: made of the intent)")
     parser.add_argument("--user", action="append", default=[], metavar="SITE=NAME", help="whom to be signed in as")
     parser.add_argument(
         "--from", dest="source", type=Path, metavar="TRIAL",
         help="a trial's folder, RUN/trials/…, or a recording that was kept: read the solution out of it",
     )  # fmt: skip
-    parser.add_argument("--answer", metavar="TEXT", help="the answer (default: asked for, or the trial's)")
+    parser.add_argument("--answer", metavar="TEXT", help="the answer (default: the trial's or a question)")
     parser.add_argument("--all-checks", action="store_true", help="take all recommended checks without a question")
     parser.add_argument(
         "--serve", action="store_true", help="show the browser on a page of this machine (default: where no display is)"
     )
     parser.add_argument("--panel", action="store_true", help="use the browser's window; a second page shows the task")
     parser.add_argument("--port", type=int, default=0, metavar="PORT", help="of that page (default: any free one)")
-    parser.add_argument("--annotator", default="", metavar="NAME", help="who writes the task: begins its review")
-    parser.add_argument("--annotate", type=Path, metavar="DIR", help="keep there what is to be seen of each step")
+    parser.add_argument("--annotator", default="", metavar="NAME", help="author of the task; starts its review")
+    parser.add_argument("--annotate", type=Path, metavar="DIR", help="save screenshots and pages of each step here")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="where to write the task (default: printed)")
     parser.add_argument("--sites", metavar="CATALOGUE", help="sites to use (default: as for pytest)")
     parser.add_argument("--browser-executable", metavar="PATH", help="browser to use (default: as for pytest)")
@@ -141,7 +141,7 @@ def _page_options(options: argparse.Namespace, task: Task, catalogue: Catalogue,
         accounts=_signed_in_as(task, catalogue),
         name=lambda intent: options.id or _id(intent),
         report=lambda text: print(text, flush=True),
-        open=_nobody if live else _open,
+        open=_show_nowhere if live else _open,
     )
 
 
@@ -157,29 +157,29 @@ def _make(
     kept = _kept(options.source)
     names = [name for step in shown.steps if isinstance(step.action, Upload) for name in step.action.files]
     uploads = uploads_of(names, kept.files) if kept is not None else {}
-    again = replay_steps(task, shown.steps, runtime, print, annotate=options.annotate, uploads=uploads)
-    steps = [(relative(each.action, shown.sites), each.problem) for each in again.chosen]
+    replay = replay_steps(task, shown.steps, runtime, print, annotate=options.annotate, uploads=uploads)
+    steps = [(relative(each.action, shown.sites), each.problem) for each in replay.chosen]
     steps.append((Stop(shown.answer), ""))
-    url = relative_url(shown.url, shown.sites) or (again.url if kept is not None else "")
-    changes = shown.changes if kept is None else again.changes  # an interrupted recording has no changes of its own
+    url = relative_url(shown.url, shown.sites) or (replay.url if kept is not None else "")
+    changes = shown.changes if kept is None else replay.changes  # an interrupted recording has no changes of its own
     checks = proposed_checks(
         task, answer=shown.answer, url=url, steps=[step.action for step in shown.steps],
-        changes=changes, ignored=ignored, requests=again.requests, sites=again.sites,
+        changes=changes, ignored=ignored, requests=replay.requests, sites=replay.sites,
     )  # fmt: skip
-    if again.unknown_changes_warning:
-        print(f"\n{again.unknown_changes_warning}")
+    if replay.unknown_changes_warning:
+        print(f"\n{replay.unknown_changes_warning}")
     picked = _picked(checks, options)
-    keys = task_keys(task, mutates=any(app.total for app in changes) or again.mutates)
+    keys = task_keys(task, mutates=any(app.total for app in changes) or replay.mutates)
     text = _text(keys, picked, steps)
     holding = _tried(text, runtime, uploads)
-    whole = len(again.chosen) == len(shown.steps)
+    whole = len(replay.chosen) == len(shown.steps)
     passed = holding is not None and all(holding)
     if whole and holding and not passed and any(holding):
         # The name that a check uses may also fit other rows; such a check is not proposed.
-        for check, holds in zip(picked, holding, strict=True):
-            if not holds:
-                print(f"left out, for it does not hold: {check.about}")
-        text = _text(keys, [check for check, holds in zip(picked, holding, strict=True) if holds], steps)
+        for check, is_met in zip(picked, holding, strict=True):
+            if not is_met:
+                print(f"left out, because it fails: {check.about}")
+        text = _text(keys, [check for check, is_met in zip(picked, holding, strict=True) if is_met], steps)
         passed = True
     if options.output is not None:
         options.output.parent.mkdir(parents=True, exist_ok=True)
@@ -219,7 +219,7 @@ def _watch(task: Task, runtime: Runtime, options: argparse.Namespace, keeper: Au
         ended.set()
 
     threading.Thread(target=wait_for_enter, daemon=True).start()
-    with tryout(task, runtime, _quiet, Path("tryout"), by_hand=True) as trying:
+    with tryout(task, runtime, _quiet, Path("tryout"), user_answers_dialogs=True) as trying:
         follow(
             trying, ended, print,
             keep=lambda trying: keeper.save_changes(trying, task, intent=task.intent, answer=options.answer or ""),
@@ -304,7 +304,7 @@ def _signed_in_as(task: Task, catalogue: Catalogue) -> tuple[str, ...]:
             continue
         user = task.user.get(name, site.default_user)
         others = [f"{each} ({one.role})" if one.role else each for each, one in app.users.items() if each != user]
-        line = f"{name}: signed in as {user}" if user else f"{name}: nobody is signed in"
+        line = f"{name}: signed in as {user}" if user else f"{name}: signed out"
         more = f" and {len(others) - _SHOWN} more" if len(others) > _SHOWN else ""
         lines.append(line + (f"; --user {name}=NAME for {', '.join(others[:_SHOWN])}{more}" if others else ""))
     return tuple(lines)
@@ -362,8 +362,8 @@ def _picked(checks: Sequence[ProposedCheck], options: argparse.Namespace) -> lis
         print(f"  {number}{'*' if check.recommended else ' '} {check.about}")
     if options.all_checks or not sys.stdin.isatty():
         return recommended
-    said = _asked("which (numbers, Enter for those with a star): ", "--all-checks").split()
-    return [checks[int(each) - 1] for each in said if each.isdigit() and 0 < int(each) <= len(checks)] or recommended
+    numbers = _asked("which (numbers, Enter for those with a star): ", "--all-checks").split()
+    return [checks[int(each) - 1] for each in numbers if each.isdigit() and 0 < int(each) <= len(checks)] or recommended
 
 
 def _asked(question: str, option: str) -> str:
@@ -385,5 +385,5 @@ def _open(address: str) -> None:
     webbrowser.open(address)
 
 
-def _nobody(address: str) -> None:
+def _show_nowhere(address: str) -> None:
     """Show no address: where there is no display, there is nobody to show it to."""

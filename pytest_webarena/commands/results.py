@@ -17,7 +17,7 @@ from pytest_webarena.text import clip
 if TYPE_CHECKING:
     from pytest_webarena.results.har import Exported
 
-__all__ = ["RUN_DIR", "add_commands", "add_gradings", "run_asked_for"]
+__all__ = ["RUN_DIR", "add_commands", "add_gradings", "requested_run"]
 
 _NAMED = 5
 """Number of files that a message names."""
@@ -26,7 +26,7 @@ RUN_DIR: dict[str, Any] = {"nargs": "?", "type": Path, "metavar": "RUN_DIR", "he
 """Positional argument of commands that read one run."""
 
 
-def run_asked_for(options: argparse.Namespace) -> Path:
+def requested_run(options: argparse.Namespace) -> Path:
     """Return the run directory that the command line names, or the newest one, whose name is then printed."""
     from pytest_webarena.results.listing import chosen_run
 
@@ -121,20 +121,20 @@ def _times(options: argparse.Namespace) -> int:
     from pytest_webarena.results.rundir import RunDir
     from pytest_webarena.results.table_forms import as_markdown, as_text
 
-    run = RunDir(run_asked_for(options))
+    run = RunDir(requested_run(options))
     run.facts()
     stored = run.read()
     code = name_unreadable(stored.unreadable)
     known = ", ".join(dict.fromkeys(record.key.agent for record in stored.records))
     if options.agent is not None and options.agent not in known.split(", "):
         raise UsageError(f"--agent: expected one of {known or 'none'}, found {options.agent!r}")
-    asked_for = [record for record in stored.records if options.agent in (None, record.key.agent)]
-    found = spent_by_agent((record, run.steps_of(record)) for record in asked_for)
+    chosen = [record for record in stored.records if options.agent in (None, record.key.agent)]
+    found = spent_by_agent((record, run.steps_of(record)) for record in chosen)
     if options.format == "json":
         print(json.dumps({agent: spent.to_json() for agent, spent in found.items()}, indent=1))
         return code
     if not found:
-        print("no trial of this run tells how long it took")
+        print("no trial of this run has a duration")
     tables = [as_table(agent, spent) for agent, spent in found.items()]
     print((as_markdown if options.format == "markdown" else as_text)(tables))
     return code
@@ -146,7 +146,7 @@ def _gradings(options: argparse.Namespace) -> int:
     from pytest_webarena.results.gradings import compare, render
     from pytest_webarena.results.rundir import RunDir
 
-    run = RunDir(run_asked_for(options))
+    run = RunDir(requested_run(options))
     check_rates(run.path, run.facts())
     stored = run.read()
     code = name_unreadable(stored.unreadable)
@@ -173,7 +173,7 @@ def _explain(options: argparse.Namespace) -> int:
     from pytest_webarena.results.explaining import Passed, explain
     from pytest_webarena.results.rundir import RunDir
 
-    run = RunDir(run_asked_for(options))
+    run = RunDir(requested_run(options))
     run.facts()
     stored = run.read()
     code = name_unreadable(stored.unreadable)
@@ -210,7 +210,7 @@ def _har(options: argparse.Namespace) -> int:
     from pytest_webarena.results.har import write_hars
     from pytest_webarena.results.rundir import RunDir
 
-    run_dir = run_asked_for(options)
+    run_dir = requested_run(options)
     target = options.output or run_dir / "har"
     written = write_hars(RunDir(run_dir), target)
     print(f"{written.trials} file{'s' * (written.trials != 1)} in {target}")
@@ -287,7 +287,7 @@ def _export_verified(options: argparse.Namespace) -> int:
     from pytest_webarena.results.har import CONFIG, export_verified
     from pytest_webarena.results.rundir import RunDir
 
-    exported = export_verified(RunDir(run_asked_for(options)), options.output)
+    exported = export_verified(RunDir(requested_run(options)), options.output)
     count = exported.trials
     print(f"{count} trial{'s' * (count != 1)} in {options.output}. To judge them by the package itself:")
     for folder in exported.folders:

@@ -17,7 +17,7 @@ from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm_judge.config import DEFAULT_BAR
 from pytest_webarena.llm_judge.human_points import sheet, study
 from pytest_webarena.llm_judge.judge import Judge
-from pytest_webarena.llm_judge.measuring import keep_measurement
+from pytest_webarena.llm_judge.measuring import store_measurement
 from pytest_webarena.llm_judge.rubric_authoring import author, prompt_version
 from pytest_webarena.llm_judge.rubric_report import render_rubrics
 from pytest_webarena.results.rundir import RunDir
@@ -136,7 +136,7 @@ def _compare(options: argparse.Namespace) -> int:
         for each in found.left_out:
             print(f"left out: {each}")
     if options.remember:
-        kept = keep_measurement(found.measurement)
+        kept = store_measurement(found.measurement)
         print(f"\nremembered for runs with --judge={found.measurement.judge.model}: {kept}", file=sys.stderr)
     kappa = found.measurement.kappa
     return 0 if kappa is not None and kappa >= options.judge_min_kappa else 1

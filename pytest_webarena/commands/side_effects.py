@@ -28,11 +28,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--run", type=Path, action="append", dest="run_dirs", metavar="DIR",
         help="a run of the solutions, pytest PATH --agent=oracle (default: the newest run); may be given several times",
     )  # fmt: skip
-    parser.add_argument("--agent", default="oracle", metavar="NAME", help="whose passed trials count (default: oracle)")
     parser.add_argument(
-        "--sites", metavar="CATALOGUE", help="whose ignored tables to leave out (default: as for pytest)"
+        "--agent", default="oracle", metavar="NAME", help="agent with the passed trials (default: oracle)"
     )
-    parser.add_argument("--write", action="store_true", help="write the checks into the files, at the end of the lists")
+    parser.add_argument("--sites", metavar="CATALOGUE", help="catalogue with tables to ignore (default: as for pytest)")
+    parser.add_argument("--write", action="store_true", help="append the checks to the lists in the files")
     parser.set_defaults(run=_run)
 
 
@@ -95,18 +95,19 @@ def _lists_changes(check: Check) -> bool:
 
 
 def _print_or_write(path: Path, proposals: Sequence[Proposal], *, write: bool) -> bool:
-    """Print the proposals, or write them from the end of the file on. Returns whether all could be written."""
-    text, whole = path.read_text(encoding="utf-8"), True
+    """Print the proposals, and with ``write`` add them to the file. Returns whether all could be applied."""
+    text, complete = path.read_text(encoding="utf-8"), True
+    # From the end of the file, so that lines of earlier tasks keep their numbers.
     for proposal in sorted(proposals, key=lambda each: each.tasks[0].location.line, reverse=True):
         task = proposal.tasks[0]
         where = f"{path}:{task.location.line}: {proposal.template} ({len(proposal.tasks)} run)"
         if proposal.unknown:
-            print(f"{where}: there is no telling what changed: {proposal.unknown}")
-            whole = False
+            print(f"{where}: the changes are unknown: {proposal.unknown}")
+            complete = False
             continue
         if task.mutates is False:
-            print(f"{where}: it says 'mutates: false', and this has changed:")
-            whole = False
+            print(f"{where}: expected no changes (mutates: false), found:")
+            complete = False
         else:
             print(f"{where}:")
         print("\n".join(proposal.lines(2)))
@@ -115,7 +116,7 @@ def _print_or_write(path: Path, proposals: Sequence[Proposal], *, write: bool) -
                 text = inserted(text, task, proposal.lines(0))
             except ValueError as error:
                 print(f"  not written: {error}")
-                whole = False
+                complete = False
     if write:
         path.write_text(text, encoding="utf-8")
-    return whole
+    return complete

@@ -63,7 +63,7 @@ def add_commands(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -
     reset.add_argument("--no-wait", action="store_true", help="don't wait until they answer")
     opening = add("open", _open, "open a signed-in browser window on sites", some=False)
     opening.add_argument("site", nargs="?", metavar="SITE", help="where to begin (default: the first)")
-    opening.add_argument("--user", metavar="ACCOUNT", help="who visits; '' is nobody (default: the site's own default)")
+    opening.add_argument("--user", metavar="ACCOUNT", help="account to sign in; '' for none (default: the site's)")
     opening.add_argument("--browser-executable", metavar="PATH", help="browser to use (default: as for pytest)")
     add("down", _down, "stop sites that up started", some=False)
     doctor = add("doctor", _doctor, "check engine, images, browser, sign-ins and reuse")
@@ -86,8 +86,10 @@ def _list(options: argparse.Namespace) -> int:
         _print_row(app.name, ", ".join(about))
         for site in app.sites:
             login = app.login.get(site.name)
-            who = f", {site.default_user or 'nobody'} signed in by {login.kind}" if login is not None else ""
-            _print_row(f"  {site.name}", f"{site.start_url}{who}")
+            sign_in_text = (
+                f", {site.default_user or 'no account'} signed in by {login.kind}" if login is not None else ""
+            )
+            _print_row(f"  {site.name}", f"{site.start_url}{sign_in_text}")
         if app.users:
             names = list(app.users)
             more = f" and {len(names) - 3} more" if len(names) > 3 else ""
@@ -105,7 +107,7 @@ def _doctor(options: argparse.Namespace) -> int:
 
     catalogue = _catalogue(options)
     apps = _apps(catalogue, options.names)
-    findings = examine(apps, catalogue=catalogue.option, asked=bool(options.names))
+    findings = examine(apps, catalogue=catalogue.option, named=bool(options.names))
     try:
         browser = find_browser(EngineConfig().executable)
         findings.append(Diagnosis(subject="browser", state="ok", text=f"{browser.name} at {browser.executable}"))
@@ -117,11 +119,11 @@ def _doctor(options: argparse.Namespace) -> int:
         _print_finding(finding)
     failed = 0
     if not options.quick:
-        here = {finding.subject for finding in findings if finding.state == "ok"}
-        present = [app for app in apps if here >= {app.name, *app.depends_on}]
+        present_subjects = {finding.subject for finding in findings if finding.state == "ok"}
+        present = [app for app in apps if present_subjects >= {app.name, *app.depends_on}]
         for finding in _reuse(catalogue, present):
             _print_finding(finding)
-        if "browser" in here:
+        if "browser" in present_subjects:
             for finding in _sign_ins(catalogue, options, present):
                 _print_finding(finding)
                 failed += finding.state == "failed"
@@ -136,24 +138,24 @@ def _reuse(catalogue: Catalogue, apps: Sequence[AppManifest]) -> Iterator[Diagno
     from pytest_webarena.sites.reset_measuring import measure
 
     wanted = [app for app in apps if app.sites and not app.read_only and app.reuse != "never"]
-    said = {app.name: app.reuse == "clean" for app in wanted}
+    declared = {app.name: app.reuse == "clean" for app in wanted}
     for found in measure(catalogue, wanted) if wanted else ():
         if found.holds is None:
             yield Diagnosis(
                 subject=found.app,
                 state="note",
-                text=f"whether reuse: clean would hold can't be determined: {found.text}",
+                text=f"whether reuse: clean is safe can't be determined: {found.text}",
             )
-        elif found.holds and not said[found.app]:
-            text = f"reuse: clean would hold: {found.text}. What it keeps in memory can't be seen"
+        elif found.holds and not declared[found.app]:
+            text = f"reuse: clean would be safe: {found.text}. Its memory can't be checked"
             yield Diagnosis(subject=found.app, state="note", text=f"{text}. To say so:\nreuse: clean")
         elif found.holds:
-            yield Diagnosis(subject=found.app, state="ok", text=f"reuse: clean holds: {found.text}")
-        elif said[found.app]:
-            text = f"it says reuse: clean, which does not hold: {found.text}. Its replicas are reset after each trial"
+            yield Diagnosis(subject=found.app, state="ok", text=f"reuse: clean is safe: {found.text}")
+        elif declared[found.app]:
+            text = f"it sets reuse: clean, which is not safe: {found.text}. Its replicas are reset after each trial"
             yield Diagnosis(subject=found.app, state="note", text=text)
         else:
-            yield Diagnosis(subject=found.app, state="ok", text=f"reuse: clean would not hold: {found.text}")
+            yield Diagnosis(subject=found.app, state="ok", text=f"reuse: clean would not be safe: {found.text}")
 
 
 def _sign_ins(catalogue: Catalogue, options: argparse.Namespace, apps: Sequence[AppManifest]) -> Iterator[Diagnosis]:
@@ -181,7 +183,7 @@ def _sign_ins(catalogue: Catalogue, options: argparse.Namespace, apps: Sequence[
                     for site in lease.sites.values():
                         yield from examine_sign_in(engine, lease, site)
             except WebArenaError as error:
-                text = f"whether the check of sign_in tells accounts apart is not known: {error}".splitlines()[0]
+                text = f"whether the check of sign_in distinguishes accounts is unknown: {error}".splitlines()[0]
                 yield Diagnosis(subject=app.name, state="note", text=text)
 
 
@@ -230,7 +232,7 @@ def _up(options: argparse.Namespace) -> int:
     for finding in missing:
         _print_finding(finding)
     if not wanted:
-        raise SiteMissing("none of the sites asked for is here")
+        raise SiteMissing("none of the named sites is on this machine")
     settings = DaemonSettings(
         catalogue=catalogue.option,
         site_urls=parse_site_urls(options.site_url),
@@ -303,7 +305,9 @@ def _wait(client: DaemonClient, hints: Mapping[str, float], apps: Sequence[str])
 
 
 def _progress(site: DaemonSite, hint: float) -> str:
-    return f"{site.app} {site.seconds:.0f} s of about {max(1, hint):.0f}" + (f" ({site.doing})" if site.doing else "")
+    return f"{site.app} {site.seconds:.0f} s of about {max(1, hint):.0f}" + (
+        f" ({site.activity})" if site.activity else ""
+    )
 
 
 # --- visiting
@@ -313,7 +317,7 @@ def _open(options: argparse.Namespace) -> int:
     status = _running(options).status()
     sites = {name: site for app in status.apps for name, site in app.access.items()}
     if not sites:
-        raise SiteError("no site is up yet; 'webarena sites status' tells more")
+        raise SiteError("no site is up yet; see 'webarena sites status'")
     name = options.site or next(iter(sites))
     if name not in sites:
         raise UsageError(f"expected a site that is up ({', '.join(sites)}), found {name!r}")
@@ -349,7 +353,10 @@ def _show_window(options: argparse.Namespace, proxy: str, site: SiteAccess, user
             state = login(engine, site.login, site.users[user], url=site.url, proxy=proxy)
         with engine.session(SessionConfig(proxy=proxy, storage_state=state)) as session:
             session.open_tabs([site.start])
-            print(f"{site.start} as {user or 'nobody'}; Enter ends the browser, the sites stay up")
+            print(
+                f"{site.start}, {f'signed in as {user}' if user else 'signed out'}; "
+                "press Enter to close the browser, the sites keep running"
+            )
             sys.stdin.readline()
 
 

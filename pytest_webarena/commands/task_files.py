@@ -62,7 +62,7 @@ def add_commands(tasks: Any) -> None:
 
     repairs = tasks.add_parser("repairs", help="list the rules of --grading=repaired")
     repairs.add_argument("rule", nargs="*", metavar="RULE", help="default: all of them")
-    repairs.add_argument("--suite", default="webarena", metavar="NAME", help="whose tasks to name (default: webarena)")
+    repairs.add_argument("--suite", default="webarena", metavar="NAME", help="suite with the tasks (default: webarena)")
     repairs.set_defaults(run=_repairs)
 
 

@@ -59,7 +59,7 @@ def _play(task: Task, runtime: Runtime, options: argparse.Namespace) -> int:
             kept.append(trying.evidence())
 
     if options.headed:
-        with tryout(task, runtime, print, options.pictures, by_hand=options.record is not None) as trying:
+        with tryout(task, runtime, print, options.pictures, user_answers_dialogs=options.record is not None) as trying:
             _watch(trying, task)
             ended(trying)
     else:
@@ -75,8 +75,8 @@ def _written(task: Task, evidence: Evidence, runtime: Runtime, file: Path) -> in
 
     shown = read_session(evidence, None)
     print(f"\n{len(shown.steps)} steps; doing them again on fresh sites, to see by what their elements can be found")
-    again = replay_steps(task, shown.steps, runtime, print)
-    steps = [(relative(each.action, shown.sites), each.problem) for each in again.chosen]
+    replay = replay_steps(task, shown.steps, runtime, print)
+    steps = [(relative(each.action, shown.sites), each.problem) for each in replay.chosen]
     steps.append((Stop(shown.answer), ""))
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text("\n".join([*solution_lines(steps), ""]), encoding="utf-8")

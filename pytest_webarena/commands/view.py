@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from pytest_webarena.commands.results import RUN_DIR, run_asked_for
+from pytest_webarena.commands.results import RUN_DIR, requested_run
 from pytest_webarena.errors import UsageError
 
 __all__ = ["add_command"]
@@ -57,7 +57,7 @@ def _view(options: argparse.Namespace) -> int:
 
     if options.port:
         raise UsageError("--port: expected --serve, found none; a file needs no port")
-    run = RunDir(run_asked_for(options))
+    run = RunDir(requested_run(options))
     target = options.output or run.path / "view.html"
     size = write_view(run, target, picture_budget=round(options.max_screenshot_mb * 1e6))
     print(f"{target} ({size / 1e6:.1f} MB)")
@@ -76,16 +76,16 @@ def _form(options: argparse.Namespace) -> int:
     if options.serve or options.port:
         raise UsageError("--serve: expected a run to be shown, found ideas; their form is one file, for each person")
     drafts = drafts_in(options.run_dir)
-    said = [read_answers(file, drafts) for file in options.answers or ()]
-    target = options.output or options.run_dir.with_suffix(".decide.html" if said else ".html")
-    if said:
-        first, second = said
+    answers = [read_answers(file, drafts) for file in options.answers or ()]
+    target = options.output or options.run_dir.with_suffix(".decide.html" if answers else ".html")
+    if answers:
+        first, second = answers
         require_three(drafts, first, second)
         drafts = differing(drafts, first, second)
         if not drafts:
-            print("there is nothing to be decided: where both have answered, they say the same")
+            print("nothing to decide: where both people answered, they agree")
             return 0
-    write_form(drafts, target, source=options.run_dir.name, answers=said)
+    write_form(drafts, target, source=options.run_dir.name, answers=answers)
     print(f"{target}: {len(drafts)} ideas; for one person alone, who saves a file")
     if options.open:
         _open(target.resolve().as_uri(), "file")
@@ -100,7 +100,7 @@ def _serve(options: argparse.Namespace) -> int:
         raise UsageError("--serve: expected no --output, found both: what is served is in no file; leave one out")
     named = []
     if options.run_dir is not None:
-        named = [run_asked_for(options).resolve()]
+        named = [requested_run(options).resolve()]
         RunDir(named[0]).facts()  # raises if it is not a run
     with RunsServer(default_folder(Path.cwd()), port=options.port, named=named) as server:
         address = f"{server.address}runs/{quote(named[0].name)}/" if named else server.address

@@ -35,7 +35,7 @@ class Chance:
 
     def some_of(self, items: Sequence[T], number: int) -> list[T]:
         """``number`` different ones of ``items``, in an order of their own; all, if there are fewer."""
-        left, found = list(items), list[T]()
-        while left and len(found) < number:
-            found.append(left.pop(int(len(left) * self._next())))
+        remaining, found = list(items), list[T]()
+        while remaining and len(found) < number:
+            found.append(remaining.pop(int(len(remaining) * self._next())))
         return found

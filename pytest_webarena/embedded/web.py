@@ -103,9 +103,9 @@ def write_seed(directory: Path, fill: Callable[[sqlite3.Connection], None]) -> N
     draft.replace(target)
 
 
-def local(target: str, otherwise: str = "") -> str:
-    """``target`` when it is a path of this site, else ``otherwise``: signing in must not send people elsewhere."""
-    return target if re.match(r"/(?![/\\])[^\x00-\x1f\x7f]*\Z", target) else otherwise
+def local(target: str, fallback: str = "") -> str:
+    """``target`` when it is a path of this site, else ``fallback``: signing in must not send people elsewhere."""
+    return target if re.match(r"/(?![/\\])[^\x00-\x1f\x7f]*\Z", target) else fallback
 
 
 def timestamp() -> str:

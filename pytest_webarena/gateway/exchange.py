@@ -9,11 +9,12 @@ from __future__ import annotations
 import asyncio
 
 from pytest_webarena.gateway.archived import note_archived
-from pytest_webarena.gateway.framing import BodyReader, Capture, OpenBody, request_body, response_body
+from pytest_webarena.gateway.framing import BodyReader, OpenBody, response_body
 from pytest_webarena.gateway.heads import BadMessage, RequestHead, ResponseHead, parse_response, unfinished_problem
 from pytest_webarena.gateway.log import RequestLog
 from pytest_webarena.gateway.log_entry import Entry
 from pytest_webarena.gateway.pages import NOT_SENT
+from pytest_webarena.gateway.pending_body import EXAMINED_LIMIT, PendingBody
 from pytest_webarena.gateway.response_body import ResponseBody
 from pytest_webarena.gateway.routes import Intercepted, Refused
 from pytest_webarena.gateway.settings import GatewaySettings
@@ -24,18 +25,12 @@ __all__ = ["Exchange"]
 
 # Methods that may be sent twice without harm (RFC 9110 §9.2.2), so they may use a connection that might be stale.
 _IDEMPOTENT = frozenset(("GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"))
-# Uploads wait in memory until the connection is made; beyond this the browser has to wait.
-_PENDING_LIMIT = 65536
-_EXAMINED_LIMIT = 4 << 20
-"""Maximum size in bytes of a body that has to be examined before it is sent."""
 
 
 class Exchange:
     """Relay of one exchange. A browser connection has at most one at a time."""
 
     __slots__ = (
-        "_body",
-        "_body_arrived",
         "_browser",
         "_close",
         "_entry",
@@ -45,7 +40,7 @@ class Exchange:
         "_over",
         "_partial",
         "_path",
-        "_pending",
+        "_pending_body",
         "_request",
         "_response",
         "_response_body",
@@ -55,7 +50,6 @@ class Exchange:
         "_task",
         "_timer",
         "_upstream",
-        "wants_body",
     )
 
     def __init__(
@@ -83,10 +77,9 @@ class Exchange:
         if request.websocket:
             lines += ("Connection: Upgrade", "Upgrade: websocket")
         self._head = ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
-        self._body: BodyReader | None = None
-        self.wants_body = False
-        self._pending = b""
+        self._pending_body = PendingBody()
         self._partial = b""
+        """Beginning of a response head."""
         self._response: ResponseHead | None = None
         self._response_body: BodyReader | None = None
         self._upstream: UpstreamConnection | None = None
@@ -97,10 +90,14 @@ class Exchange:
         self._orphan = False
         """Whether the browser has closed its connection while the request still runs."""
         self._sent = False
-        self._body_arrived: asyncio.Event | None = None
-        """Set when more of a body has arrived, if the body must be complete before anything is sent."""
+        """Whether the request may have reached the replica."""
 
     # --- the request ---
+
+    @property
+    def wants_body(self) -> bool:
+        """Whether more of the request's body is expected."""
+        return self._pending_body.wants_more
 
     def start(self, body: BodyReader | None, data: bytes) -> int:
         """Send the request. ``data`` are the bytes after its head.
@@ -113,13 +110,8 @@ class Exchange:
         """
         used = 0
         if body is not None:
-            self._body = body
-            used = body.feed(data, 0)
-            self._entry.request_bytes = body.payload
-            self._pending = data[:used]
-            self.wants_body = not body.done
-            if self._route.examines(self._request, self._path):
-                self._body_arrived = asyncio.Event()
+            used = self._pending_body.start(body, data, examined=self._route.examines(self._request, self._path))
+            self._entry.request_bytes = self._pending_body.payload
         self._entry.sent = not self.wants_body
         idle = None
         if body is None and self._request.method in _IDEMPOTENT and not self._request.websocket:
@@ -132,26 +124,18 @@ class Exchange:
 
     def request_data(self, data: bytes) -> int:
         """Forward more of the request body; return the number of bytes used."""
-        body = self._body
-        assert body is not None
         try:
-            used = body.feed(data, 0)
+            part = self._pending_body.feed(data)
         except BadMessage as error:
             self._fail(error.status, "Bad request", str(error))
             return len(data)
-        self._entry.request_bytes = body.payload
-        self.wants_body = not body.done
-        self._entry.sent = body.done
-        part = data if used == len(data) else data[:used]
+        self._entry.request_bytes = self._pending_body.payload
+        self._entry.sent = not self.wants_body
         if self._upstream is not None:
             self._upstream.transport.write(part)
-        else:
-            self._pending += part
-            if self._body_arrived is not None:
-                self._body_arrived.set()
-            elif len(self._pending) > _PENDING_LIMIT:
-                self._browser.transport.pause_reading()
-        return used
+        elif self._pending_body.keep(part):
+            self._browser.transport.pause_reading()
+        return len(part)
 
     def pause_upload(self) -> None:
         self._browser.transport.pause_reading()
@@ -204,28 +188,23 @@ class Exchange:
 
     def _connect(self) -> None:
         loop = asyncio.get_running_loop()
-        if self._route.arrival is not None and _is_navigation(self._request):
-            self._timer = loop.call_later(self._settings.hold, self._reply_starting)
+        # For resources of a page, a browser waits as long as needed.
+        if self._route.arrival is not None and self._request.wants_page:
+            self._timer = loop.call_later(self._settings.hold, self._show_waiting_page)
         self._task = loop.create_task(self._open())
 
-    async def _examine(self, body_arrived: asyncio.Event) -> None:
+    async def _examine(self) -> None:
         """Wait for the complete body and let the route examine it. `Refused` if it must not be sent."""
-        while self.wants_body and len(self._pending) <= _EXAMINED_LIMIT:
-            body_arrived.clear()
-            await body_arrived.wait()
-        self._body_arrived = None
-        if self.wants_body:
+        content = await self._pending_body.complete(self._request)
+        if content is None:
             raise Intercepted(
                 NOT_SENT,
-                f"expected at most {_EXAMINED_LIMIT >> 20} MiB to be sent to what only reads, found more in "
-                f"{self._entry.url}: nothing was sent, for what it asks can't be known",
+                f"expected at most {EXAMINED_LIMIT >> 20} MiB in a request that only reads, found more in "
+                f"{self._entry.url}; nothing was sent, because larger bodies are not examined",
             )
-        capture = Capture(_EXAMINED_LIMIT)
-        if (body := request_body(self._request, capture)) is not None:
-            body.feed(self._pending, 0)
-        self._route.examine(self._request, self._path, bytes(capture.data))
+        self._route.examine(self._request, self._path, content)
 
-    def _reply_starting(self) -> None:
+    def _show_waiting_page(self) -> None:
         """Answer the first visit of a site that is still starting with a waiting page, before the browser times out."""
         if self._task is None or self._orphan or self._over or self._route.arrival is None:
             return
@@ -234,12 +213,12 @@ class Exchange:
 
     async def _open(self) -> None:
         try:
-            if self._body_arrived is not None:
-                await self._examine(self._body_arrived)
+            if self._pending_body.needs_examination:
+                await self._examine()
             connection = await self._route.open_for(self._request, self._path, self._settings.connect_timeout)
         except Refused as error:
             self._task = None
-            self._refuse_late(error)
+            self._refuse(error)
         except TimeoutError:
             self._task = None
             self._upstream_fault(f"no connection within {self._settings.connect_timeout:g} s")
@@ -255,7 +234,7 @@ class Exchange:
 
     def _attach(self, connection: UpstreamConnection) -> None:
         if self._orphan:
-            connection.transport.write(self._head + self._pending)
+            connection.transport.write(self._head + self._pending_body.take())
             self._upstream = connection
             connection.sink = self
             end_writing(connection.transport)
@@ -263,25 +242,24 @@ class Exchange:
         self._upstream = connection
         self._sent = True
         connection.sink = self
-        if self._pending:
+        body = self._pending_body.take()
+        if body:
             # Resume first: the write may ask for a pause again.
             self._browser.transport.resume_reading()
-            data, self._pending = self._head + self._pending, b""
-            connection.transport.write(data)
-        else:
-            connection.transport.write(self._head)
-        if (within := self._within) is not None:
+        connection.transport.write(self._head + body)
+        if (seconds := self._response_timeout) is not None:
             self._cancel_timer()
-            self._timer = asyncio.get_running_loop().call_later(within, self._timed_out)
+            self._timer = asyncio.get_running_loop().call_later(seconds, self._timed_out)
 
     @property
-    def _within(self) -> float | None:
+    def _response_timeout(self) -> float | None:
+        """Seconds within which the response has to begin; None: no limit."""
         own = self._route.answer_within
         return self._settings.response_timeout if own is None else own
 
     def _timed_out(self) -> None:
         if self._response is None:
-            self._upstream_fault(f"no answer within {self._within:g} s", 504)
+            self._upstream_fault(f"no answer within {self._response_timeout:g} s", 504)
 
     # --- the response ---
 
@@ -322,7 +300,7 @@ class Exchange:
             raise BadMessage(f"expected at most {self._settings.head_limit} bytes of header")
         if head.status < 200 and head.status != 101:
             if self._request.minor and not self._orphan:
-                self._browser.transport.write(_serialise(head, ()))
+                self._browser.transport.write(head.serialise())
             return
         if self._orphan:
             self._response = head
@@ -346,13 +324,15 @@ class Exchange:
         self._cancel_timer()
         if self._route.is_live:
             request_fields = self._request.fields
-            self._timer = ResponseBody.of(self._entry, request_fields, head.fields, self._within, self._upstream_fault)
+            self._timer = ResponseBody.of(
+                self._entry, request_fields, head.fields, self._response_timeout, self._upstream_fault
+            )
         # If a response overtakes its request, the rest of the upload stays unread, so the connection has to close.
         self._close = self._close or self.wants_body or isinstance(body, OpenBody)
         if self._route.archived:
             note_archived(self._route, self._request, self._path, head, self._entry)
         self._route.receive_response_head(self._request, head, self._entry)
-        out = _serialise(head, ("Connection: close",) if self._close else ())
+        out = head.serialise(*(["Connection: close"] if self._close else []))
         self._browser.transport.write(out + data[:used] if used else out)
         if body is not None:
             self._entry.response_bytes = body.payload
@@ -372,7 +352,7 @@ class Exchange:
         upstream.sink = None
         self._upstream = None
         self._over = True
-        self._browser.transport.write(_serialise(head, ("Connection: Upgrade", "Upgrade: websocket")))
+        self._browser.transport.write(head.serialise("Connection: Upgrade", "Upgrade: websocket"))
         open_tunnel(self._browser, self._route, upstream.transport, self._entry, self._partial)
 
     def response_end(self, error: Exception | None) -> None:
@@ -412,7 +392,7 @@ class Exchange:
 
     # --- faults ---
 
-    def _refuse_late(self, error: Refused) -> None:
+    def _refuse(self, error: Refused) -> None:
         """Refuse a request that proved to be forbidden while the connection was made or the body was examined."""
         if self._over:
             return
@@ -464,15 +444,3 @@ class Exchange:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-
-
-def _serialise(head: ResponseHead, more: tuple[str, ...]) -> bytes:
-    lines = (f"HTTP/1.1 {head.status} {head.reason}", *more, *head.fields)
-    return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
-
-
-def _is_navigation(request: RequestHead) -> bool:
-    """Return whether a browser requests a page. For resources of a page, it waits as long as needed."""
-    accepts = next((value for name, _, value in (field.partition(":") for field in request.fields)
-                    if name.lower() == "accept"), "")  # fmt: skip
-    return request.method == "GET" and not request.websocket and accepts.strip().lower().startswith("text/html")

@@ -68,6 +68,13 @@ class RequestHead:
     """Whether the sender wants the connection closed after this exchange."""
     websocket: bool = False
 
+    @property
+    def wants_page(self) -> bool:
+        """Whether a browser requests a page, as opposed to a resource of a page."""
+        fields = (field.partition(":") for field in self.fields)
+        accepts = next((value for name, _, value in fields if name.lower() == "accept"), "")
+        return self.method == "GET" and not self.websocket and accepts.strip().lower().startswith("text/html")
+
 
 @dataclass(slots=True)
 class ResponseHead:
@@ -81,6 +88,11 @@ class ResponseHead:
     chunked: bool = False
     close: bool = False
     websocket: bool = False
+
+    def serialise(self, *more: str) -> bytes:
+        """Return the head as bytes for the browser, with the header lines ``more``."""
+        lines = (f"HTTP/1.1 {self.status} {self.reason}", *more, *self.fields)
+        return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
 
 
 def parse_request(head: str) -> RequestHead:

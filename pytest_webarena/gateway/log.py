@@ -17,7 +17,7 @@ __all__ = ["RequestLog", "Totals", "as_tunnel"]
 
 # Checks read only JSON responses, so only their bodies are kept.
 _JSON = re.compile(r"^content-type:[ \t]*application/json\b", re.IGNORECASE | re.MULTILINE)
-_LONG = 1.0
+_SLOW = 1.0
 """Seconds without a complete answer after which the site's health should be checked."""
 _RESERVED = 4
 """Reciprocal of the share of the log that is reserved for requests that may change state."""
@@ -30,8 +30,8 @@ _ANSWERED = 10_000
 """Maximum number of combinations of method and address whose latest result is remembered."""
 _OWN_ANSWERS = 1000
 """Maximum number of addresses whose latest answer came from the gateway and is remembered."""
-_WHOLE = 256 << 20
-"""Maximum number of bytes of a body that ``keep`` receives."""
+_MAX_KEPT_BODY = 256 << 20
+"""Maximum size in bytes of a body that ``keep`` receives."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +65,7 @@ class RequestLog:
         self._body_limit = body_limit
         self._max_entries = max_entries
         self._room = max_bytes
+        """Number of bytes that are left."""
         self._reserved = max_bytes // _RESERVED
         self._safe_entries, self._max_safe_entries = 0, max_entries - max_entries // _RESERVED
         self._entries: list[Entry] = []
@@ -72,11 +73,14 @@ class RequestLog:
         self._on_finish = on_finish
         self._keep = keep
         self._own: dict[str, str] = {}
+        """The gateway's own latest answer by address."""
         self._failed: dict[tuple[str, str], bool] = {}
+        """Whether the latest request failed, by method and address without query."""
         self.last_relevant_answer = -math.inf
         """Monotonic time of the latest finished request that pages may react to: one to a new address, or a write whose
         last try failed. Polling and heartbeats do not count."""
         self._doubtful = False
+        """Whether a finished request is a reason to check the sites."""
         self._missing: Counter[tuple[str, str, bool]] = Counter()
         self._requests = self._refused = self._unrecorded = 0
         self._request_bytes = self._response_bytes = 0
@@ -104,7 +108,7 @@ class RequestLog:
     def capture(self, entry: Entry) -> Capture | None:
         """Return the buffer for the start of the entry's request body; None if the body is not kept."""
         if self._keep is not None:
-            entry.body = Capture(_WHOLE)
+            entry.body = Capture(_MAX_KEPT_BODY)
             return entry.body
         limit = min(self._body_limit, self._room_for(entry))
         if limit <= 0 or not entry.kept:
@@ -115,7 +119,7 @@ class RequestLog:
     def capture_response(self, entry: Entry, head: str) -> Capture | None:
         """Return the buffer for the entry's response body, given the response head; None if the body is not kept."""
         if self._keep is not None:
-            entry.reply = Capture(_WHOLE)
+            entry.reply = Capture(_MAX_KEPT_BODY)
             return entry.reply
         limit = min(self._body_limit, self._room_for(entry))
         if limit <= 0 or not entry.kept or not _JSON.search(head):
@@ -138,7 +142,7 @@ class RequestLog:
             if self._keep is not None:
                 self._keep(entry)
                 self._cut(entry)
-            if (entry.abandoned and entry.seconds >= _LONG) or (entry.status is not None and entry.status >= 500):
+            if (entry.abandoned and entry.seconds >= _SLOW) or (entry.status is not None and entry.status >= 500):
                 self._doubtful = True
             self._note_author(entry)
             self._note_relevant_answer(entry)
@@ -160,7 +164,7 @@ class RequestLog:
             entry.reply = None
 
     def own_answer(self, url: str) -> str:
-        """Return what the gateway itself answered to the latest request for ``url``; empty if the site, or nobody, did.
+        """Return the gateway's own answer to the latest request for ``url``; empty if the gateway did not answer it.
 
         ``url`` is the address as requested. For https hosts, the tunnel to them counts, too. Apps and pages can neither
         forge nor hide this.
@@ -180,9 +184,10 @@ class RequestLog:
         """Whether the traffic is a reason to check that the sites work: a server error, an answer so slow that the
         browser gave up, or one that has been awaited for too long."""
         now = time.monotonic()
-        return self._doubtful or any(now - entry.started >= _LONG for entry in self._open)
+        return self._doubtful or any(now - entry.started >= _SLOW for entry in self._open)
 
     def _note_author(self, entry: Entry) -> None:
+        """Store whether the gateway itself answered the latest request for the entry's address."""
         self._own.pop(entry.url, None)
         if entry.own:
             self._own[entry.url] = entry.own
@@ -190,6 +195,7 @@ class RequestLog:
                 del self._own[next(iter(self._own))]
 
     def _note_relevant_answer(self, entry: Entry) -> None:
+        """Update `news` and the stored results with a finished entry."""
         if entry.refused:
             return
         key = entry.method, _without_query(entry.url)
@@ -284,6 +290,7 @@ class RequestLog:
         return False
 
     def totals(self) -> Totals:
+        """Return counts of all requests so far."""
         return Totals(
             requests=self._requests,
             refused=self._refused,

@@ -1,4 +1,4 @@
-"""Kinds of obstacles that keep a live site from answering as it does to people, as records name them."""
+"""Kinds of obstacles on live sites, by their names in records."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ from typing import Literal
 __all__ = ["Obstacle"]
 
 Obstacle = Literal["", "blocked", "site"]
-"""``blocked``: the site rejected the visitor for what it is or where it comes from; ``site``: the site was not
-available. Empty: no obstacle."""
+"""``blocked``: the site rejected the visitor as a program or because of its network address; ``site``: the site was
+unavailable. Empty: no obstacle."""

@@ -135,7 +135,7 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
         if axtree_object:
             if "accessibility_tree" not in config.kinds:
                 raise UsageError(
-                    "axtree_object: expected accessibility_tree among the kinds of `observation`, of which it is made; "
+                    "axtree_object: expected accessibility_tree among the kinds of `observation`, its source; "
                     f"found {', '.join(config.kinds)}"
                 )
             spaces |= {"axtree_object": AnyTree(), "extra_element_properties": AnyTree()}

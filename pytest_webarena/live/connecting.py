@@ -11,7 +11,7 @@ from typing import TypeVar
 from pytest_webarena.gateway.upstream import tls_fault
 from pytest_webarena.live.tunnelling import Proxy, tunnel
 
-__all__ = ["Forbidden", "LookUp", "connect", "look_up", "permitted"]
+__all__ = ["Forbidden", "LookUp", "connect", "look_up", "permitted_addresses"]
 
 P = TypeVar("P", bound=asyncio.Protocol)
 
@@ -32,7 +32,7 @@ async def look_up(host: str, port: int) -> Sequence[str]:
     return list(dict.fromkeys(str(address[0]) for *_, address in found))
 
 
-async def permitted(host: str, port: int, find: LookUp, closed: Callable[[str], str]) -> Sequence[str]:
+async def permitted_addresses(host: str, port: int, find: LookUp, closed: Callable[[str], str]) -> Sequence[str]:
     """All addresses of ``host``. `Forbidden` when ``closed`` rejects any of them: a host that mixes public and other
     addresses is not used at all. `OSError` when it has no address."""
     try:
@@ -66,7 +66,7 @@ async def connect(
     """
     last: OSError | None = None
     name = host.strip("[]").rstrip(".") if secure else None
-    addresses = await permitted(host, port, find, closed)
+    addresses = await permitted_addresses(host, port, find, closed)
     for number, address in enumerate(addresses, 1):
         try:
             async with asyncio.timeout(_NEXT if number < len(addresses) else None):

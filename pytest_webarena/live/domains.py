@@ -15,8 +15,9 @@ __all__ = ["registrable", "within"]
 
 
 def registrable(host: str) -> str:
-    """The registrable domain of ``host``: one level below a public suffix. An IP address is its own domain; a public
-    suffix itself has none (empty). `UsageError` when the list is not installed.
+    """Return the registrable domain of ``host``: one level below a public suffix; empty for a public suffix itself.
+
+    An IP address is its own domain. `UsageError` when the list is not installed.
 
     >>> registrable("www.shop.example.co.uk"), registrable("me.github.io"), registrable("co.uk")
     ('example.co.uk', 'me.github.io', '')
@@ -29,7 +30,7 @@ def registrable(host: str) -> str:
 
 
 def within(host: str, domains: frozenset[str]) -> bool:
-    """Whether ``host`` is one of ``domains`` or a subdomain of one.
+    """Return whether ``host`` is one of ``domains`` or a subdomain of one.
 
     >>> within("www.example.com", frozenset({"example.com"})), within("badexample.com", frozenset({"example.com"}))
     (True, False)
@@ -43,5 +44,7 @@ def _list() -> PublicSuffixList:
     try:
         from publicsuffixlist import PublicSuffixList
     except ImportError as error:
-        raise UsageError("live sites need the list of public suffixes: pip install 'pytest-webarena[live]'") from error
+        raise UsageError(
+            "live sites need publicsuffixlist, which is not installed; run: pip install 'pytest-webarena[live]'"
+        ) from error
     return PublicSuffixList()  # the list included in the release, so that nothing is downloaded

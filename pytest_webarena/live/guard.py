@@ -203,7 +203,7 @@ class _WorldRoute(Route):
                 return idle
             return await self.connect(timeout)
         except Forbidden as error:
-            raise self._guard.forbidden(self.host, f"{self.host} is where nobody may be asked: {error}") from error
+            raise self._guard.forbidden(self.host, f"requests to {self.host} are forbidden: {error}") from error
 
     async def connect(self, timeout: float, *, raw: bool = False) -> UpstreamConnection:
         async with asyncio.timeout(timeout):

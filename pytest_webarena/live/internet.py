@@ -67,7 +67,7 @@ class World:
     async def check_robots(self, origin: str, url: str) -> None:
         """Raise `Obstructed` when the site's robots.txt disallows ``url`` or cannot be fetched."""
         try:
-            why, delay = await self._robots.closed(origin, url)
+            why, delay = await self._robots.refusal(origin, url)
         except Forbidden:
             raise
         except (OSError, ValueError) as error:

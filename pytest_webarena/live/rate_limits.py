@@ -72,7 +72,7 @@ class RateLimits:
             known.requests.give_back()
             if page:
                 known.pages.give_back()
-            raise RateLimitExceeded(f"{host} is asked too often: its turn would come in {seconds:.0f} s")
+            raise RateLimitExceeded(f"too many requests to {host}: the next one is allowed in {seconds:.0f} s")
         return seconds
 
     def hold(self, host: str, seconds: float) -> None:

@@ -1,4 +1,4 @@
-"""robots.txt rules of sites, read once per run as RFC 9309 says."""
+"""robots.txt rules of sites (RFC 9309), fetched once per run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ __all__ = ["ROBOT", "Robots", "require_reader"]
 ROBOT = "pytest-webarena"
 """This project's name in robots.txt files and in the user agent."""
 _LONGEST_DELAY = 60.0
-_ORIGINS = 2000
+"""Maximum crawl delay, in seconds, that is respected."""
+_MAX_ORIGINS = 2000
+"""Maximum number of origins whose rules are kept."""
 _VERSIONS = re.compile(r"^(\s*user-agent\s*:\s*[a-z_-]+)/[^\s#]*", re.IGNORECASE | re.MULTILINE)
 """A ``User-agent`` line with a version. A product token ends before the first other character (RFC 9309 §2.2.1);
 Protego would include the version."""
@@ -31,24 +33,26 @@ class Robots:
 
     def __init__(self, fetch: Fetch) -> None:
         self._fetch = fetch
-        self._known: dict[str, asyncio.Task[Protego | str]] = {}
+        self._fetched: dict[str, asyncio.Task[Protego | str]] = {}
 
     async def rules(self, origin: str) -> Protego | str:
-        """The rules of ``https://host``. A text says why they are unavailable, which closes the whole site (RFC 9309
-        §2.3.1.4)."""
-        task = self._known.get(origin)
+        """Return the rules of an origin such as ``https://host``, or a text that says why they are unavailable.
+
+        Unavailable rules forbid the whole site (RFC 9309 §2.3.1.4).
+        """
+        task = self._fetched.get(origin)
         if task is None:
-            if len(self._known) >= _ORIGINS:
-                del self._known[next(iter(self._known))]
-            task = self._known[origin] = asyncio.get_running_loop().create_task(self._read(origin))
+            if len(self._fetched) >= _MAX_ORIGINS:
+                del self._fetched[next(iter(self._fetched))]
+            task = self._fetched[origin] = asyncio.get_running_loop().create_task(self._read(origin))
         try:
             rules = await asyncio.shield(task)
         except BaseException:
             if task.done():
-                self._known.pop(origin, None)
+                self._fetched.pop(origin, None)
             raise
         if isinstance(rules, str):
-            self._known.pop(origin, None)  # a later request may find it
+            self._fetched.pop(origin, None)  # a later request may find the file available
         return rules
 
     async def _read(self, origin: str) -> Protego | str:
@@ -56,19 +60,18 @@ class Robots:
 
         status, text = await self._fetch(f"{origin}/robots.txt")
         if status == 429 or status >= 500:
-            return f"{origin}/robots.txt can't be had now (status {status}), which closes all of the site to robots"
+            return f"{origin}/robots.txt is unavailable (status {status}), so programs must not visit the site"
         if not 200 <= status < 300:
             text = ""
         return Protego.parse(_VERSIONS.sub(r"\1", text))
 
-    async def closed(self, origin: str, url: str) -> tuple[str, float]:
-        """Why a page must not be requested (empty if it may), and the delay in seconds that the site asks for between
-        two pages."""
+    async def refusal(self, origin: str, url: str) -> tuple[str, float]:
+        """Return why a page must not be requested (empty if it may), and the site's crawl delay in seconds."""
         rules = await self.rules(origin)
         if isinstance(rules, str):
             return rules, 0.0
         delay = min(float(rules.crawl_delay(ROBOT) or 0.0), _LONGEST_DELAY)
-        return "" if rules.can_fetch(url, ROBOT) else f"{origin}/robots.txt closes it to robots", delay
+        return "" if rules.can_fetch(url, ROBOT) else f"{origin}/robots.txt forbids it to programs", delay
 
 
 def require_reader() -> None:
@@ -76,4 +79,6 @@ def require_reader() -> None:
     try:
         import protego  # noqa: F401
     except ImportError as error:
-        raise UsageError("live sites need a reader of robots.txt: pip install 'pytest-webarena[live]'") from error
+        raise UsageError(
+            "live sites need protego, which is not installed; run: pip install 'pytest-webarena[live]'"
+        ) from error

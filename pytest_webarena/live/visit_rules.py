@@ -133,4 +133,4 @@ def terms_of(catalogue: LiveTerms, task: LiveTerms | None, urls: list[str]) -> T
 def _domain(host: str, url: str) -> str:
     if domain := registrable(host):
         return domain
-    raise UsageError(f"expected the address of a site, found {url!r}, whose host anybody's sites are below")
+    raise UsageError(f"expected the address of a site, found {url!r}, whose host is a public suffix with many owners")

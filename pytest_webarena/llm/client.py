@@ -378,7 +378,7 @@ def connect(endpoint: Endpoint, model: str, *, clock: Clock | None = None) -> No
             greet(endpoint)
         except RequestFault as fault:
             raise ModelError(
-                f"model {model} at {endpoint.url}: expected somebody there, found: {fault}; check the address "
+                f"model {model} at {endpoint.url}: expected an answer, found: {fault}; check the address "
                 "(base_url, OPENAI_BASE_URL) and that the server runs"
             ) from None
 

@@ -11,11 +11,12 @@ from typing import Any
 
 __all__ = ["ErrorBody", "read_error"]
 
-_DEEPEST = 12
-_MOST = 500
-"""Number of values of one body that are read."""
+_MAX_DEPTH = 12
+"""Maximum nesting depth that is read."""
+_MAX_VALUES = 500
+"""Maximum number of values that are read at each depth."""
 _LONGEST = 20_000
-"""Characters of a message that are read."""
+"""Maximum number of characters of a message that are read."""
 
 _CODES = ("code", "type", "error_type", "error_code", "status", "reason", "flagged_input")
 _MESSAGES = ("message", "msg", "detail", "details", "error", "errors", "raw", "title")
@@ -52,9 +53,9 @@ def read_error(body: object) -> ErrorBody:
     codes: list[str] = []
     messages: list[str] = []
     level: list[tuple[str, object]] = [("message", body)]
-    for _ in range(_DEEPEST):
+    for _ in range(_MAX_DEPTH):
         deeper: list[tuple[str, object]] = []
-        for name, value in level[:_MOST]:
+        for name, value in level[:_MAX_VALUES]:
             if isinstance(value, str) and name in _MESSAGES:
                 rest, inner = _split_message(value)
                 deeper += [("", each) for each in inner]
@@ -70,6 +71,7 @@ def read_error(body: object) -> ErrorBody:
 
 
 def _codes(part: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the codes in the fields of one object."""
     for name in _CODES:
         value = part.get(name)
         if name == "flagged_input":
@@ -80,9 +82,9 @@ def _codes(part: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _split_message(text: str) -> tuple[str, list[object]]:
-    """Split a message into its text and the body that it quotes, as gateways do with errors from behind them.
+    """Return a message without the error body that it quotes, and that body (JSON or a Python literal), if any.
 
-    The quoted body is JSON or a Python literal.
+    Gateways quote the errors of the endpoints that they call.
     """
     begin = re.search(r"[\[{]\s*[\[{'\"]", text[:_LONGEST])
     if begin is None:

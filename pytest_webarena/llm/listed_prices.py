@@ -49,5 +49,5 @@ def listed_price(url: str, model: str) -> ListedPrice | None:
     except ImportError:
         return None
     price = ListedPrice(url, model)
-    both = [price.of(usage) for usage in (Usage(input_tokens=1000), Usage(output_tokens=1000))]
-    return price if None not in both else None
+    amounts = [price.of(usage) for usage in (Usage(input_tokens=1000), Usage(output_tokens=1000))]
+    return price if None not in amounts else None

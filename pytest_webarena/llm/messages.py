@@ -31,7 +31,7 @@ CutBy = Literal["", "length", "context", "filtered"]
 
 _THOUGHT = re.compile(r"\s*<think(?:ing)?>", re.IGNORECASE)
 _THOUGHT_ENDS = re.compile(r".*</think(?:ing)?>", re.IGNORECASE | re.DOTALL)
-_LEFT_BEHIND = re.compile(r".*</think(?:ing)?>[ \t]*(?:\r?\n|\Z)", re.IGNORECASE | re.DOTALL)
+_UNOPENED_THOUGHT = re.compile(r".*</think(?:ing)?>[ \t]*(?:\r?\n|\Z)", re.IGNORECASE | re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,7 +133,7 @@ class ModelReply:
     """The output as received, to be sent back in a dialogue; Responses API only."""
 
     @property
-    def said(self) -> str:
+    def text_without_thought(self) -> str:
         """The text without the model's thought before it."""
         return beyond_thought(self.text)
 
@@ -155,7 +155,7 @@ class ModelReply:
     @property
     def is_empty(self) -> bool:
         """Whether the reply contains nothing but thoughts."""
-        return not (self.said.strip() or self.tool_calls or self.refusal)
+        return not (self.text_without_thought.strip() or self.tool_calls or self.refusal)
 
     @property
     def message(self) -> Message:
@@ -221,7 +221,7 @@ def beyond_thought(text: str) -> str:
     ('', 'type </think> here')
     """
     begins = _THOUGHT.match(text)
-    ends = (_THOUGHT_ENDS if begins else _LEFT_BEHIND).match(text)
+    ends = (_THOUGHT_ENDS if begins else _UNOPENED_THOUGHT).match(text)
     return text[ends.end() :] if ends else "" if begins else text
 
 

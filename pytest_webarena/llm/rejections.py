@@ -160,8 +160,8 @@ def _own_words(message: str) -> str:
     """The endpoint's own text, without quotations other than the names of fields that may be too long."""
 
     def kept(quoted: re.Match[str]) -> str:
-        said = quoted["said"] or ""
-        return quoted[0] if _OWN_NAME.fullmatch(said) else "''"
+        quotation = quoted["said"] or ""
+        return quoted[0] if _OWN_NAME.fullmatch(quotation) else "''"
 
     return _REPEATED.sub("", _QUOTED.sub(kept, message))[:_EARLY]
 

@@ -23,7 +23,7 @@ class Conversed(Generic[T]):
     """What ``read`` returned for the last reply; a text says why the reply could not be parsed."""
     last: str
     """The last reply."""
-    asked: int
+    requests: int
     """The number of replies."""
 
 
@@ -40,14 +40,14 @@ def converse(
     the endpoint reports, does not count: its missing rest might have revised it. The model's thoughts are not part of a
     reply.
     """
-    asked, found, text = 0, "", ""
+    requests, found, text = 0, "", ""
     while True:
         reply = send(messages)
-        asked, text = asked + 1, reply.text or reply.refusal
-        result = _CUT if reply.is_cut else read(reply.said if reply.text else text)
+        requests, text = requests + 1, reply.text or reply.refusal
+        result = _CUT if reply.is_cut else read(reply.text_without_thought if reply.text else text)
         if not isinstance(result, str):
-            return Conversed(read=result, last=text, asked=asked)
+            return Conversed(read=result, last=text, requests=requests)
         found = result
-        if asked >= most:
-            return Conversed(read=found, last=text, asked=asked)
+        if requests >= most:
+            return Conversed(read=found, last=text, requests=requests)
         messages = (*messages, reply.message, Message(role="user", text=found))

@@ -24,20 +24,20 @@ class RetryPolicy:
     patience: float = 300.0
     """Seconds that an endpoint may ask to wait; when it asks for more, the call fails at once."""
 
-    def delay(self, failures: int, asked: float | None, chance: random.Random) -> float | None:
+    def delay(self, failures: int, retry_after: float | None, chance: random.Random) -> float | None:
         """Return the seconds to wait after this many failures in a row; None: give up.
 
         Args:
-            asked: The endpoint's Retry-After, in seconds.
+            retry_after: The endpoint's Retry-After, in seconds.
         """
         if failures >= self.attempts:
             return None
         ceiling = min(self.longest, self.first * 2 ** (failures - 1))
-        if asked is None:
+        if retry_after is None:
             return chance.uniform(0.0, ceiling)
-        if asked > self.patience:
+        if retry_after > self.patience:
             return None
-        return asked + chance.uniform(0.0, min(1.0, ceiling))  # so that not all workers retry at the same instant
+        return retry_after + chance.uniform(0.0, min(1.0, ceiling))  # so that not all workers retry at the same instant
 
 
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:

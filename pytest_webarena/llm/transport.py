@@ -34,7 +34,7 @@ _PAGE = 20_000
 _GREETING = 10.0
 """Seconds to wait for an answer to a connection check."""
 
-_SAID = 300
+_MESSAGE_LENGTH = 300
 """Characters of an endpoint's error message that are passed on."""
 
 
@@ -84,12 +84,12 @@ def send(endpoint: Endpoint, body: Mapping[str, Any], *, timeout: float, now: Ca
     if endpoint.stream and endpoint.api == "chat":
         rest["stream_options"] = {"include_usage": True}
     ends = now() + timeout
-    asked = {"model": body["model"], first: body[first], "extra_body": rest, "timeout": timeout}
+    arguments = {"model": body["model"], first: body[first], "extra_body": rest, "timeout": timeout}
     if endpoint.stream:
         rest["stream"] = True
     content, streamed = bytearray(), False
     try:
-        with _faults(now), resource.with_streaming_response.create(**asked) as answer:
+        with _faults(now), resource.with_streaming_response.create(**arguments) as answer:
             streamed = "event-stream" in answer.headers.get("content-type", "")
             for chunk in answer.iter_bytes():
                 content += chunk
@@ -191,13 +191,13 @@ def _faults(now: Callable[[], float]) -> Iterator[None]:
     except openai.APIStatusError as error:
         status, headers = error.status_code, error.response.headers
         body = _body_of(error.response.text)  # the SDK keeps only a part of it
-        told = _error_text(body) or _text_of(error.message)[:_SAID]
+        detail = _error_text(body) or _text_of(error.message)[:_MESSAGE_LENGTH]
         spent = "insufficient_quota" in (error.code, error.type)
         # 501: a server that does not know the method, as when its address belongs to something else.
-        again = (status in (408, 409, 429) or (status >= 500 and status != 501)) and not spent
+        is_retryable = (status in (408, 409, 429) or (status >= 500 and status != 501)) and not spent
         raise RequestFault(
-            f"HTTP {status}: {told}",
-            again=again,
+            f"HTTP {status}: {detail}",
+            again=is_retryable,
             after=retry_after(headers, now()),
             status=status,
             rejection=rejection_of(status, body),
@@ -217,8 +217,8 @@ def _faults(now: Callable[[], float]) -> Iterator[None]:
 
 def _error_text(body: object) -> str:
     if messages := read_error(body).messages:
-        return messages[0][:_SAID]
-    return _text_of(str(body))[:_SAID] if body else ""
+        return messages[0][:_MESSAGE_LENGTH]
+    return _text_of(str(body))[:_MESSAGE_LENGTH] if body else ""
 
 
 def _failed_generation(body: object) -> str | None:
@@ -238,16 +238,16 @@ def _body_of(text: str) -> object:
         return text
 
 
-def _text_of(said: str) -> str:
+def _text_of(body: str) -> str:
     """The text of an HTML page on one line; other text is unchanged.
 
     Proxies and wrong addresses answer with HTML pages.
     """
-    if "<html" not in said[:2000].lower() and "<!doctype" not in said[:100].lower():
-        return said
-    text = re.sub(r"(?is)<(script|style|head)\b.*?</\1\s*>|<!--.*?-->|<[^>]*>", " ", said[:_PAGE])
+    if "<html" not in body[:2000].lower() and "<!doctype" not in body[:100].lower():
+        return body
+    text = re.sub(r"(?is)<(script|style|head)\b.*?</\1\s*>|<!--.*?-->|<[^>]*>", " ", body[:_PAGE])
     if not (words := " ".join(html.unescape(text).split())):
-        title = re.search(r"(?is)<title[^>]*>([^<]*)", said[:_PAGE])
+        title = re.search(r"(?is)<title[^>]*>([^<]*)", body[:_PAGE])
         words = " ".join(html.unescape(title[1]).split()) if title else "without text"
     return f"a page of HTML: {words}"
 

@@ -100,7 +100,9 @@ class JudgeSettings:
         try:
             digest = hashlib.sha256(file.read_bytes()).hexdigest()[:12]
         except OSError as error:
-            raise UsageError(f"--judge-prompt: expected a readable file at {file}: {error.strerror}") from None
+            raise UsageError(
+                f"--judge-prompt: expected a readable file at {file}, found {(error.strerror or 'none').lower()}"
+            ) from None
         return JudgeIdentity(model=self.model, prompt=f"{file.stem}@{digest}", temperature=self.temperature)
 
     def read(self) -> None:
@@ -127,7 +129,7 @@ class JudgeSettings:
         prices = read_prices(models.prices)
         if models.max_cost is not None and prices.price(self.model, url=self.endpoint.url) is None:
             raise UsageError(
-                f"{where}expected a price for model {self.model!r}, because --max-cost is to be held; "
+                f"{where}expected a price for model {self.model!r}, because --max-cost limits the run; "
                 "add it to a table and name that with --prices"
             )
 

@@ -115,7 +115,7 @@ def read_points(path: Path) -> Sequence[_Points]:
             f"commas between; {', '.join(missing)} missing in {found}"
         )
     if twice := [name for name in (*_NEEDED, "agent", "browser", "grader") if head.count(name) > 1]:
-        raise UsageError(f"{where}: expected each column once, found more of {', '.join(twice)}")
+        raise UsageError(f"{where}: expected each column once, found several of {', '.join(twice)}")
     given: list[_Points] = []
     try:
         for number, row in enumerate(rows, start=2):
@@ -178,8 +178,8 @@ def study(run: RunDir, path: Path) -> Study:
         if (first := lines.setdefault((index, row.item, row.grader), row.line)) != row.line:
             raise UsageError(
                 f"{where}, row {row.line}: expected each item of an answer once, found item {row.item} of "
-                f"{_name(graded[index][0])} on row {first} too; points of several people need a column 'grader' that "
-                "says whose they are"
+                f"{_name(graded[index][0])} on row {first} too; points of several people need a column 'grader' "
+                "with their names"
             )
         given.setdefault((index, row.item), []).append(row.points)
     if others:
@@ -188,7 +188,7 @@ def study(run: RunDir, path: Path) -> Study:
             f"row{'s' * (len(others) > 1)} {clip(', '.join(map(str, others)), 200)}: their 'digest' is not that of "
             "the task, the answer and the item as they are there; 'webarena judge rubric sheet' writes one for this run"
         )
-    marks, abouts, left_out = [], {}, []
+    marks, subjects, left_out = [], {}, []
     identities: dict[JudgeIdentity, None] = {}
     for index, (record, parts) in enumerate(graded):
         name = _name(record)
@@ -199,7 +199,7 @@ def study(run: RunDir, path: Path) -> Study:
                 left_out.append(f"{name}: {'some items' if some else 'no item'} graded by people")
             continue
         identities[_identity(record)] = None
-        abouts[name] = record.key.task
+        subjects[name] = record.key.task
         for number, (part, people) in enumerate(zip(parts, points, strict=True), start=1):
             assert people is not None
             item = f"{record.key.task}, item {number}"
@@ -211,7 +211,7 @@ def study(run: RunDir, path: Path) -> Study:
         raise UsageError(f"{run.path}: expected one judge, found {'; '.join(map(str, identities))}")
     return Study(
         measurement=RubricMeasurement(
-            judge=next(iter(identities)), answers=path.name, marks=Marks(marks), abouts=abouts, at=time.time()
+            judge=next(iter(identities)), answers=path.name, marks=Marks(marks), subjects=subjects, at=time.time()
         ),
         left_out=tuple(left_out),
     )
@@ -247,7 +247,7 @@ def _find(graded: Sequence[tuple[TrialRecord, Any]], row: _Points, where: str) -
     if found:
         raise UsageError(
             f"{where}, row {row.line}: expected one answer, found {len(found)} of task {task!r}, trial {trial}: "
-            "say whose in a column 'agent' (and 'browser')"
+            "name the agent in a column 'agent' (and 'browser')"
         )
     tasks = list(dict.fromkeys(record.key.task for record, _ in graded))
     known = f"no trial {trial!r} of it is" if task in tasks else closest(task, tasks)

@@ -23,7 +23,7 @@ from pytest_webarena.llm_judge.upstream import UpstreamPrompt, understand_as
 from pytest_webarena.results.comparing.uncertainty import least_informed
 from pytest_webarena.results.records import JudgeErrors, JudgeRecord
 
-__all__ = ["LONGEST", "NO_JUDGE", "Judge", "JudgeSession", "Said", "lines"]
+__all__ = ["LONGEST", "NO_JUDGE", "Conversation", "Judge", "JudgeSession", "lines"]
 
 T = TypeVar("T")
 
@@ -109,8 +109,8 @@ class Judge:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said(Generic[T]):
-    """Result of a conversation."""
+class Conversation(Generic[T]):
+    """Result of a dialogue."""
 
     read: T | str
     """What ``read`` returned for the last reply; a text says why the reply could not be read."""
@@ -220,18 +220,18 @@ class JudgeSession:
         }
         messages = self._judge.prompt(question.kind).messages(values)
         most = _RUBRIC_TOKENS if question.kind == "rubric" else 0
-        said = self.converse(
+        dialogue = self.converse(
             messages, lambda text: self._judge.understand(text, question, seal), most=most, doubt=_doubt
         )
-        if isinstance(said.read, str):
+        if isinstance(dialogue.read, str):
             forged = forges(question)
             raise JudgeUnreadable(
-                f"judge {settings.model}: none of {settings.asks} replies {_wanted(question, said.read)}; "
-                f"the last one{said.cut} ends with {_end(said.replies[-1])!r}{_FORGED if forged else ''}",
-                replies=said.replies,
+                f"judge {settings.model}: none of {settings.asks} replies {_wanted(question, dialogue.read)}; "
+                f"the last one{dialogue.cut} ends with {_end(dialogue.replies[-1])!r}{_FORGED if forged else ''}",
+                replies=dialogue.replies,
                 blame="agent" if forged else "judge",
             )
-        return Kept(replies=said.replies, usage=said.usage)
+        return Kept(replies=dialogue.replies, usage=dialogue.usage)
 
     def converse(
         self,
@@ -240,7 +240,7 @@ class JudgeSession:
         *,
         most: int = 0,
         doubt: Callable[[T], str] = lambda found: "",
-    ) -> Said[T]:
+    ) -> Conversation[T]:
         """Send ``messages`` until ``read`` can read the reply.
 
         The text that ``read`` returns for a reply that it can't read is sent as the next message.
@@ -256,7 +256,7 @@ class JudgeSession:
         replies: list[str] = []
         used, cut = Usage(), ""
         found: T | str = ""
-        doubtful: Said[T] | None = None
+        doubtful: Conversation[T] | None = None
         while len(replies) < self._judge.settings.asks:
             reply, spent = self._send(messages, most=most)
             used += spent
@@ -268,14 +268,14 @@ class JudgeSession:
                 if not cut:
                     if not (doubted := doubt(found)):
                         break
-                    doubtful = Said(read=found, replies=tuple(replies), usage=used)
+                    doubtful = Conversation(read=found, replies=tuple(replies), usage=used)
                     messages = (*messages, *_again(reply, doubted))
                     continue
                 found = "That reply was cut off before its end. Please answer again, shorter and in the form asked for."
             messages = (*messages, *_again(reply, found))
         if isinstance(found, str) and doubtful is not None:
             return replace(doubtful, usage=used)
-        return Said(read=found, replies=tuple(replies), usage=used, cut=cut)
+        return Conversation(read=found, replies=tuple(replies), usage=used, cut=cut)
 
     def _send(self, messages: tuple[Message, ...], *, most: int) -> tuple[ModelReply, Usage]:
         """A reply, and the usage of all requests for it."""
@@ -331,10 +331,10 @@ def lines(text: str) -> str:
     return "\n".join(f"| {line}" for line in text.splitlines() or [""])
 
 
-def _wanted(question: Question, told: str) -> str:
+def _wanted(question: Question, feedback: str) -> str:
     """What none of the replies did, as part of a message."""
     if question.kind == "rubric":
-        fault = told.partition(": ")[2].partition(". Please")[0]
+        fault = feedback.partition(": ")[2].partition(". Please")[0]
         return f"gives each item its points once, from 0 to what it is worth ({fault})"
     if question.kind == "rule":
         return "ends with a line of a number from 0 to 1"

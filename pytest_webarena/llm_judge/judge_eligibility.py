@@ -23,7 +23,7 @@ class JudgeEligibility:
     """The judge's measurement; None when it was never measured here, or there is no judge."""
     off: str
     """Why the judge may not be asked; empty when it may."""
-    told: str
+    summary: str
     """The judge's state in a few words, for headlines."""
 
 
@@ -37,18 +37,20 @@ def judge_eligibility_of(settings: JudgeSettings, kind: QuestionKind = "equivale
     A judge that was never measured is asked, and every report says so.
     """
     if not settings.model:
-        return JudgeEligibility(known=None, off=NO_JUDGE, told="none")
-    who = f"{settings.model}{f' on {_SETS[kind]}' if kind in _SETS else ''}"
+        return JudgeEligibility(known=None, off=NO_JUDGE, summary="none")
+    judge_name = f"{settings.model}{f' on {_SETS[kind]}' if kind in _SETS else ''}"
     known = find_measurement(settings.identity(kind))
     if known is None:
         more = f" --set={_SETS[kind]}" if kind in _SETS else ""
         return JudgeEligibility(
-            known=None, off="", told=f"{who}, not measured (webarena judge measure {settings.model}{more})"
+            known=None, off="", summary=f"{judge_name}, not measured (webarena judge measure {settings.model}{more})"
         )
     if settings.bar and known.kappa < settings.bar:
-        off = f"judge {who}: {known} is below the bar of {settings.bar:g} (--judge-min-kappa)"
-        return JudgeEligibility(known=known, off=off, told=f"{who}, below the bar of {settings.bar:g}: {known}")
-    return JudgeEligibility(known=known, off="", told=f"{who}, {known}")
+        off = f"judge {judge_name}: {known} is below the bar of {settings.bar:g} (--judge-min-kappa)"
+        return JudgeEligibility(
+            known=known, off=off, summary=f"{judge_name}, below the bar of {settings.bar:g}: {known}"
+        )
+    return JudgeEligibility(known=known, off="", summary=f"{judge_name}, {known}")
 
 
 def offs(settings: JudgeSettings) -> Mapping[QuestionKind, str]:

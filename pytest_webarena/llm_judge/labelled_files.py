@@ -1,4 +1,4 @@
-"""Readers for YAML files with labelled answers of any kind: the whole file, and checked entries."""
+"""Readers of YAML files with labelled answers: the whole file, and typed parts of its entries."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def read_labelled(path: Path, where: str, key: str) -> tuple[Sequence[Any], str]
     """Return the entries under ``key``, and the file's version ``name@hash``. Raises `UsageError`."""
     data = read_yaml(path, where)
     if not isinstance(data, Mapping) or not isinstance(data.get(key), list):
-        raise UsageError(f"{where}: expected a mapping with a list {key!r}")
+        raise UsageError(f"{where}: expected a mapping with a list {key!r}, found {clip(repr(data), 80)}")
     if data.get("schema_version", 1) != 1:
         raise UsageError(f"{where}: expected schema_version 1, found {data['schema_version']!r}")
     return data[key], f"{path.stem}@{hashlib.sha256(path.read_bytes()).hexdigest()[:12]}"
@@ -38,7 +38,8 @@ def list_in(data: Mapping[str, Any], key: str, where: str) -> Sequence[Any]:
     """Return the list under ``key``. Raises `UsageError`."""
     value = data.get(key)
     if not isinstance(value, list):
-        raise UsageError(f"{where}: expected a list {key!r}")
+        found = clip(repr(value), 80) if key in data else "no such key"
+        raise UsageError(f"{where}: {key}: expected a list, found {found}")
     return value
 
 

@@ -19,7 +19,7 @@ from pytest_webarena.llm_judge.config import JudgeIdentity
 from pytest_webarena.llm_judge.judge import Judge
 from pytest_webarena.results.records import JudgeErrors
 
-__all__ = ["Graded", "KnownJudge", "Measurement", "find_measurement", "keep_measurement", "measure"]
+__all__ = ["Graded", "KnownJudge", "Measurement", "find_measurement", "measure", "store_measurement"]
 
 _VERSION = 1
 
@@ -29,7 +29,7 @@ class Graded:
     """One labelled answer and the judge's grade."""
 
     case: LabelledAnswer
-    told: Decision | None
+    judge_grade: Decision | None
     """The judge's grade; None when none could be read."""
     reply: str
 
@@ -50,7 +50,7 @@ class Measurement:
     @property
     def agreement(self) -> Agreement:
         """Agreement over all answers."""
-        return Agreement((each.case.grade, each.told) for each in self.graded)
+        return Agreement((each.case.grade, each.judge_grade) for each in self.graded)
 
     @property
     def kappa(self) -> float | None:
@@ -61,12 +61,12 @@ class Measurement:
         """Return the agreement for groups of answers, the largest group first."""
         groups: dict[str, list[tuple[Decision, Decision | None]]] = {}
         for each in self.graded:
-            groups.setdefault(key(each.case), []).append((each.case.grade, each.told))
+            groups.setdefault(key(each.case), []).append((each.case.grade, each.judge_grade))
         ordered = sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))
         return {name: Agreement(pairs) for name, pairs in ordered}
 
     def summary(self) -> KnownJudge:
-        """Return what is stored of the measurement."""
+        """Return the part of the measurement that later runs use."""
         agreement = self.agreement
         low, high = agreement.kappa_interval
         return KnownJudge(
@@ -92,7 +92,7 @@ class Measurement:
             "precision": _share(agreement.precision),
             "recall": _share(agreement.recall),
             "confusion": [
-                {"right": right, "told": told, "cases": cases} for (right, told), cases in agreement.confusion.items()
+                {"right": right, "told": grade, "cases": cases} for (right, grade), cases in agreement.confusion.items()
             ],
             "by_about": {name: _share(each.accuracy) for name, each in self.by(lambda case: case.about).items()},
             "by_subject": {
@@ -104,16 +104,16 @@ class Measurement:
             "usage": asdict(self.usage),
             "seconds": round(self.seconds, 3),
             "disagreements": [
-                {**asdict(each.case.question), "right": each.case.grade, "told": each.told, "reply": each.reply}
+                {**asdict(each.case.question), "right": each.case.grade, "told": each.judge_grade, "reply": each.reply}
                 for each in self.graded
-                if each.told != each.case.grade
+                if each.judge_grade != each.case.grade
             ],
         }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownJudge:
-    """What is stored of a measurement."""
+    """Part of a stored measurement that later runs use."""
 
     kappa: float
     """Cohen's kappa; -1 where it is not defined."""
@@ -124,18 +124,18 @@ class KnownJudge:
     answers: str
     at: float
     errors: JudgeErrors | None = None
-    """How often the judge was right; None where it gives points, which are neither accepted nor refused."""
+    """Numbers of right and wrong verdicts; None for judges that give points, which are no verdicts."""
 
     def __str__(self) -> str:
         return f"kappa {self.kappa:.2f} ({self.low:.2f} to {self.high:.2f}) on {self.cases} labelled answers"
 
 
 def measure(
-    judge: Judge, answers: LabelledSet, *, workers: int = 8, told: Callable[[Graded], None] = lambda graded: None
+    judge: Judge, answers: LabelledSet, *, workers: int = 8, on_graded: Callable[[Graded], None] = lambda graded: None
 ) -> Measurement:
     """Ask the judge about every answer. Raises `JudgeError` when its model can't be reached.
 
-    ``told`` is called with each result as soon as it is known.
+    ``on_graded`` is called with each result as soon as it is known.
     """
     began = time.monotonic()
 
@@ -143,14 +143,14 @@ def measure(
         session = judge.session("judge-measurement")
         try:
             answer = session.ask(case.question)
-            graded = Graded(case=case, told=answer.decision, reply=answer.reply)
+            graded = Graded(case=case, judge_grade=answer.decision, reply=answer.reply)
         except JudgeUnreadable as unreadable:
-            graded = Graded(case=case, told=None, reply=unreadable.replies[-1])
-        told(graded)
+            graded = Graded(case=case, judge_grade=None, reply=unreadable.replies[-1])
+        on_graded(graded)
         return graded, session.use.usage if session.use is not None else Usage()
 
     for kind in {case.question.kind for case in answers.answers}:
-        _ = judge.prompt(kind), judge.identity(kind)  # read once, before there are threads
+        _ = judge.prompt(kind), judge.identity(kind)  # read the files before threads start
     with ThreadPoolExecutor(workers) as pool:
         try:
             done = list(pool.map(grade, answers.answers))
@@ -168,23 +168,23 @@ def measure(
 
 
 def _errors(confusion: Mapping[tuple[Decision, Decision | None], int]) -> JudgeErrors:
-    """How often the judge was right, from the confusion matrix.
+    """Return the numbers of right and wrong verdicts in a confusion matrix.
 
-    A grade other than ``correct`` is a refusal, as in verdicts. Grades that could not be read are left out.
+    As in verdicts, only the grade ``correct`` passes an answer. Unreadable grades are excluded.
     """
 
-    def cases(of: Callable[[Decision, Decision], bool]) -> int:
-        return sum(count for (right, told), count in confusion.items() if told is not None and of(right, told))
+    def count(matches: Callable[[Decision, Decision], bool]) -> int:
+        return sum(cases for (right, grade), cases in confusion.items() if grade is not None and matches(right, grade))
 
     return JudgeErrors(
-        right_accepted=cases(lambda right, told: right == told == "correct"),
-        right=cases(lambda right, told: right == "correct"),
-        wrong_refused=cases(lambda right, told: right != "correct" and told != "correct"),
-        wrong=cases(lambda right, told: right != "correct"),
+        right_accepted=count(lambda right, grade: right == grade == "correct"),
+        right=count(lambda right, grade: right == "correct"),
+        wrong_refused=count(lambda right, grade: right != "correct" and grade != "correct"),
+        wrong=count(lambda right, grade: right != "correct"),
     )
 
 
-class Kept(Protocol):
+class StorableMeasurement(Protocol):
     """A measurement that can be stored. Its data contains the fields of `KnownJudge`."""
 
     @property
@@ -195,7 +195,7 @@ class Kept(Protocol):
         """Return plain data."""
 
 
-def keep_measurement(measurement: Kept) -> Path:
+def store_measurement(measurement: StorableMeasurement) -> Path:
     """Store a measurement for this user, under the judge's fingerprint; return the file."""
     file = _file(measurement.judge)
     file.parent.mkdir(parents=True, exist_ok=True)

@@ -147,8 +147,8 @@ def read_awards(
     given: list[_Given] = []
     for line in lines:
         own = unsealed(line, seal)
-        said = line if own is None else own
-        bare = said.replace("*", "").lstrip(" \t_#•-").rstrip(" \t_")
+        content = line if own is None else own
+        bare = content.replace("*", "").lstrip(" \t_#•-").rstrip(" \t_")
         counts = own is not None or not sealed
         last = given[-1] if given else None
         if not bare:
@@ -157,7 +157,7 @@ def read_awards(
             if fault := _out_of_range(award, items):
                 return fault
             given.append(_Given(item=int(award[1]), points=abs(float(award[2]))))
-        elif last and (counts or last.awaits) and (quote := _QUOTE.fullmatch(said.lstrip(" \t*_-"))):
+        elif last and (counts or last.awaits) and (quote := _QUOTE.fullmatch(content.lstrip(" \t*_-"))):
             words = _quoted(quote[1].lstrip("*"))
             if last.quote is not None and last.quote != words:
                 return f"item {last.item} has two quotes"
@@ -166,7 +166,7 @@ def read_awards(
             return f"the line {clip(bare, 80)!r} can't be read"
         elif last:
             if last.awaits and last.quote == "" and last.points:
-                last.quote = _quoted(said)
+                last.quote = _quoted(content)
             last.awaits = False
     return _one_each(given, items)
 
@@ -176,7 +176,7 @@ def _one_each(given: Sequence[_Given], items: Sequence[RubricItem]) -> tuple[Awa
     for each in given:
         award = Award(points=each.points, quote=each.quote or "")
         if awards.setdefault(each.item, award) != award:
-            return f"item {each.item} is graded twice, and not alike"
+            return f"item {each.item} has two different grades"
     missing = [str(each) for each in range(1, len(items) + 1) if each not in awards]
     if missing:
         return f"item{'s' * (len(missing) > 1)} {', '.join(missing)} {'have' if len(missing) > 1 else 'has'} no points"
@@ -184,8 +184,8 @@ def _one_each(given: Sequence[_Given], items: Sequence[RubricItem]) -> tuple[Awa
 
 
 def _quoted(text: str) -> str:
-    said = " ".join(text.split())
-    return "" if said.lower().strip("\"'().") in _NO_QUOTE else said
+    quote = " ".join(text.split())
+    return "" if quote.lower().strip("\"'().") in _NO_QUOTE else quote
 
 
 def _out_of_range(points: re.Match[str], items: Sequence[RubricItem]) -> str:
@@ -258,8 +258,8 @@ def _only(text: str, read: Callable[[str, bool], T | None], seal: str, *, alone:
         return None
     if (last := read(lines[-1], alone)) is None:
         return None
-    said = {grade for line in lines if (grade := read(line, alone)) is not None}
-    return last if len(said) == 1 else None
+    distinct = {grade for line in lines if (grade := read(line, alone)) is not None}
+    return last if len(distinct) == 1 else None
 
 
 def _grade(line: str, kind: QuestionKind, *, alone: bool = True) -> Decision | None:

@@ -25,18 +25,18 @@ _COLUMNS: _Columns = (
     *((grade.replace("_", " "), grade) for grade in get_args(Decision)),
     ("unreadable", None),
 )
-_OF_FORMULAS: _Columns = (*((word, grade) for word, grade in WORDS["formula"].items()), ("unreadable", None))
+_FORMULA_COLUMNS: _Columns = (*((word, grade) for word, grade in WORDS["formula"].items()), ("unreadable", None))
 
 _ARB = (("math, gpt-3.5-turbo in ARB", 4, 0, 22, 8), ("physics, gpt-3.5-turbo in ARB", 3, 0, 9, 6))
 """Results of the paper's judge, with another prompt on other formulas: TP, FP, TN, FN."""
 _ARB_SOURCE = (
-    "In ARB: Sawada et al., arXiv 2307.13692, Table 8; its column labels are scrambled in copies, this is how they "
-    "agree with its accuracies. A judge like that may be believed when it says yes, and not when it says no."
+    "ARB: Sawada et al., arXiv 2307.13692, Table 8. Copies scramble its column labels; this order fits its "
+    "accuracies. Such a judge is reliable when it passes an answer, and unreliable when it fails one."
 )
 
 
 def render(measurement: Measurement, *, bar: float) -> str:
-    """Return all figures, followed by the judge's errors."""
+    """Return all figures, followed by the judge's wrong grades. ``bar`` is the required kappa."""
     return "\n".join(_lines(measurement, bar))
 
 
@@ -52,45 +52,43 @@ def _lines(measurement: Measurement, bar: float) -> Iterator[str]:
     reached = kappa is not None and kappa >= bar
     yield f"{'kappa':<12}{text}, bar {bar:g}: {'reached' if reached else 'NOT reached'}"
     yield f"{'accuracy':<12}{_share(agreement.accuracy)}"
-    yield f"{'precision':<12}{_share(agreement.precision)} of what it passes should pass"
-    yield f"{'recall':<12}{_share(agreement.recall)} of what should pass it passes"
+    yield f"{'precision':<12}{_share(agreement.precision)} of passed answers are right"
+    yield f"{'recall':<12}{_share(agreement.recall)} of right answers are passed"
     yield f"{'unreadable':<12}{agreement.unreadable}"
     yield ""
     formulas = any(each.case.question.kind == "formula" for each in measurement.graded)
-    yield from _confusion(agreement, _OF_FORMULAS if formulas else _COLUMNS)
+    yield from _confusion(agreement, _FORMULA_COLUMNS if formulas else _COLUMNS)
     yield ""
     if formulas:
         yield from _passing(measurement)
         yield ""
-    yield f"{'passed and failed rightly, by question':<52}{'agree':>8}"
+    yield f"{'agreement on passing, by question':<52}{'agree':>8}"
     yield from _groups(measurement.by(lambda case: case.question.kind))
-    yield f"{'… by what makes the answer hard':<52}{'agree':>8}"
+    yield f"{'… by difficulty of the answer':<52}{'agree':>8}"
     yield from _groups(measurement.by(lambda case: case.about))
-    wrong = [each for each in measurement.graded if each.told != each.case.grade]
+    wrong = [each for each in measurement.graded if each.judge_grade != each.case.grade]
     if wrong:
         yield ""
-        some = f"; {_SHOWN} of them, all with --format=json" if len(wrong) > _SHOWN else ""
-        yield f"{'a grade is' if len(wrong) == 1 else f'{len(wrong)} grades are'} wrong{some}:"
+        limit = f"; the first {_SHOWN}, all with --format=json" if len(wrong) > _SHOWN else ""
+        yield f"{len(wrong)} wrong grade{'s' * (len(wrong) != 1)}{limit}:"
         # Errors that change the verdict come first.
-        wrong.sort(key=lambda each: (each.told == "correct") == (each.case.grade == "correct"))
+        wrong.sort(key=lambda each: (each.judge_grade == "correct") == (each.case.grade == "correct"))
         for each in wrong[:_SHOWN]:
             yield from _wrong(each)
 
 
 def _confusion(agreement: Agreement, columns: _Columns) -> Iterator[str]:
     counts = agreement.confusion
-    yield f"{'right grade':<20}" + "".join(f"{name:>19}" if " " in name else f"{name:>13}" for name, _ in columns)
+    widths = [19 if " " in name else 13 for name, _ in columns]
+    yield f"{'right grade':<20}" + "".join(f"{name:>{width}}" for (name, _), width in zip(columns, widths, strict=True))
     for name, right in columns[:-1]:
         assert right is not None
-        cells = (
-            f"{counts[(right, told)]:>19}" if " " in column else f"{counts[(right, told)]:>13}"
-            for column, told in columns
-        )
+        cells = (f"{counts[(right, grade)]:>{width}}" for (_, grade), width in zip(columns, widths, strict=True))
         yield f"{name:<20}" + "".join(cells)
 
 
 def _passing(measurement: Measurement) -> Iterator[str]:
-    """The table of ARB's appendix: numbers of passes (a grade of 1) by label and judge, for each subject."""
+    """Yield the table of ARB's appendix: for each subject, true and false passes (a grade of 1) and fails."""
     yield f"{'a grade of 1, by subject':<32}{'n':>6}{'TP':>6}{'FP':>6}{'TN':>6}{'FN':>6}{'accuracy':>10}"
     for name, each in measurement.by(lambda case: case.subject or "(none)").items():
         found = each.passing
@@ -114,10 +112,10 @@ def _groups(groups: dict[str, Agreement]) -> Iterator[str]:
 def _wrong(graded: Graded) -> Iterator[str]:
     case = graded.case
     names = {grade: word for word, grade in WORDS["formula"].items()} if case.question.kind == "formula" else {}
-    given = names.get(graded.told, graded.told.replace("_", " ")) if graded.told else "unreadable"
+    given = names.get(graded.judge_grade, graded.judge_grade.replace("_", " ")) if graded.judge_grade else "unreadable"
     right = names.get(case.grade, case.grade.replace("_", " "))
     text = f"{case.about}: {case.question.answer!r} for {case.question.reference!r}"
-    yield from _wrapped(f"- {printable(text)}: {right}, it said {given}", indent="  ")
+    yield from _wrapped(f"- {printable(text)}: {right}, graded {given}", indent="  ")
 
 
 def _share(share: Share) -> str:

@@ -37,13 +37,13 @@ def author(judge: Judge, *, intent: str, solution: str) -> tuple[RubricItem, ...
     messages = Template(PROMPT, "webarena judge rubric").messages(
         {"intent": intent, "solution": solution, "lines": lines}
     )
-    said = judge.session("rubric-author").converse(messages, read_items_of_reply, most=_TOKENS)
-    if isinstance(said.read, str):
+    conversation = judge.session("rubric-author").converse(messages, read_items_of_reply, most=_TOKENS)
+    if isinstance(conversation.read, str):
         raise JudgeError(
             f"{judge.settings.model}: expected items that come to {TOTAL:g} points, found none in "
-            f"{len(said.replies)} replies: {said.read}"
+            f"{len(conversation.replies)} replies: {conversation.read}"
         )
-    return said.read
+    return conversation.read
 
 
 def prompt_version() -> str:

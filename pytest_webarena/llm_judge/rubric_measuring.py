@@ -30,7 +30,7 @@ class RubricMeasurement:
     answers: str
     """Version of the labelled set, or name of the file with people's points."""
     marks: Marks
-    abouts: Mapping[str, str]
+    subjects: Mapping[str, str]
     """What makes each answer hard, or its task, by the answer's name."""
     at: float
     """Unix time in seconds."""
@@ -50,7 +50,7 @@ class RubricMeasurement:
         """Return the marks of groups of answers, the largest group first."""
         groups: dict[str, list[Mark]] = {}
         for mark in self.marks.marks:
-            groups.setdefault(self.abouts[mark.answer], []).append(mark)
+            groups.setdefault(self.subjects[mark.answer], []).append(mark)
         return {name: Marks(groups[name]) for name in sorted(groups, key=lambda name: (-len(groups[name]), name))}
 
     def summary(self) -> KnownJudge:
@@ -137,7 +137,7 @@ def measure_rubrics(judge: Judge, answers: GradedAnswers, *, workers: int = 8) -
         judge=judge.identity("rubric"),
         answers=answers.version,
         marks=Marks(mark for marks, _, _, _ in done for mark in marks),
-        abouts={case.name: case.about for case in answers.answers},
+        subjects={case.name: case.about for case in answers.answers},
         unreadable=tuple(
             case.name for case, (_, readable, _, _) in zip(answers.answers, done, strict=True) if not readable
         ),

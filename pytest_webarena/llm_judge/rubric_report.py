@@ -38,9 +38,9 @@ def _lines(found: RubricMeasurement, bar: float, people: bool) -> Iterator[str]:
     yield ""
     low, high = marks.kappa_interval
     kappa = marks.kappa
-    told = "not defined: all points are the same" if kappa is None else f"{kappa:.3f} ({low:.3f} to {high:.3f})"
+    kappa_text = "not defined: all points are the same" if kappa is None else f"{kappa:.3f} ({low:.3f} to {high:.3f})"
     reached = kappa is not None and kappa >= bar
-    yield f"{'kappa':<12}{told}, bar {bar:g}: {'reached' if reached else 'NOT reached'}"
+    yield f"{'kappa':<12}{kappa_text}, bar {bar:g}: {'reached' if reached else 'NOT reached'}"
     yield f"{'':<12}of items, weighted by squared distance"
     yield f"{'Pearson':<12}{_figure(marks.pearson)} of totals, n = {marks.answers}"
     yield f"{'Spearman':<12}{_figure(marks.spearman)} of totals, n = {marks.answers}"
@@ -70,7 +70,7 @@ def _lines(found: RubricMeasurement, bar: float, people: bool) -> Iterator[str]:
         yield ""
         yield f"furthest off{f', {_SHOWN} of {len(wrong)}' if len(wrong) > _SHOWN else ''}:"
         for mark in wrong[:_SHOWN]:
-            about = f"{found.abouts[mark.answer]}: " if not people else ""
+            about = f"{found.subjects[mark.answer]}: " if not people else ""
             text = f"- {about}answer {mark.answer}, {mark.item}: {mark.judge:g} of {mark.of:g}, people {mark.human:g}"
             yield from textwrap.wrap(printable(text), _WIDTH, subsequent_indent="  ", break_on_hyphens=False)
 

@@ -45,7 +45,7 @@ class UpstreamPrompt:
 
     name: str
     """Name of the upstream function."""
-    said: tuple[tuple[str, tuple[Part, ...]], ...]
+    message_templates: tuple[tuple[str, tuple[Part, ...]], ...]
     """Role and parts of each message."""
 
     @classmethod
@@ -57,17 +57,17 @@ class UpstreamPrompt:
         """
         where = "--judge-prompt"
         file = find_file(_FILE, name.partition(":")[2], where)
-        return cls(name=_FUNCTIONS[kind], said=_read(file, _FUNCTIONS[kind]))
+        return cls(name=_FUNCTIONS[kind], message_templates=_read(file, _FUNCTIONS[kind]))
 
     @property
     def version(self) -> str:
         """``upstream:function@hash`` of the text."""
-        words = json.dumps(self.said)
+        words = json.dumps(self.message_templates)
         return f"{UPSTREAM}:{self.name}@{hashlib.sha256(words.encode()).hexdigest()[:12]}"
 
     def uses(self, name: str) -> bool:
         """Return whether the prompt uses the value of this name."""
-        return any(part == (name,) for _, parts in self.said for part in parts)
+        return any(part == (name,) for _, parts in self.message_templates for part in parts)
 
     def messages(self, values: Mapping[str, Any]) -> tuple[Message, ...]:
         """Return the messages for a question."""
@@ -76,7 +76,7 @@ class UpstreamPrompt:
                 role=cast(Any, role),
                 text="".join(part if isinstance(part, str) else str(values[part[0]]) for part in parts),
             )
-            for role, parts in self.said
+            for role, parts in self.message_templates
         )
 
 
@@ -136,11 +136,11 @@ def _read(file: Path, name: str) -> tuple[tuple[str, tuple[Part, ...]], ...]:
                 texts["message"] = _parts(value, texts, where)
             case ast.AugAssign(target=ast.Name(id="message"), op=ast.Add(), value=value):
                 texts["message"] = (*texts.get("message", ()), *_parts(value, texts, where))
-    said = tuple(_message(element, texts, where) for element in found)
-    fields = {part[0] for _, parts in said for part in parts if not isinstance(part, str)}
+    templates = tuple(_message(element, texts, where) for element in found)
+    fields = {part[0] for _, parts in templates for part in parts if not isinstance(part, str)}
     if missing := sorted(set(_ARGUMENTS.values()) - fields):
         raise UsageError(f"{where}: {name}: expected a question with {', '.join(missing)} in it, found none")
-    return said
+    return templates
 
 
 def _message(element: ast.expr, texts: Mapping[str, tuple[Part, ...]], where: str) -> tuple[str, tuple[Part, ...]]:

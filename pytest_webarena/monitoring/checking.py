@@ -14,7 +14,7 @@ from pytest_webarena.monitoring.history import Entry, History
 from pytest_webarena.monitoring.replaying import AGENT, key_node_checks, read_tried_actions
 from pytest_webarena.results.attempts import read_evidence
 from pytest_webarena.results.records import DEFAULT_BROWSER
-from pytest_webarena.sites.catalogues.archived import why_not_shown_to
+from pytest_webarena.sites.catalogues.archived import account_mismatch
 from pytest_webarena.sites.catalogues.external import why_not_lent
 from pytest_webarena.sites.catalogues.signing_in import why_not_signed_in
 from pytest_webarena.tasks.model import Limits, Task
@@ -36,12 +36,12 @@ def untried_reason(task: Task, catalogue: Catalogue, *, allow_unreset: bool = Fa
         live = "; webarena tasks import … --catalogue FILE writes one of live sites" if isinstance(hosts, dict) else ""
         return f"the catalogue {catalogue.name} has no site {', '.join(names)}{live} (--sites, --site-url)"
     if task.skip:
-        return f"the task says skip: {task.skip}"
+        return f"the task is marked skip: {task.skip}"
     if task.xfail:
-        return f"the task says xfail: {task.xfail}"
+        return f"the task is marked xfail: {task.xfail}"
     if not allow_unreset and (refused := why_not_lent(catalogue, task)):
         return refused
-    if other := why_not_shown_to(catalogue, task):
+    if other := account_mismatch(catalogue, task):
         return other
     if unknown := why_not_signed_in(catalogue, task):
         return unknown
@@ -76,7 +76,7 @@ def _tried(
     tried = read_tried_actions(attempt)
     finding = find(task, record, evidence, tried, known, attempt=attempt)
     if finding.status == "valid" and task.solution is not None and evidence is not None:
-        history.keep(task, known_of(task, record, evidence, tried))
+        history.save_known(task, known_of(task, record, evidence, tried))
     return finding
 
 

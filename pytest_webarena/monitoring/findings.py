@@ -139,7 +139,7 @@ def _of_error(task: Task, record: TrialRecord) -> TaskFinding:
     causes: Mapping[str, Status] = {"site": "site down", "task": "broken"}
     status: Status = causes.get(record.cause or "", "untried")
     if record.stop_reason == "broke_site":
-        status, text = "site down", f"the site breaks when the task is replayed, and stands without that: {text}"
+        status, text = "site down", f"the site breaks when the task is replayed, and only then: {text}"
     elif record.outcome != "error":
         status, text = "untried", "what was recorded of the trial can't be read"
     elif status == "untried":
@@ -269,7 +269,7 @@ def _outcomes(
         result = results.get(check.path)
         if result is None or result.score is None:
             reason = result.why if result is not None else "it was not judged"
-            yield Finding(kind="check", name=name, status="untried", why=reason or "there is no telling")
+            yield Finding(kind="check", name=name, status="untried", why=reason or "unknown")
         elif result.passed:
             yield _passed(task, check, evidence, name)
         elif not done:

@@ -1,7 +1,7 @@
-"""The history of checks: one line of JSON per task and check, append-only; which tasks are due; decay per month.
+"""History of task checks: an append-only JSON Lines file, which tasks are due, and decay per month.
 
 A process that dies while writing a line damages only that line: the next writer begins a new line, and readers skip and
-count lines that are no findings.
+count unreadable lines.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ import fcntl
 import json
 import os
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pytest_webarena.error_collector import ErrorCollector
 from pytest_webarena.errors import UsageError, recording
@@ -23,12 +23,16 @@ from pytest_webarena.monitoring.findings import STATUSES, TaskFinding
 from pytest_webarena.results.files import write_atomically
 from pytest_webarena.secrets import scrub_plain
 from pytest_webarena.tasks.model import Task
+from pytest_webarena.text import shorten
 
 __all__ = ["DAY", "Entry", "Flag", "History", "Month", "decay", "read_flags"]
 
+T = TypeVar("T")
+
 DAY = 86_400.0
+"""Seconds."""
 _VERSION = 1
-_CLOCKS = 3_600.0
+_MAX_CLOCK_SKEW = 3_600.0
 """Maximum difference between the clocks of two machines, in seconds. Later times are not accepted."""
 _CONCLUSIVE = ("valid", "drifted", "broken")
 """Statuses that are conclusive about the task."""
@@ -36,7 +40,7 @@ _CONCLUSIVE = ("valid", "drifted", "broken")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """The result of one check of one task."""
+    """Result of one check of one task."""
 
     task: str
     digest: str
@@ -45,6 +49,7 @@ class Entry:
     status: str
     why: str = ""
     path: str = ""
+    """The task's file."""
     nodes: Mapping[str, int] = field(default_factory=dict)
     """Number of key nodes by status."""
     steps: Mapping[str, int] = field(default_factory=dict)
@@ -54,7 +59,7 @@ class Entry:
 
     @classmethod
     def of(cls, finding: TaskFinding, flags: int = 0) -> Entry:
-        """The entry for a finding."""
+        """Return the entry for a finding."""
 
         def counted(kind: str) -> dict[str, int]:
             found = [part.status for part in finding.parts if part.kind == kind]
@@ -80,17 +85,19 @@ class Flag:
 
 
 def read_flags(path: Path) -> tuple[Flag, ...]:
-    """Reports from a file with one line of JSON each, as the viewer writes it. `UsageError` names what is wrong."""
+    """Return the reports in a JSON Lines file that the viewer has written. `UsageError` lists all malformed lines."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
-        raise UsageError(f"--flags {path}: expected a file that the viewer has written, found none: {error}") from None
+        raise UsageError(
+            f"--flags {path}: expected a file that the viewer has written, found: {shorten(str(error))}"
+        ) from None
     found, errors = [], ErrorCollector()
     for number, line in enumerate(text.splitlines(), start=1):
         with errors.of_one():
             if line.strip():
                 found.append(_flag_of(line, f"--flags {path}:{number}"))
-    errors.tell()
+    errors.raise_errors()
     return tuple(found)
 
 
@@ -99,19 +106,20 @@ def _flag_of(line: str, where: str) -> Flag:
     if flag is None:
         raise UsageError(
             f"{where}: expected a line of JSON with 'task' and 'reason', "
-            f"and an 'at', if any, that has been; found {line[:60]!r}"
+            f"and optionally 'at', a Unix time in the past; found {line[:60]!r}"
         )
     return flag
 
 
 def _time(value: object) -> float:
-    """A Unix time in the past. `ValueError` for other values, with which due dates and dates would be wrong."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= time.time() + _CLOCKS:
-        raise ValueError(f"expected a Unix time that has been, found {value!r:.40}")
+    """Return ``value`` if it is a Unix time in the past. `ValueError` for others, which would make due dates wrong."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= time.time() + _MAX_CLOCK_SKEW:
+        raise ValueError(f"expected a Unix time in the past, found {value!r:.40}")
     return float(value)
 
 
 def _flag(line: str) -> Flag | None:
+    """Return the report in a line; None if it is malformed."""
     try:
         data = json.loads(line)
         flag = Flag(
@@ -123,8 +131,8 @@ def _flag(line: str) -> Flag | None:
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
-    good = all(isinstance(each, str) for each in (flag.task, flag.reason, flag.digest, flag.trial))
-    return flag if good and flag.task and flag.reason.strip() else None
+    texts = all(isinstance(each, str) for each in (flag.task, flag.reason, flag.digest, flag.trial))
+    return flag if texts and flag.task and flag.reason.strip() else None
 
 
 class History:
@@ -133,28 +141,28 @@ class History:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.unreadable = 0
-        """Number of lines in the files that are no findings and no flags."""
+        """Number of malformed lines in both files."""
         self.entries = self._read("history.jsonl", _entry)
         self.flags = self._read("flags.jsonl", _flag)
 
-    def _read(self, name: str, make: Any) -> list[Any]:
+    def _read(self, name: str, parse: Callable[[str], T | None]) -> list[T]:
         try:
             text = (self.folder / name).read_text(encoding="utf-8", errors="replace")
         except FileNotFoundError:
             return []
         except OSError as error:
-            raise UsageError(f"{self.folder / name}: expected to read it, found: {error.strerror}") from None
-        entries = [make(line) for line in text.split("\n") if line.strip()]
-        self.unreadable += sum(each is None for each in entries)
-        return [each for each in entries if each is not None]
+            raise UsageError(f"{self.folder / name}: expected a readable file, found: {error.strerror}") from None
+        parsed = [parse(line) for line in text.split("\n") if line.strip()]
+        self.unreadable += parsed.count(None)
+        return [each for each in parsed if each is not None]
 
     def add(self, entry: Entry) -> None:
         """Store a finding durably. `RecordingError` if that fails."""
         self._append("history.jsonl", _plain(entry))
         self.entries.append(entry)
 
-    def flag(self, flags: Iterable[Flag]) -> int:
-        """Store reports by people, each once; return the number of new ones."""
+    def add_flags(self, flags: Iterable[Flag]) -> int:
+        """Store reports by people that are not stored yet; return their number."""
         new = [flag for flag in dict.fromkeys(flags) if flag not in self.flags]
         for flag in new:
             self._append("flags.jsonl", _plain(flag))
@@ -177,49 +185,52 @@ class History:
                 os.fsync(file.fileno())
 
     def last(self, task: Task) -> Entry | None:
-        """The last entry for the current version of the task."""
+        """Return the last entry for the current version of the task; None if it was never checked."""
         found = [each for each in self.entries if each.task == task.id and each.digest == task.digest]
         return max(found, key=lambda each: each.at, default=None)
 
-    def before(self, task: str) -> Entry | None:
-        """The last entry for the task, in any version."""
+    def last_of_any_version(self, task: str) -> Entry | None:
+        """Return the last entry for the task with this id, also for an earlier version of it."""
         return max((each for each in self.entries if each.task == task), key=lambda each: each.at, default=None)
 
     def flags_of(self, task: Task) -> list[Flag]:
-        """Reports by people about the current version of the task."""
+        """Return reports by people about the current version of the task."""
         return [flag for flag in self.flags if flag.task == task.id and flag.digest in ("", task.digest)]
 
     def due(self, task: Task, *, every: float, now: float | None = None) -> str:
-        """Why a task is due to be checked; empty when it is not. ``every`` is the number of seconds between two checks
-        of it."""
+        """Return why a task is due to be checked; empty when it is not. ``every``: seconds between two checks."""
         now = time.time() if now is None else now
         last = self.last(task)
         if last is None:
-            return "it was never checked" if self.before(task.id) is None else "it has changed since its last check"
+            return (
+                "it was never checked"
+                if self.last_of_any_version(task.id) is None
+                else "it has changed since its last check"
+            )
         if any(flag.at > last.at for flag in self.flags_of(task)):
-            return "somebody reports that something is wrong with it"
+            return "a reviewer reported a defect"
         if last.status not in _CONCLUSIVE:
-            return f"its last check could not tell ({last.status})"
+            return f"its last check had no result ({last.status})"
         if now - last.at >= every:
             return f"its last check was {(now - last.at) / DAY:.0f} days ago"
         return ""
 
     def known(self, task: Task) -> KnownElements | None:
-        """What the task's parts matched when it was last valid; None if that is unknown for its current version."""
+        """Return what the task's parts matched when it was last valid; None if unknown for its current version."""
         try:
-            known = KnownElements.from_json(json.loads(self._known(task).read_text(encoding="utf-8")))
+            known = KnownElements.from_json(json.loads(self._known_file(task).read_text(encoding="utf-8")))
         except (OSError, ValueError):
             return None
         return known if known.digest == task.digest else None
 
-    def keep(self, task: Task, known: KnownElements) -> None:
+    def save_known(self, task: Task, known: KnownElements) -> None:
         """Store what the parts of a valid task matched."""
-        path = self._known(task)
+        path = self._known_file(task)
         with recording(path):
             path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, json.dumps(known.to_json()))
 
-    def _known(self, task: Task) -> Path:
+    def _known_file(self, task: Task) -> Path:
         return self.folder / "known" / f"{task.id}.json"
 
 
@@ -229,6 +240,7 @@ def _plain(entry: Entry | Flag) -> dict[str, Any]:
 
 
 def _entry(line: str) -> Entry | None:
+    """Return the entry in a line; None if it is malformed or of a newer version."""
     try:
         data = json.loads(line)
         if data.pop("schema_version") > _VERSION:
@@ -236,8 +248,8 @@ def _entry(line: str) -> Entry | None:
         entry = Entry(**{**data, "at": _time(data["at"])})
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
-    good = all(isinstance(each, str) for each in (entry.task, entry.digest, entry.status, entry.why, entry.path))
-    return entry if good and entry.status in STATUSES else None
+    texts = all(isinstance(each, str) for each in (entry.task, entry.digest, entry.status, entry.why, entry.path))
+    return entry if texts and entry.status in STATUSES else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -264,7 +276,7 @@ class Month:
 
 
 def decay(entries: Sequence[Entry]) -> tuple[Month, ...]:
-    """Results per month, oldest first. A changed task counts as a new task."""
+    """Return the results per month, oldest first. A changed task counts as a new task."""
     months: dict[str, dict[tuple[str, str], list[Entry]]] = {}
     for entry in sorted(entries, key=lambda each: each.at):
         month = datetime.fromtimestamp(entry.at, UTC).strftime("%Y-%m")

@@ -138,7 +138,7 @@ def inserted(text: str, task: Task, item: Sequence[str]) -> str:
     lines = text.splitlines(keepends=True)
     last = task.checks[-1].location
     if last is None or last.line < task.location.line:
-        raise ValueError("its checks stand elsewhere, in the file's defaults for one")
+        raise ValueError("its checks are elsewhere, for example in the file's defaults")
     at = last.line - 1
     found = re.match(r"( *)- ", lines[at])
     if found is None or last.column != len(found[0]) + 1:

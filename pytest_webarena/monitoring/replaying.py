@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
 from pytest_webarena.actions import Goto, Stop, answers_dialogs
-from pytest_webarena.agents.builtin import addressed, describe_step, refused_step
+from pytest_webarena.agents.builtin import describe_step, refused_step, with_full_address
 from pytest_webarena.agents.form_fields import named_elements
 from pytest_webarena.agents.protocol import AgentDefinition, Assignment, Reply
 from pytest_webarena.checks.key_nodes.model import ElementTarget, KeyNodes, UrlTarget, ValueTarget
@@ -93,7 +93,9 @@ def script_of(task: Task, known: KnownElements | None, sites: Mapping[str, str])
             ScriptStep(
                 kind="step",
                 number=number,
-                variants=step_variants(addressed(step, sites), before[number] if number < len(before) else None),
+                variants=step_variants(
+                    with_full_address(step, sites), before[number] if number < len(before) else None
+                ),
             )
             for number, step in enumerate(task.solution)
         )

@@ -29,7 +29,7 @@ _MEANING = {
     "drifted": "can be done, but what the task names was found by other means",
     "blocked": "the site does not let us in",
     "site down": "the site does not answer",
-    "untried": "nobody could tell",
+    "untried": "could not be checked",
     "valid": "done and judged as the task says",
 }
 
@@ -168,7 +168,7 @@ def page(
     style = files(__package__).joinpath("report.css").read_text(encoding="utf-8")
     pictures = _Pictures(target.parent)
     body = [
-        f"<h1>Upkeep of tasks</h1><p class=dim>{len(findings)} checked, the last on {_day(at)} UTC"
+        f"<h1>Task monitoring</h1><p class=dim>{len(findings)} checked, the last on {_day(at)} UTC"
         + (f"; {len(not_due)} not due" if not_due else "")
         + "</p>",
         '<ul class="tally">',
@@ -187,7 +187,7 @@ def page(
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
         "img-src data: file: 'self'; base-uri 'none'; form-action 'none'\">"
-        f"<title>Upkeep of tasks</title><style>{style}</style></head><body><main>{''.join(body)}</main></body></html>\n"
+        f"<title>Task monitoring</title><style>{style}</style></head><body><main>{''.join(body)}</main></body></html>\n"
     )
 
 
@@ -295,7 +295,7 @@ def _decay(months: Sequence[Month]) -> Iterator[str]:
             f"<td class=n>{each.broken}<td class=n>{each.undecided}<td class=n>{no_longer_valid}"
         )
     yield (
-        "</table></div><p class=dim>Each task by the last check of the month that could tell. No longer valid: of the "
+        "</table></div><p class=dim>Each task by its last conclusive check of the month. No longer valid: of the "
         "tasks that were valid at their last check before the month. A task that was changed starts again.</p></div>"
     )
 

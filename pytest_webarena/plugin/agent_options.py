@@ -158,8 +158,8 @@ def check_ids(agents: Sequence[str]) -> None:
     for name in agents:
         if (other := known.setdefault(agent_id(name), name)) != name:
             raise UsageError(
-                f"--agent: expected agents that records can tell apart, found {other} and {name}, both of which are "
-                f"{agent_id(name)!r} there; rename one, or run them apart"
+                f"--agent: expected agents with different names in records, found {other} and {name}, both "
+                f"called {agent_id(name)!r} there; rename one, or run them separately"
             )
 
 
@@ -183,7 +183,7 @@ def check_agents(settings: Settings, *, collecting: bool = False) -> None:
             )
     if unused:
         raise UsageError(
-            f"{next(iter(unused))}: expected an agent that has such a key, {', '.join(settings.agents)} has none"
+            f"{next(iter(unused))}: expected an agent with this key, found {', '.join(settings.agents)} without it"
         )
 
 
@@ -202,7 +202,7 @@ def _check_browsers(name: str, agent: AgentDefinition, browsers: Sequence[str]) 
     if with_observation(agent.observation, ObservationConfig()).extractor == "exact":
         raise UsageError(
             f"--agent={name}: expected --browser chromium for the extractor exact, found {other}; "
-            "set extractor: fast in its definition (without compat), or leave --browser out"
+            "set extractor: fast in its definition (without compat), or omit --browser"
         )
 
 

@@ -116,13 +116,13 @@ def conclude(config: pytest.Config, run: RunDir, records: Sequence[TrialRecord],
 
 def rule(audit: Audit) -> Ruling:
     """Return the exit code for the findings."""
-    bad = [task for task in audit.tasks if task.counts_against]
-    if not bad:
+    counted = [task for task in audit.tasks if task.counts_against]
+    if not counted:
         return Ruling(exit_code=0, message="all tasks are valid")
-    untold = sum(task.finding == "error" for task in bad)
-    wrong = len(bad) - untold
+    unjudged = sum(task.finding == "error" for task in counted)
+    wrong = len(counted) - unjudged
     message = f"{wrong} of {len(audit.tasks)} tasks {'is' if wrong == 1 else 'are'} not valid"
-    message += f", {untold} not judged" if untold else ""
+    message += f", {unjudged} not judged" if unjudged else ""
     hint = f"; what to do about it: {docs('audit', 'what-to-do-about-it')}" if wrong else ""
     return Ruling(exit_code=NOT_VALID, message=message + hint)
 

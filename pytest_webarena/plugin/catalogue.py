@@ -64,8 +64,8 @@ def _wanted_catalogue(node: pytest.Collector) -> tuple[str, Mapping[str, str]]:
     name = before_collection(node, "webarena_catalogue")
     if not isinstance(name, str | Path):
         raise UsageError(
-            "fixture webarena_catalogue: expected the name of a catalogue or the path of a YAML file, which the "
-            f"broker, a process of its own, reads for itself; found {name!r}"
+            "fixture webarena_catalogue: expected the name of a catalogue or the path of a YAML file, because the "
+            f"broker reads it in another process; found {name!r}"
         )
     return str(name), before_collection(node, "webarena_site_urls")
 
@@ -91,14 +91,14 @@ def refusal(task: Task, node: pytest.Collector) -> str:
     if settings.offline:
         return ""
     # Late, as the catalogue itself: who only judges again has none.
-    from pytest_webarena.sites.catalogues.archived import why_not_shown_to
+    from pytest_webarena.sites.catalogues.archived import account_mismatch
     from pytest_webarena.sites.catalogues.external import why_not_lent
     from pytest_webarena.sites.catalogues.signing_in import why_not_signed_in
 
     catalogue = config.stash[CATALOGUE]
     if not settings.allow_unreset and (refused := why_not_lent(catalogue, task)):
         return refused
-    if other := why_not_shown_to(catalogue, task):
+    if other := account_mismatch(catalogue, task):
         return other
     if (unknown := why_not_signed_in(catalogue, task)) and not overridden(node, "webarena_sign_in"):
         return unknown

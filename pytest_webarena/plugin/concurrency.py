@@ -17,9 +17,9 @@ from pytest_webarena.errors import WebArenaError
 from pytest_webarena.plugin import outputs, ray_dispatch
 from pytest_webarena.plugin.items import TaskItem
 from pytest_webarena.plugin.prefetch_choice import Agents, serial_lines, why_serial
-from pytest_webarena.plugin.prefetched_trial import Begun
+from pytest_webarena.plugin.prefetched_trial import PrefetchedTrial
 from pytest_webarena.plugin.runner import may_begin
-from pytest_webarena.plugin.stash import BEGUN, CONTROLLER, SETTINGS, WORKER
+from pytest_webarena.plugin.stash import CONTROLLER, PREFETCHED, SETTINGS, WORKER
 from pytest_webarena.text import printable
 from pytest_webarena.trials.hung_agent import without_alarms
 from pytest_webarena.trials.threaded_executor import ThreadedExecutor
@@ -39,14 +39,14 @@ def run_concurrent(session: pytest.Session, kind: type[Loop]) -> bool:
     """Run the session's items in a loop of this kind, instead of pytest's own."""
     if session.testsfailed and not session.config.option.continue_on_collection_errors:
         raise session.Interrupted(f"{session.testsfailed} error{'s' * (session.testsfailed != 1)} during collection")
-    elsewhere = ray_dispatch.opened(session) if session.config.stash[SETTINGS].ray is not None else nullcontext()
-    with without_alarms(), outputs.separate_outputs(session.config), elsewhere as cluster:
+    cluster_context = ray_dispatch.opened(session) if session.config.stash[SETTINGS].ray is not None else nullcontext()
+    with without_alarms(), outputs.separate_outputs(session.config), cluster_context as cluster:
         loop = kind(session, cluster)
-        session.config.pluginmanager.register(loop, "webarena-wide")
+        session.config.pluginmanager.register(loop, "webarena-concurrency")
         try:
             loop.run()
         except BaseException:
-            loop.break_off()
+            loop.cancel_trials()
             raise
         finally:
             loop.close()
@@ -84,13 +84,13 @@ class Loop:
         self._settings = session.config.stash[SETTINGS]
         self._cluster = cluster
         self._executor: ThreadedExecutor | ClusterExecutor = (
-            ThreadedExecutor(_Runner(), self._settings.wide) if cluster is None else cluster.executor
+            ThreadedExecutor(_Runner(), self._settings.concurrency) if cluster is None else cluster.executor
         )
         self._over: queue.SimpleQueue[TaskItem | None] = queue.SimpleQueue()
         """Items whose trials have finished, in this order; None wakes the loop for another reason."""
         self._in_flight: dict[TaskItem, Future[TrialRecord]] = {}
         self._agents = Agents()
-        self._broken_off = False
+        self._cancelled = False
         self._torn_down: list[BaseException] = []
         """Exceptions of fixtures that were torn down when an item in another place started."""
         self._before, self._ahead, self._after = self._sorted()
@@ -110,13 +110,13 @@ class Loop:
             controller.progress.start()  # the first item starts only when the first trial has finished
         waiting = deque(self._ahead)
         while waiting or self._in_flight:
-            self._tell_news()
+            self._print_cluster_news()
             self._begin_some(waiting)
             if self._in_flight and (over := self._next_over()) is not None:
                 self._report(over)
         for item in self._after:
             self._report(item)
-        self._tell_news()
+        self._print_cluster_news()
 
     @property
     def _most(self) -> int:
@@ -135,7 +135,7 @@ class Loop:
         self._wanting.clear()
         return wanted
 
-    def _tell_news(self) -> None:
+    def _print_cluster_news(self) -> None:
         """Print changes of nodes; interrupt the run when no node is left."""
         if self._cluster is None:
             return
@@ -146,25 +146,25 @@ class Loop:
 
     def close(self) -> None:
         """End the threads, which have no work left."""
-        if not self._broken_off:
+        if not self._cancelled:
             self._executor.close(cancel=True)
 
-    def break_off(self) -> None:
+    def cancel_trials(self) -> None:
         """End the running trials without records; the end of the run then reports them."""
-        if self._broken_off:
+        if self._cancelled:
             return
-        self._broken_off = True
+        self._cancelled = True
         if (controller := self._session.config.stash.get(CONTROLLER, None)) is not None:
-            controller.broken_off()
+            controller.record_cancellation()
         worker = self._session.config.stash.get(WORKER, None)
-        self._executor.break_off(worker.break_off if worker is not None else lambda: None)
+        self._executor.cancel_trials(worker.cancel_trials if worker is not None else lambda: None)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_teardown(self, nextitem: pytest.Item | None) -> None:
         """End running trials before session fixtures are torn down (``-x``), so that their browser exists until
         then."""
         if nextitem is None and (self._session.shouldfail or self._session.shouldstop):
-            self.break_off()
+            self.cancel_trials()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
@@ -173,11 +173,11 @@ class Loop:
         Exceptions of those fixtures, now or when a trial started, become an error of this item; pytest reports them
         with the item before.
         """
-        self._leave_for(item)
+        self._tear_down_for(item)
         if self._torn_down:
             raise self._torn_down.pop(0)
 
-    def _leave_for(self, item: pytest.Item) -> None:
+    def _tear_down_for(self, item: pytest.Item) -> None:
         try:
             self._session._setupstate.teardown_exact(item)
         except Exception as error:
@@ -196,10 +196,10 @@ class Loop:
             (after if ahead else before).append(item)
             reasons[why] += 1
         del reasons["-"]
-        self._tell(reasons)
+        self._report_serial(reasons)
         return before, ahead, after
 
-    def _tell(self, reasons: Counter[str]) -> None:
+    def _report_serial(self, reasons: Counter[str]) -> None:
         """Print why trials run one at a time."""
         self._say(*serial_lines(reasons))
 
@@ -255,7 +255,7 @@ class Loop:
             )
         except WebArenaError:  # likewise; other exceptions are not caught: they must not disable concurrency silently
             return False
-        item.stash[BEGUN] = Begun(future=future, runtime=runtime, output=output)
+        item.stash[PREFETCHED] = PrefetchedTrial(future=future, runtime=runtime, output=output)
         self._in_flight[item] = future
         future.add_done_callback(partial(self._is_over, item))
         return True
@@ -282,7 +282,7 @@ class Loop:
         state = self._session._setupstate
         capture: Any = item.config.pluginmanager.get_plugin("capturemanager")
         with capture.item_capture("setup", item) if capture is not None else nullcontext():
-            self._leave_for(item)
+            self._tear_down_for(item)
             if not getattr(item, "_request", None):
                 item._initrequest()
             try:

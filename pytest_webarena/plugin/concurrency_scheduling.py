@@ -42,8 +42,8 @@ class ConcurrencyScheduling(LoadScheduling):  # type: ignore[misc]  # xdist's sc
             return
         if not self.pending:
             node.shutdown()
-        elif (room := self._most - len(self.node2pending[node])) > 0:
-            self._send_tests(node, room)
+        elif (free_places := self._most - len(self.node2pending[node])) > 0:
+            self._send_tests(node, free_places)
 
     def remove_node(self, node: Any) -> str | None:
         """Remove a worker that has ended. One running item is reported by xdist, the others by this method.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_webarena.plugin.concurrency import Loop
 from pytest_webarena.plugin.items import TaskItem
 from pytest_webarena.plugin.prefetched_trial import record_started
-from pytest_webarena.plugin.stash import BEGUN, RUN
+from pytest_webarena.plugin.stash import PREFETCHED, RUN
 from pytest_webarena.plugin.xdist import send_serial, worker_id
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class WorkerLoop(Loop):
 
     def run(self) -> None:
         """Report all items that are received."""
-        self._xdist.channel.setcallback(self._hear, endmarker=_end(self._xdist))
+        self._xdist.channel.setcallback(self._receive_command, endmarker=_end(self._xdist))
         while True:
             self._take()
             self._begin_some(self._waiting)
@@ -55,7 +55,7 @@ class WorkerLoop(Loop):
             else:
                 self._over.get()
 
-    def _hear(self, command: Any) -> None:
+    def _receive_command(self, command: Any) -> None:
         """Receive a command, in the channel's own thread."""
         self._xdist.handle_command(command)
         self._over.put(None)
@@ -85,7 +85,7 @@ class WorkerLoop(Loop):
 
     def _report(self, item: pytest.Item) -> None:
         self._xdist.item_index = index = self._index[item]
-        if BEGUN not in item.stash:
+        if PREFETCHED not in item.stash:
             self._begins(item)
         began = time.perf_counter()
         try:
@@ -96,7 +96,7 @@ class WorkerLoop(Loop):
     def _begins(self, item: pytest.Item) -> None:
         record_started(self._session.config.stash[RUN], worker_id(self._session.config), self._index[item])
 
-    def _tell(self, reasons: Counter[str]) -> None:
+    def _report_serial(self, reasons: Counter[str]) -> None:
         send_serial(self._session.config, reasons)
 
 

@@ -19,7 +19,7 @@ from pytest_webarena.plugin.reporting import allure
 from pytest_webarena.plugin.reporting.github import TaskPlace, place_of
 from pytest_webarena.plugin.reporting.outcomes import is_trial, skip_reason, why_decided, why_skipped, why_stopped
 from pytest_webarena.plugin.reporting.progress import Progress, has_foot
-from pytest_webarena.plugin.requested_nodes import not_asked_for
+from pytest_webarena.plugin.requested_nodes import unrequested_tasks
 from pytest_webarena.plugin.selection import LeftOut
 from pytest_webarena.plugin.stash import DESELECTED, LEFT_OUT, PLAN
 from pytest_webarena.plugin.task_files import names_task
@@ -53,7 +53,7 @@ class Controller:
     def __init__(self, config: pytest.Config, settings: Settings, start: RunStart, held: int | None = None) -> None:
         """Create the controller. ``held`` locks the run's folder until the run is closed (`results.rundir.claim`)."""
         self._held = held
-        self.trouble = ""
+        self.problem = ""
         """Why some of the run's records are missing, as a sentence; empty when all could be written."""
         self._config = config
         self._settings = settings
@@ -116,7 +116,7 @@ class Controller:
         node_ids = list(node_ids)
         if self._settings.resume is not None and any(map(names_task, node_ids)) and not self._node_ids:
             run = RunDir(self._settings.resume)
-            with self._noting(run):
+            with self._recording_errors(run):
                 resuming.note(self._config, run, self._start.info().facts)
         self._node_ids.update(node_ids)
         trials = sum(names_task(node_id) for node_id in node_ids)
@@ -165,7 +165,7 @@ class Controller:
         kind = type(excinfo.value)  # pytest and xdist raise their own subclasses for `--maxfail`
         self._stopped = issubclass(kind, KeyboardInterrupt) and kind is not KeyboardInterrupt
 
-    def broken_off(self) -> None:
+    def record_cancellation(self) -> None:
         """Record that running trials are ended with the run, and have no record of their own."""
         self._interrupted = True
 
@@ -209,9 +209,9 @@ class Controller:
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Count a collection error; how many trials a task file would have planned is unknown."""
         if report.failed:
-            ours = report.nodeid.endswith((".yaml", ".yml", ".json")) or names_task(f"{report.nodeid}::")
-            self._uncollected += ours
-            self._other_failures += not ours
+            is_task_file = report.nodeid.endswith((".yaml", ".yml", ".json")) or names_task(f"{report.nodeid}::")
+            self._uncollected += is_task_file
+            self._other_failures += not is_task_file
 
     def exit_code(self, pytests_own: int) -> int:
         """Return the run's exit code. A gate overrules "some tests failed" if only trials failed."""
@@ -223,8 +223,8 @@ class Controller:
                 self.audit = auditing.conclude(self._config, run, self.records, self._node_ids)
                 self.ruling = auditing.rule(self.audit)
         else:
-            against = self._hold_against_baseline()
-            deselected = self._config.stash.get(DESELECTED, set()) | not_asked_for(
+            against = self._compare_with_baseline()
+            deselected = self._config.stash.get(DESELECTED, set()) | unrequested_tasks(
                 self._config, (task for each in self.comparisons for task in each.first.tasks.values())
             )
             self.ruling = self._settings.gate.rule(
@@ -241,8 +241,8 @@ class Controller:
             pytests_own = pytest.ExitCode.TESTS_FAILED  # as in a single run
         if pytests_own == pytest.ExitCode.INTERRUPTED and self._stopped and self.ruling is not None:
             pytests_own = pytest.ExitCode.TESTS_FAILED  # as without xdist, where it is not an interruption
-        if (self.trouble or self.unreadable) and pytests_own in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
-            return self._no_trust()
+        if (self.problem or self.unreadable) and pytests_own in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+            return self._unreliable_exit_code()
         if self.stopped and pytests_own in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
             return STOPPED_EARLY  # whatever the gate says, --resume has trials to run
         if (
@@ -272,7 +272,7 @@ class Controller:
         except UsageError:  # no common tasks, or only one agent that saw no solutions
             return []
 
-    def _hold_against_baseline(self) -> list[Comparison] | str:
+    def _compare_with_baseline(self) -> list[Comparison] | str:
         """Comparisons of the run's agents with ``--baseline``, or why they can't be compared."""
         gate, run = self._settings.gate, self.run_dir
         if gate.baseline is None or run is None or not self.records:
@@ -302,14 +302,14 @@ class Controller:
             for record in self.records
         )
 
-    def _no_trust(self) -> int:
+    def _unreliable_exit_code(self) -> int:
         """The exit code when records are missing: thresholds fail, and without any the run has failed."""
         if self.ruling is None:
             return int(pytest.ExitCode.TESTS_FAILED)
-        told = "records could not be written, so no rate can be trusted"
+        message = "records could not be written, so no rate can be trusted"
         if self.unreadable:
-            told = f"{len(self.unreadable)} trials have a record that can't be read, so no rate can be trusted"
-        self.ruling = replace(self.ruling, exit_code=TOO_MANY_ERRORS, message=told)
+            message = f"{len(self.unreadable)} trials have a record that can't be read, so no rate can be trusted"
+        self.ruling = replace(self.ruling, exit_code=TOO_MANY_ERRORS, message=message)
         return self.ruling.exit_code
 
     def close(self) -> None:
@@ -331,23 +331,23 @@ class Controller:
         if (run := self.run_dir) is None or chosen is None:
             folder = self._settings.run_dir  # it was created when the run started
             if folder is not None and not folder.exists() and not self._config.getoption("collectonly"):
-                self.trouble = f"expected the run's records in {folder}, found the directory gone"
-            elif self._settings.shard is not None and self.left_out.elsewhere and not self._node_ids:
+                self.problem = f"expected the run's records in {folder}, found the directory gone"
+            elif self._settings.shard is not None and self.left_out.other_shards and not self._node_ids:
                 planning.record_empty_part(self._config, self._start.info())
             self._cover(None, ())
             return
         lost: list[TrialRecord] = []
         stored: Stored | None = None
-        with self._noting(run):
+        with self._recording_errors(run):
             lost = _close_unfinished(run, since=chosen.facts["started"], interrupted=self._interrupted)
-        with self._noting(run):
+        with self._recording_errors(run):
             run.settle()
             stored = run.read()
             self.records, self.unreadable = stored.records, stored.unreadable
             self._cover(run, lost)
-        with self._noting(run):
+        with self._recording_errors(run):
             export(run, stored)
-        with self._noting(run):
+        with self._recording_errors(run):
             self._report(run, [*lost, *self._ended(lost, since=chosen.facts["started"])])
         if self._settings.run_dir is None:
             point_latest(run.path)
@@ -363,26 +363,26 @@ class Controller:
                 yield record
 
     @contextmanager
-    def _noting(self, run: RunDir) -> Iterator[None]:
-        """Record an error of writing at the end of the run as ``trouble``, instead of raising it."""
+    def _recording_errors(self, run: RunDir) -> Iterator[None]:
+        """Record an error of writing at the end of the run as ``problem``, instead of raising it."""
         try:
             yield
         except RecordingError as error:
-            self.trouble = self.trouble or str(error)
+            self.problem = self.problem or str(error)
         except OSError as error:
-            self.trouble = self.trouble or f"expected to close the run in {run.path}, found: {error}"
+            self.problem = self.problem or f"expected to close the run in {run.path}, found: {error}"
 
     def summaries(self) -> dict[str, Summary]:
         """Return the summaries of all agents with records, by the same names as `coverages`."""
-        return summarise(self.records, beside=self._planned)
+        return summarise(self.records, named_with=self._planned)
 
     def _cover(self, run: RunDir | None, lost: Sequence[TrialRecord]) -> None:
         """Compute the coverage of the plan by records, and store in the plan why trials were skipped."""
         plan = read_plan(run.path) if run is not None else {}
         if self._settings.rescore is None:
-            here = self._config.stash.get(PLAN, self._plan)
-            plan |= {trial.key: trial for trial in here if trial.key not in plan}
-            taken = {trial.key for trial in here}
+            own_plan = self._config.stash.get(PLAN, self._plan)
+            plan |= {trial.key: trial for trial in own_plan if trial.key not in plan}
+            taken = {trial.key for trial in own_plan}
             updated = [
                 replace(
                     trial,
@@ -439,8 +439,8 @@ def _close_unfinished(run: RunDir, since: float, *, interrupted: bool) -> list[T
         if "key" not in started or started.get("time", 0.0) < since:
             continue
         key = TrialKey.from_json(started["key"], browser=browser_text(started))
-        who = "the run was interrupted" if interrupted else f"the worker {started.get('worker') or 'process'} died"
-        message = f"{who} during this trial (attempt {started['attempt']})"
+        cause = "the run was interrupted" if interrupted else f"the worker {started.get('worker') or 'process'} died"
+        message = f"{cause} during this trial (attempt {started['attempt']})"
         attempt = Attempt(number=started["attempt"], outcome="error", cause="harness", message=message)
         record = TrialRecord(
             key=key, outcome="error", cause="harness", message=message, attempt=attempt.number, attempts=(attempt,),

@@ -13,7 +13,7 @@ import pytest
 
 from pytest_webarena.plugin import fixtures, options, task_files, xdist
 from pytest_webarena.plugin.reporting import outcomes, traces
-from pytest_webarena.plugin.stash import CONTROLLER, PASSED_OVER, RUN, SETTINGS, START, WAKE, take_part
+from pytest_webarena.plugin.stash import CONTROLLER, LOAD_HOOKS, PASSED_OVER, RUN, SETTINGS, START, take_part
 
 MARKER = (
     "webarena(sites, user, **facts): on Python tests: sites to lease and the accounts to sign in with; "
@@ -31,14 +31,14 @@ def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) 
     if any(text[:1] != "-" and text not in known.file_or_dir for text in args):
         from pytest_webarena.plugin import root_directory
 
-        root_directory.mend(early_config, args)
+        root_directory.correct_root_directory(early_config, args)
     return (yield)
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", MARKER)
-    config.stash[WAKE] = _wake
-    if options.asked_for(config):
+    config.stash[LOAD_HOOKS] = _load_hooks
+    if options.is_plugin_used(config):
         take_part(config)
     if xdist.is_worker(config):
         config.stash[RUN] = xdist.receive(config)
@@ -46,7 +46,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(fixtures, "webarena-fixtures")
 
 
-def _wake(config: pytest.Config) -> None:
+def _load_hooks(config: pytest.Config) -> None:
     from pytest_webarena.plugin import hooks  # imported here, so that sessions without tasks don't load it
 
     hooks.prepare(config)
@@ -124,14 +124,14 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    asked = SETTINGS in config.stash or config.args_source is config.ArgsSource.ARGS
-    if asked and (files := sorted(set(config.stash.get(PASSED_OVER, ())))):
+    is_our_run = SETTINGS in config.stash or config.args_source is config.ArgsSource.ARGS
+    if is_our_run and (files := sorted(set(config.stash.get(PASSED_OVER, ())))):
         from pytest_webarena.text import printable
 
         count, names = f"{len(files)} YAML file{'s' * (len(files) > 1)}", printable(", ".join(files))
         terminalreporter.write_line(
-            f"webarena: {count} passed over: {names} (a list 'tasks' in which no entry has an 'intent'; "
-            "`webarena tasks validate FILE` says what is wrong with a task file)",
+            f"webarena: {count} ignored: {names} (a list 'tasks' without an entry that has an 'intent'; "
+            "`webarena tasks validate FILE` reports the problems)",
             yellow=True,
         )
 

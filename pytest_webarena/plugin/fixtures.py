@@ -222,9 +222,9 @@ def webarena_config(
             executable=settings.browser_executable,
             launch_args=webarena_launch_args,
             temp_dir=webarena_run.temp_dir,
-            sessions=_SESSIONS if settings.wide > 1 else None,
+            sessions=_SESSIONS if settings.concurrency > 1 else None,
         ),
-        in_flight=settings.wide,
+        in_flight=settings.concurrency,
         starts=max(1, 2 * cores() // worker_count(pytestconfig)),
         by_load=pytestconfig.getoption("--concurrency") == 0,
         session=session,
@@ -301,22 +301,24 @@ def webarena_on_record(
     from pytest_webarena.llm_judge.judge_eligibility import errors, offs
     from pytest_webarena.trials.record_replay import RecordReplay
 
-    asked = settings_of(pytestconfig).on_record
-    assert asked is not None, "the fixture is asked for with --replay-run alone"
+    options = settings_of(pytestconfig).on_record
+    assert options is not None, "the fixture is asked for with --replay-run alone"
     config = webarena_config
     judge = Judge(
         config.judge, config.options.models, worker=config.worker, off=offs(config.judge), errors=errors(config.judge)
     )
-    return RecordReplay(webarena_run, config, judge=judge, source=asked.run, of=asked.of)
+    return RecordReplay(webarena_run, config, judge=judge, source=options.run, of=options.of)
 
 
 @pytest.fixture
 def webarena_executor(request: pytest.FixtureRequest, pytestconfig: pytest.Config) -> Iterator[TrialExecutor]:
     """Executor of trials: one after the other in this process, or on the nodes of ``--ray``."""
     if CLUSTER in pytestconfig.stash:
-        from pytest_webarena.plugin.ray_dispatch import Through
+        from pytest_webarena.plugin.ray_dispatch import SingleTrialExecutor
 
-        yield Through(pytestconfig.stash[CLUSTER].executor, request.getfixturevalue("webarena_runtime"), request.node)
+        yield SingleTrialExecutor(
+            pytestconfig.stash[CLUSTER].executor, request.getfixturevalue("webarena_runtime"), request.node
+        )
         return
     from pytest_webarena.trials.executor import SerialExecutor
 

@@ -135,7 +135,7 @@ def read_until(config: pytest.Config, agents: Sequence[str]) -> float | None:
             f"--stop-when-settled: expected two agents to decide between, found {', '.join(agents) or 'none named'}"
         )
     if len(config.getoption("--browser", default=None) or ()) > 1:
-        raise UsageError("--stop-when-settled: expected one browser, found several; run them apart")
+        raise UsageError("--stop-when-settled: expected one browser, found several; run them separately")
     if config.getoption("maxschedchunk", default=0) is None:
         config.option.maxschedchunk = 1  # keeps the order of trials, so that the rest can be skipped
     return given or 0.05

@@ -40,7 +40,7 @@ from pytest_webarena.plugin.reporting import (
 )
 from pytest_webarena.plugin.run_start import run_start
 from pytest_webarena.plugin.settings import check_run_dir, read_settings
-from pytest_webarena.plugin.stash import ASKED, CLUSTER, CONTROLLER, DESELECTED, SETTINGS, SUITES
+from pytest_webarena.plugin.stash import CLUSTER, CONTROLLER, DESELECTED, REQUESTED, SETTINGS, SUITES
 from pytest_webarena.plugin.task_files import names_task
 from pytest_webarena.results import RunDir
 from pytest_webarena.results.gate import EXIT_CODES
@@ -57,7 +57,7 @@ __all__ = ["choose", "prepare"]
 def prepare(config: pytest.Config) -> None:
     """Set up what these hooks need: settings, suites and, in the process that the user started, a controller."""
     try:
-        resuming.take_over(config)
+        resuming.restore_options(config)
         config.stash[SETTINGS] = settings = read_settings(config)
         collecting, held = config.getoption("collectonly"), None
         settings.judge.read()
@@ -71,7 +71,7 @@ def prepare(config: pytest.Config) -> None:
             read_prices(settings.options.models.prices)  # so that an error is reported now, not after the first trial
         if config.getoption("--sites"):
             catalogue.known_sites(config)  # so that an error is reported once, before workers start
-        config.stash[ASKED] = resuming.asked(config)
+        config.stash[REQUESTED] = resuming.requested_options(config)
         if settings.resume is not None and not xdist.is_worker(config):
             resuming.check(config, settings)
         config.stash[SUITES] = suite_options.claim_arguments(config, settings.suites)
@@ -144,7 +144,7 @@ def _is_concurrent(session: pytest.Session) -> bool:
     option = session.config.getoption
     idle = option("collectonly") or option("setuponly", False) or option("setupplan", False)
     settings = session.config.stash[SETTINGS]
-    return (settings.wide > 1 or settings.ray is not None) and not idle
+    return (settings.concurrency > 1 or settings.ray is not None) and not idle
 
 
 def pytest_runtestloop(session: pytest.Session) -> bool | None:
@@ -201,7 +201,7 @@ def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Ite
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
-    return printable(said) if (said := terminal.header(config)) is not None else None
+    return printable(header) if (header := terminal.header(config)) is not None else None
 
 
 @pytest.hookimpl(trylast=True)  # after xdist has ended the workers, which need the broker and its directory until then
@@ -230,8 +230,8 @@ def pytest_terminal_summary(terminalreporter: TerminalReporter, config: pytest.C
         terminal.write_summary(terminalreporter, config.stash[CONTROLLER])
     if CLUSTER in config.stash:
         terminalreporter.write_line(printable(f"ray: {config.stash[CLUSTER].summary()}"))
-    if trouble := config.stash[CONTROLLER].trouble:
-        terminalreporter.write_line(printable(f"webarena: {trouble}"), red=True)
+    if problem := config.stash[CONTROLLER].problem:
+        terminalreporter.write_line(printable(f"webarena: {problem}"), red=True)
     if github.is_github(os.environ) and not config.stash[SETTINGS].audit:
         github.write_summary(terminalreporter, config.stash[CONTROLLER], os.environ)
     if meaning := EXIT_CODES.get(code := config.stash[CONTROLLER].exit_status):

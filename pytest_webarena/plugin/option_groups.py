@@ -37,19 +37,19 @@ class OptionGroups:
     """Collects the options of all subjects, then declares them group by group."""
 
     def __init__(self) -> None:
-        self._everyday: dict[str, dict[str, Any]] = {}
+        self._common_options: dict[str, dict[str, Any]] = {}
         self._subjects: list[Subject] = []
 
     def subject(self, name: str, title: str) -> Subject:
         """Add a group. An option that it declares appears in it unless it is an everyday one."""
-        self._subjects.append(Subject(name, title, self._everyday))
+        self._subjects.append(Subject(name, title, self._common_options))
         return self._subjects[-1]
 
     def declare(self, parser: pytest.Parser) -> list[pytest.OptionGroup]:
         """Declare all options and return the groups in the order of help."""
         first = parser.getgroup("webarena", "web-agent tasks (pytest-webarena)")
         for name in EVERYDAY:
-            first.addoption(name, **self._everyday[name])
+            first.addoption(name, **self._common_options[name])
         groups = [first]
         for subject in self._subjects:
             group = parser.getgroup(f"webarena-{subject.name}", f"web-agent tasks: {subject.title}")
@@ -66,8 +66,8 @@ class Subject:
         self.name, self.title = name, title
         self.options: dict[str, dict[str, Any]] = {}
         """Arguments of `pytest.OptionGroup.addoption` by option, without the everyday ones."""
-        self._everyday = everyday
+        self._common_options = everyday
 
     def addoption(self, name: str, **attributes: Any) -> None:
         """Declare one option; arguments as of `pytest.OptionGroup.addoption`."""
-        (self._everyday if name in EVERYDAY else self.options)[name] = attributes
+        (self._common_options if name in EVERYDAY else self.options)[name] = attributes

@@ -96,12 +96,12 @@ def natural_float(text: str) -> float:
     return _number(text, "a number from 0 on", lambda value: 0 <= value < float("inf"))
 
 
-def _number(text: str, expected: str, fits: Callable[[float], bool], read: Callable[[str], float] = float) -> float:
+def _number(text: str, expected: str, is_valid: Callable[[float], bool], read: Callable[[str], float] = float) -> float:
     """The number in ``text`` if it fits. Raises `argparse.ArgumentTypeError` otherwise."""
     try:
         value = read(text)
     except ValueError:
         value = float("nan")
-    if not fits(value):
+    if not is_valid(value):
         raise argparse.ArgumentTypeError(f"expected {expected}, found {text!r}")
     return value

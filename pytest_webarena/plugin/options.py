@@ -22,7 +22,7 @@ from pytest_webarena.plugin.option_values import (
 from pytest_webarena.plugin.presets import PRESETS
 from pytest_webarena.plugin.suite_options import add_suite_options, names_suite
 
-__all__ = ["ANSWER_FORMATS", "GRADINGS", "INI_KEYS", "PULLS", "add_options", "asked_for", "option_groups"]
+__all__ = ["ANSWER_FORMATS", "GRADINGS", "INI_KEYS", "PULLS", "add_options", "is_plugin_used", "option_groups"]
 
 GRADINGS = ("original", "repaired", "verified", "webcanvas-paper", "webcanvas-code")
 ANSWER_FORMATS = ("auto", "text", "verified")
@@ -38,8 +38,8 @@ INI_KEYS: tuple[tuple[str, Any, str], ...] = (
     ("pull", "", "Default of --pull."),
     ("site_urls", [], "Values for --site-url, which replaces them."),
     ("browser_executable", "", "Default of --browser-executable."),
-    ("tracing", "", "Default of --tracing for tasks; takes on-retry besides."),
-    ("video", "", "Default of --video for tasks; takes on-retry besides."),
+    ("tracing", "", "Default of --tracing for tasks; also accepts on-retry."),
+    ("video", "", "Default of --video for tasks; also accepts on-retry."),
     *((name, "", text) for name, text in JUDGE_INI),
 )
 """Name without the prefix ``webarena_``, default and help of each ini key."""
@@ -320,7 +320,7 @@ def _add_run_options(group: Subject) -> None:
     )
 
 
-def asked_for(config: pytest.Config) -> bool:
+def is_plugin_used(config: pytest.Config) -> bool:
     """Return whether the command line or the ini file uses this plugin. Otherwise all settings are the defaults."""
     for name, default in _defaults.items():
         value = config.getoption(name)

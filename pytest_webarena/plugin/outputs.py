@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
-from pytest_webarena.trials.captured_output import OfTrials, Output, divided, in_trial, inside
+from pytest_webarena.trials.captured_output import Output, TrialLogHandler, divided, in_trial, inside
 
 if TYPE_CHECKING:
     import pytest
@@ -42,7 +42,7 @@ def _logged_apart(config: pytest.Config) -> Iterator[None]:
     if plugin is None:
         yield
         return
-    own, root = OfTrials(), logging.getLogger()
+    own, root = TrialLogHandler(), logging.getLogger()
     own.setFormatter(plugin.formatter)
     handlers: list[logging.Handler] = [plugin.caplog_handler, plugin.report_handler]
     level, wanted = root.level, getattr(plugin, "log_level", None)

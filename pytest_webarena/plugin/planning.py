@@ -33,9 +33,9 @@ def check_keys(items: Iterable[pytest.Item]) -> None:
         if isinstance(item, TaskItem) and (other := known.setdefault(item.key, item)).nodeid != item.nodeid:
             raise UsageError(
                 f"expected each trial once, found {other.nodeid} and {item.nodeid}: both are trial {item.key.trial} of "
-                f"{item.key.agent} in {item.browser} at the task {item.key.task}, and records tell trials apart by "
-                "these; give the tasks different ids, or run their files apart (several tries of one task: --trials, "
-                "not --count)"
+                f"{item.key.agent} in {item.browser} at the task {item.key.task}, which identify a trial in "
+                "records; give the tasks different ids, or run their files separately (several trials of one task: "
+                "--trials, not --count)"
             )
 
 
@@ -46,19 +46,19 @@ def check_needs(config: pytest.Config, items: Iterable[pytest.Item]) -> None:
         return
     from pytest_webarena.agents import resolve_agent
 
-    asked = {(item.agent_name, item.task.id): item.task for item in items if isinstance(item, TaskItem)}
+    tasks = {(item.agent_name, item.task.id): item.task for item in items if isinstance(item, TaskItem)}
     agents = {}
-    for name in dict.fromkeys(name for name, _ in asked):
+    for name in dict.fromkeys(name for name, _ in tasks):
         with suppress(UsageError):  # for an agent that does not exist, its trials report it
             agents[name] = resolve_agent(name, settings.agent_directories, settings.overrides)
-    lacking = [
+    problems = [
         f"agent {name}: {missing}"
-        for (name, _), task in asked.items()
+        for (name, _), task in tasks.items()
         if name in agents and not task.skip and (missing := agents[name].missing_requirement(task))
     ]
-    if lacking:
-        more = f"\nand {len(lacking) - _SHOWN} more like that" if len(lacking) > _SHOWN else ""
-        raise UsageError("\n".join(lacking[:_SHOWN]) + more)
+    if problems:
+        more = f"\nand {len(problems) - _SHOWN} more like that" if len(problems) > _SHOWN else ""
+        raise UsageError("\n".join(problems[:_SHOWN]) + more)
 
 
 def make_plan(config: pytest.Config, items: Iterable[pytest.Item]) -> None:

@@ -139,8 +139,8 @@ def broker_order(
     for name, value in broker_args.items():
         if name not in _BROKER:
             raise UsageError(f"fixture webarena_broker_args: unknown key {name!r}; {closest(name, _BROKER)}")
-        fits, expected = _BROKER[name]
-        if not fits(value):
+        is_valid, expected = _BROKER[name]
+        if not is_valid(value):
             raise UsageError(f"fixture webarena_broker_args: {name}: expected {expected}, found {value!r}")
     if wrong := next((name for name, value in docker.items() if not isinstance(value, str)), None):
         raise UsageError(f"fixture webarena_docker_environment: {wrong}: expected a text, found {docker[wrong]!r}")
@@ -177,8 +177,8 @@ def _value(config: pytest.Config, name: str, definitions: list[Any]) -> Any:
             arguments[argument] = _value(config, name, others)
         else:
             raise UsageError(
-                f"fixture {name}: expected no other arguments than pytestconfig and {name}, for it is asked while "
-                f"tasks are collected, before there are fixtures; found {argument}"
+                f"fixture {name}: expected no other arguments than pytestconfig and {name}, because it is called while "
+                f"tasks are collected, before fixtures exist; found {argument}"
             )
     return definition.func(**arguments)
 

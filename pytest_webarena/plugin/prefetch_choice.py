@@ -32,8 +32,8 @@ _HOOKS = (
 _INSTALLED = {"site-packages", "dist-packages"}
 """Folders of installed plugins, which are independent of a project's tests: pytest-timeout, rerunfailures, …"""
 _EXCLUDED_OPTIONS = {
-    "stepwise": "--stepwise, which goes by the order of tests",
-    "stepwise_skip": "--stepwise-skip, which goes by the order of tests",
+    "stepwise": "--stepwise, which depends on the order of tests",
+    "stepwise_skip": "--stepwise-skip, which depends on the order of tests",
     "usepdb": "--pdb, which stops one test while others go on",
     "trace": "--trace, which stops one test while others go on",
 }
@@ -78,7 +78,7 @@ class Agents:
         agent = self.of(item)
         if agent is None or agent.memory is None:
             return None
-        return (agent.id, item.browser, agent.memory.of(item.task))
+        return (agent.id, item.browser, agent.memory.name_for(item.task))
 
 
 def why_serial(item: TaskItem, agents: Agents) -> str:
@@ -120,7 +120,7 @@ def _fixtures(item: TaskItem) -> dict[str, Sequence[Any]]:
     while names:
         if (name := names.pop()) not in found:
             found[name] = item.session._fixturemanager.getfixturedefs(name, item) or ()
-            names += [asked for definition in found[name] for asked in definition.argnames]
+            names += [argument for definition in found[name] for argument in definition.argnames]
     return found
 
 

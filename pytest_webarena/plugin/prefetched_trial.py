@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_webarena.plugin.stash import PLAYED
+from pytest_webarena.plugin.stash import TRIAL_TIMES
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from pytest_webarena.results import TrialRecord
     from pytest_webarena.trials.run_info import RunInfo
 
-__all__ = ["Begun", "Played", "read_started", "record_started", "set_times"]
+__all__ = ["PrefetchedTrial", "TrialTimes", "read_started", "record_started", "set_times"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Begun:
+class PrefetchedTrial:
     """A trial that is running or has finished."""
 
     future: Future[TrialRecord]
@@ -33,14 +33,14 @@ class Begun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Played:
+class TrialTimes:
     """Start and end of a trial in Unix time."""
 
     start: float
     stop: float
 
     @classmethod
-    def by(cls, record: TrialRecord) -> Played:
+    def by(cls, record: TrialRecord) -> TrialTimes:
         """Return the time from the start of a record's first attempt to the end of its last."""
         attempts = record.attempts
         start = min((each.started for each in attempts if each.started), default=record.started)
@@ -50,7 +50,7 @@ class Played:
 
 def set_times(item: pytest.Item, report: pytest.TestReport) -> None:
     """Give a report the time of its trial, instead of the time of reporting."""
-    if report.when == "call" and (played := item.stash.get(PLAYED, None)) is not None:
+    if report.when == "call" and (played := item.stash.get(TRIAL_TIMES, None)) is not None:
         report.start, report.stop = played.start, played.stop
         report.duration = played.stop - played.start
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pytest_webarena.tasks.model import Task
     from pytest_webarena.trials.run_info import RunInfo
 
-__all__ = ["ClusterSettings", "RayDispatch", "Through", "opened", "read_cluster"]
+__all__ = ["ClusterSettings", "RayDispatch", "SingleTrialExecutor", "opened", "read_cluster"]
 
 _EXCLUDED_OPTIONS = ("audit", "rescore", "on_record", "record_archive", "headed", "stepwise", "usepdb", "trace")
 
@@ -46,7 +46,7 @@ class ClusterSettings:
     address: str
     """Address ``host:port`` on which a cluster listens."""
     insecure: bool
-    wide: int | None
+    concurrency: int | None
     """Trials in flight on each node; None: as many as it has capacity for."""
 
 
@@ -65,22 +65,26 @@ def read_cluster(config: pytest.Config) -> ClusterSettings | None:
         if option(name, False):
             option_name = f"--{name.replace('_', '-')}" if name != "usepdb" else "--pdb"
             raise UsageError(
-                f"--ray: expected no {option_name}; leave one of them out (--ray={LOCAL}: trials are played here)"
+                f"--ray: expected no {option_name}; leave one of them out (--ray={LOCAL} runs trials here)"
             )
     from pytest_webarena.cluster.cluster_address import find_address, prepare_environment
 
-    wide = config.getoption("--concurrency") or None
+    concurrency = config.getoption("--concurrency") or None
     if option("collectonly"):
-        return ClusterSettings(given=given, address=given, insecure=option("--ray-insecure"), wide=wide)
+        return ClusterSettings(given=given, address=given, insecure=option("--ray-insecure"), concurrency=concurrency)
     prepare_environment(insecure=option("--ray-insecure"))
-    return ClusterSettings(given=given, address=find_address(given), insecure=option("--ray-insecure"), wide=wide)
+    return ClusterSettings(
+        given=given, address=find_address(given), insecure=option("--ray-insecure"), concurrency=concurrency
+    )
 
 
 class RayDispatch:
     """The cluster of a run, from its first trial to its last."""
 
-    def __init__(self, config: pytest.Config, info: RunInfo, executor: ClusterExecutor, tell: queue.SimpleQueue[str]):
-        self._config, self._info, self.executor, self._messages = config, info, executor, tell
+    def __init__(
+        self, config: pytest.Config, info: RunInfo, executor: ClusterExecutor, messages: queue.SimpleQueue[str]
+    ):
+        self._config, self._info, self.executor, self._messages = config, info, executor, messages
         self.header = ""
 
     def news(self) -> Iterator[str]:
@@ -97,7 +101,7 @@ class RayDispatch:
         return f"{self.header}; {words}" if words else self.header
 
 
-class Through:
+class SingleTrialExecutor:
     """Executor for items whose trial was not prefetched: the same cluster, one trial at a time."""
 
     def __init__(self, executor: ClusterExecutor, runtime: Any, item: pytest.Item) -> None:
@@ -112,13 +116,13 @@ class Through:
             task, agent, trial, browser=browser, node_id=node_id, runtime=self._runtime, output=output
         )
         wait([future])
-        output.tell(self._item)
+        output.flush_to_report(self._item)
         return future
 
     def close(self, *, cancel: bool = False) -> None:
         """Do nothing, because the session owns the cluster's executor."""
 
-    def __enter__(self) -> Through:
+    def __enter__(self) -> SingleTrialExecutor:
         return self
 
     def __exit__(self, *exc_info: object) -> None:
@@ -138,34 +142,34 @@ def opened(session: pytest.Session) -> Iterator[RayDispatch]:
     assert settings.ray is not None
     info = run_info(config)
     try:
-        cluster, staged = _cluster(session, info)
+        cluster, held_back = _cluster(session, info)
     except UsageError as error:
         raise pytest.UsageError(str(error)) from None
     messages: queue.SimpleQueue[str] = queue.SimpleQueue()
     from pytest_webarena.cluster.executor import ClusterExecutor
 
-    work = _Work(config, info)
+    work = _TrialPacking(config, info)
     executor = ClusterExecutor(
         cluster,
         receive=work.receive,
         give_up=work.give_up,
         wrap=work.wrap,
-        tell=lambda line: messages.put(f"ray: {line}"),
+        announce=lambda line: messages.put(f"ray: {line}"),
     )
     clustered = RayDispatch(config, info, executor, messages)
     try:
         executor.ready.wait()
         if not executor.members:
             why = "; ".join(executor.refused) or "no node has a processor to give (--num-cpus)"
-            raise pytest.UsageError(f"--ray: expected a node to play trials, found none: {why}")
+            raise pytest.UsageError(f"--ray: expected a node to run trials, found none: {why}")
         clustered.header = _header([member.slots for member in executor.members])
         messages.put(f"ray: {clustered.header}")
-        if staged:
-            messages.put(f"ray: not shipped, for a secret stands in it: {', '.join(staged)}")
+        if held_back:
+            messages.put(f"ray: not shipped, because it contains a secret: {', '.join(held_back)}")
         config.stash[CLUSTER] = clustered
         yield clustered
     except BaseException:
-        executor.break_off()
+        executor.cancel_trials()
         raise
     finally:
         executor.close(cancel=True)
@@ -219,7 +223,7 @@ def _setup(config: pytest.Config, info: RunInfo) -> Setup:
     models, judge = settings.options.models, settings.judge
     kept = [calls_of(info.run_dir), info.run_dir / "judge_replies", models.cache, judge.cache]
     paths = [Path(name).absolute() for name in sys.path if name not in ("", ".")]
-    ours = [path for path in paths if path.is_relative_to(root) and not _hidden(path.relative_to(root))]
+    project_paths = [path for path in paths if path.is_relative_to(root) and not _hidden(path.relative_to(root))]
     return Setup(
         name="",
         root=root,
@@ -231,7 +235,7 @@ def _setup(config: pytest.Config, info: RunInfo) -> Setup:
         pulls=settings.pulls,
         allow_unreset=settings.allow_unreset,
         replicas=settings.replicas,
-        wide=settings.ray.wide,
+        concurrency=settings.ray.concurrency,
         agents=settings.agents,
         agent_directories=settings.agent_directories,
         overrides=settings.overrides,
@@ -239,7 +243,7 @@ def _setup(config: pytest.Config, info: RunInfo) -> Setup:
         catalogue=config.stash[CATALOGUE].option if CATALOGUE in config.stash else "",
         site_urls=settings.site_urls,
         secret_names=_secret_names(config),
-        import_path=tuple(ours),
+        import_path=tuple(project_paths),
     )
 
 
@@ -260,7 +264,7 @@ def _refuse_secrets(data: bytes, secrets: tuple[str, ...]) -> None:
         )
 
 
-class _Work:
+class _TrialPacking:
     """Packs submitted trials for nodes, and unpacks the records that they return."""
 
     def __init__(self, config: pytest.Config, info: RunInfo) -> None:
@@ -271,9 +275,10 @@ class _Work:
         self._secrets = secrets_of(os.environ, _secret_names(config))
 
     def wrap(
-        self, *, task: Task, agent: str, trial: int, browser: str, node_id: str, runtime: Any, **here: Any
+        self, *, task: Task, agent: str, trial: int, browser: str, node_id: str, runtime: Any, **local_values: Any
     ) -> Parcel:
-        """Pack everything that the trial's runner needs on another machine. ``here`` are values for threads only."""
+        """Pack everything that the trial's runner needs on another machine. ``local_values`` are only for
+        threads."""
         from pytest_webarena.agents.registry import agent_id
         from pytest_webarena.cluster.interface import Parcel
         from pytest_webarena.cluster.node import Terms
@@ -309,7 +314,7 @@ class _Work:
         if delivery.error is not None:
             raise delivery.error
         if delivery.record is None:
-            raise HarnessError("expected a record from a node, found none; --resume plays the trial")
+            raise HarnessError("expected a record from a node, found none; --resume runs the trial")
         return delivery.record
 
     def give_up(self, job: Job, message: str) -> TrialRecord:

@@ -11,29 +11,32 @@ if TYPE_CHECKING:
 
     from pytest_webarena.results.comparing.sides import SideTask
 
-__all__ = ["not_asked_for"]
+__all__ = ["unrequested_tasks"]
 
 
-def not_asked_for(config: pytest.Config, tasks: Iterable[SideTask]) -> set[str]:
+def unrequested_tasks(config: pytest.Config, tasks: Iterable[SideTask]) -> set[str]:
     """Return the ids of those ``tasks`` that this run's arguments would not collect if their file were unchanged.
 
     A task of a deleted file is not included, because it is unknown whether it was requested; neither is one whose file
     the baseline does not contain.
     """
-    asked = [_split(config.invocation_params.dir, each) for each in config.args]
-    return {task.task for task in tasks if task.node and not _collects(asked, *_split(config.rootpath, task.node))}
+    requested = [_split(config.invocation_params.dir, each) for each in config.args]
+    return {task.task for task in tasks if task.node and not _collects(requested, *_split(config.rootpath, task.node))}
 
 
 def _split(folder: Path, node: str) -> tuple[Path, str]:
-    """The file of a node id, and the names within it."""
+    """Return the file of a node id, and the names within it."""
     file, _, names = node.partition("::")
     return (folder / file).resolve(), names
 
 
-def _collects(asked: Iterable[tuple[Path, str]], file: Path, names: str) -> bool:
-    """Whether one of ``asked`` requests ``names`` of ``file``, or may do so, as when a file does not exist."""
+def _collects(requested: Iterable[tuple[Path, str]], file: Path, names: str) -> bool:
+    """Return whether one of ``requested`` collects ``names`` of ``file``, or may do so because it does not exist."""
     return not file.is_file() or any(
-        not there.exists()
-        or (file.is_relative_to(there) and (not inner or f"{names}::".startswith(f"{inner.partition('[')[0]}::")))
-        for there, inner in asked
+        not requested_path.exists()
+        or (
+            file.is_relative_to(requested_path)
+            and (not inner or f"{names}::".startswith(f"{inner.partition('[')[0]}::"))
+        )
+        for requested_path, inner in requested
     )

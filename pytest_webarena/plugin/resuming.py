@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from pytest_webarena.plugin.settings import Settings
     from pytest_webarena.results.records import TrialRecord
 
-__all__ = ["asked", "check", "finished_trials", "note", "take_over"]
+__all__ = ["check", "finished_trials", "note", "requested_options", "restore_options"]
 
 _CHOOSE = (
     "--suite", "--select", "--one-per-template", "--shard", "-k", "-m", "--deselect", "--ignore", "--ignore-glob",
@@ -60,7 +60,7 @@ _NAMES = {"-k": "keyword", "-m": "markexpr"}
 _INSTEAD = "leave it out, begin another run, or have both in this one with --allow-mixed; reports name the difference"
 
 
-def asked(config: pytest.Config) -> dict[str, Any]:
+def requested_options(config: pytest.Config) -> dict[str, Any]:
     """Return the options and tests of this invocation that no other fact in ``run.json`` contains."""
     given = {name: value for name in (*_CHOOSE, *_RAW) if _is_given(value := _option(config, name))}
     explicit = config.args_source is pytest.Config.ArgsSource.ARGS
@@ -70,7 +70,7 @@ def asked(config: pytest.Config) -> dict[str, Any]:
     return {"options": given, "tests": [_from_root(config, argument) for argument in named]}
 
 
-def take_over(config: pytest.Config) -> None:
+def restore_options(config: pytest.Config) -> None:
     """Set the options of the run that ``--resume`` names, where the command line has none; does nothing without it.
 
     Raises `UsageError` when there is no such run, and for options that contradict it.
@@ -80,21 +80,21 @@ def take_over(config: pytest.Config) -> None:
     run = RunDir(Path(name).absolute())
     if run.path.is_dir() and not any((run.path / each).exists() for each in ("run.json", "trials")):
         raise UsageError(
-            f"--resume: expected a run in {run.path}, found none that has begun: no run.json, no trials, so nothing "
-            f"to lose; --run-dir={shlex.quote(str(run.path))} begins one there"
+            f"--resume: expected a run in {run.path}, found neither run.json nor trials; "
+            f"--run-dir={shlex.quote(str(run.path))} starts a run there"
         )
     facts = run.facts()
     if facts.get(IMPORTED):
         raise UsageError(
-            f"--resume: expected a run that was begun here, found one with imported trials in {run.path}: its options "
-            "are somebody else's. --rescore judges it, webarena view shows it; another run takes a new --run-dir"
+            f"--resume: expected a run that started here, found one with imported trials in {run.path}: its options "
+            "are unknown. --rescore judges it, webarena view shows it; a new run needs another --run-dir"
         )
     check_on_sites(run.path, facts)
     options = _options(facts, run.path)
-    if (elsewhere := config.getoption("--ray")) not in (None, options.get("--ray")) or config.getoption("tx", None):
+    if (cluster := config.getoption("--ray")) not in (None, options.get("--ray")) or config.getoption("tx", None):
         # Trials now run here or on another cluster, and nobody has declared that one to need no token.
         options = {name: value for name, value in options.items() if name not in ("--ray", "--ray-insecure")}
-        if elsewhere in (None, LOCAL):
+        if cluster in (None, LOCAL):
             options.pop("--concurrency", None)
     for option, value in options.items():
         given = _option(config, option)
@@ -180,8 +180,8 @@ def _take_tests(config: pytest.Config, run: RunDir, facts: Mapping[str, Any]) ->
             tests = [_to_here(config, trial.node_id) for trial in read_plan(run.path).values()]
             if not tests:
                 raise UsageError(
-                    "--resume: expected tests to be named, for the run took those that had failed last before it "
-                    "(--lf) and has no plan.json that tells which; name those that are to be run"
+                    "--resume: expected test names, because the run used --lf and has no plan.json that lists "
+                    "its tests; name the tests to run"
                 )
         if tests:
             _check_there(tests, str(facts.get("root", "")))
@@ -203,8 +203,10 @@ def _check_there(tests: Iterable[str], root: str) -> None:
     paths = (test.partition("::")[0] for test in tests)
     missing = [path for path in paths if path not in SUITES and not Path(path).exists()]
     if missing:
-        there = f"the run's root directory was {root}; resume it there, or " if root else ""
-        raise UsageError(f"--resume: expected the run's tests, found nothing at {missing[0]}; {there}name the tests")
+        root_hint = f"the run's root directory was {root}; resume it there, or " if root else ""
+        raise UsageError(
+            f"--resume: expected the run's tests, found nothing at {missing[0]}; {root_hint}name the tests"
+        )
 
 
 def _holds(config: pytest.Config, whole: str, part: str) -> bool:
@@ -212,8 +214,8 @@ def _holds(config: pytest.Config, whole: str, part: str) -> bool:
     (path, _, item), (other, _, its_item) = whole.partition("::"), part.partition("::")
     if path in SUITES or other in SUITES:
         return path == other and item in ("", its_item)
-    here = config.invocation_params.dir
-    place, its_place = (here / path).resolve(), (here / other).resolve()
+    directory = config.invocation_params.dir
+    place, its_place = (directory / path).resolve(), (directory / other).resolve()
     return (place == its_place and item in ("", its_item)) or (not item and its_place.is_relative_to(place))
 
 
@@ -266,18 +268,20 @@ def _judge(settings: Settings, judged: Sequence[TrialRecord]) -> Iterator[tuple[
         return
     kinds: tuple[QuestionKind, ...] = get_args(QuestionKind)
     now = {(whole := settings.judge.identity(kind).prompt).partition("@")[0]: whole for kind in kinds}
-    asked = {prompt for record in judged if record.judge is not None for prompt in record.judge.prompt.split(" + ")}
-    for before in sorted(asked):
+    prompts = {prompt for record in judged if record.judge is not None for prompt in record.judge.prompt.split(" + ")}
+    for before in sorted(prompts):
         name, _, digest = before.partition("@")
         if name in now and now[name] != before:
             yield f"the judge's prompt {name}", digest, now[name].partition("@")[2], "its words were changed"
 
 
-def note(config: pytest.Config, run: RunDir, told: Mapping[str, Any]) -> None:
+def note(config: pytest.Config, run: RunDir, controller_facts: Mapping[str, Any]) -> None:
     """Store next to ``run.json`` the facts of this invocation, which resumes the run."""
     from pytest_webarena.plugin.run_facts import run_facts
 
-    write_atomically(run.path / RESUMED, json.dumps([*notes(run.path / RESUMED), run_facts(config, told)], indent=1))
+    write_atomically(
+        run.path / RESUMED, json.dumps([*notes(run.path / RESUMED), run_facts(config, controller_facts)], indent=1)
+    )
 
 
 def _option(config: pytest.Config, name: str) -> Any:
@@ -296,8 +300,8 @@ def _same(config: pytest.Config, option: str, given: Any, own: Any) -> bool:
     if own is None:
         return False
     if option == "--sites":
-        here = config.invocation_params.dir
-        return bool(given == own or (here / given).resolve() == (here / own).resolve())
+        directory = config.invocation_params.dir
+        return bool(given == own or (directory / given).resolve() == (directory / own).resolve())
     if option == "--agent-option":
         return list(map(parse_option, given)) == list(map(parse_option, own))
     if isinstance(own, list):

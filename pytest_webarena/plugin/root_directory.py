@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 from _pytest.config.findpaths import determine_setup, parse_override_ini
 
-__all__ = ["join_values", "mend"]
+__all__ = ["correct_root_directory", "join_values"]
 
 
-def mend(config: pytest.Config, arguments: list[str]) -> None:
+def correct_root_directory(config: pytest.Config, arguments: list[str]) -> None:
     """Correct root directory and settings where values of options have misled pytest.
 
     ``arguments`` are all of this run's; those of settings that are found only now are added. Raises `pytest.UsageError`
@@ -38,8 +38,8 @@ def mend(config: pytest.Config, arguments: list[str]) -> None:
     )
     if ini != config.inipath and config.inipath is not None:
         raise pytest.UsageError(
-            f"expected the settings of {ini or f'none, for {root} has no file of them'}, found that pytest has read "
-            f"those of {config.inipath}, for it takes {' and '.join(values)} for tests to run; "
+            f"expected the settings of {ini or f'none, because {root} has no such file'}, found that pytest has read "
+            f"those of {config.inipath}, because it takes {' and '.join(values)} for test paths; "
             "write options with such values as --option=VALUE"
         )
     if known.confcutdir == str(config.inipath.parent if config.inipath else config.rootpath):  # not set by the user

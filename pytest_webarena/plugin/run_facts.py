@@ -34,15 +34,15 @@ _RECORDED_PACKAGES = (
 )
 
 
-def run_facts(config: pytest.Config, told: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the run's facts in the process of its first trial; ``told`` are those from the controller.
+def run_facts(config: pytest.Config, controller_facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the run's facts in the process of its first trial; ``controller_facts`` are those from the controller.
 
     Secrets are never on the command line, so ``argv`` may be stored.
     """
     settings = settings_of(config)
     return {
-        "started": told["started"],
-        "argv": told["argv"],
+        "started": controller_facts["started"],
+        "argv": controller_facts["argv"],
         "agents": list(settings.agents),
         "preset": settings.preset,
         "trials": settings.trials,
@@ -54,7 +54,7 @@ def run_facts(config: pytest.Config, told: Mapping[str, Any]) -> dict[str, Any]:
         "site_urls": dict(settings.site_urls),
         "allow_unreset": settings.allow_unreset,
         "reach": list(settings.options.reach) if settings.options.reach is not None else None,
-        "asked": told.get("asked"),
+        "asked": controller_facts.get("asked"),
         "suites": [data_facts(find_suite(name)) for name in config.stash[SUITES]],
         "limits": {"steps": settings.max_steps, "seconds": settings.time_limit, "stop_rule": settings.stop_rule},
         "overrides": _given(asdict(settings.overrides)),
@@ -63,8 +63,8 @@ def run_facts(config: pytest.Config, told: Mapping[str, Any]) -> dict[str, Any]:
         "answer_format": settings.options.answers,
         "judge": _judge(settings.judge),
         "env_retries": settings.options.env_retries,
-        "workers": told["workers"],
-        "wide": settings.wide,
+        "workers": controller_facts["workers"],
+        "wide": settings.concurrency,
         "ray": _cluster(settings.ray) if settings.ray is not None else None,
         "versions": _versions(),
         "python": platform.python_version(),
@@ -91,7 +91,7 @@ def apps_of(config: pytest.Config) -> dict[str, str] | None:
 
 
 def _cluster(ray: ClusterSettings) -> dict[str, Any]:
-    return {"address": ray.given, "insecure": ray.insecure, "wide": ray.wide}
+    return {"address": ray.given, "insecure": ray.insecure, "wide": ray.concurrency}
 
 
 def _given(settings: dict[str, Any]) -> dict[str, Any]:

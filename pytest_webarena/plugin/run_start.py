@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_webarena.plugin.stash import ASKED, RUN, SETTINGS, START
+from pytest_webarena.plugin.stash import REQUESTED, RUN, SETTINGS, START
 from pytest_webarena.results.listing import RUNS
 from pytest_webarena.trials.run_info import RunInfo
 
@@ -44,7 +44,7 @@ class RunStart:
                 "started": time.time(),
                 "argv": list(self._config.invocation_params.args),
                 "workers": worker_count(self._config),
-                "asked": self._config.stash.get(ASKED, None),
+                "asked": self._config.stash.get(REQUESTED, None),
             }
             if settings is not None and settings.rescore is not None:
                 self.chosen = RunInfo(run_dir=settings.rescore, broker="", temp_dir=Path(), facts=facts)
@@ -79,7 +79,7 @@ class RunStart:
         replicas = settings.replicas if settings is not None else None
         config = BrokerConfig(
             run_dir=run_dir,
-            max_replicas=replicas or most_replicas(worker_count(self._config), settings.wide if settings else 1),
+            max_replicas=replicas or most_replicas(worker_count(self._config), settings.concurrency if settings else 1),
             memory=None if replicas else (available_memory() or 0) // 2 or None,
         )
         if settings is not None:

@@ -8,12 +8,12 @@ import pytest
 
 from pytest_webarena.errors import HarnessError, SiteMissing, TaskFailed, Unready, error_of
 from pytest_webarena.plugin.auditing import as_expected
-from pytest_webarena.plugin.prefetched_trial import Begun, Played
+from pytest_webarena.plugin.prefetched_trial import PrefetchedTrial, TrialTimes
 from pytest_webarena.plugin.reporting import html
 from pytest_webarena.plugin.reporting.allure import report_trial
-from pytest_webarena.plugin.reporting.artifacts import hand_out
+from pytest_webarena.plugin.reporting.artifacts import link_artifacts
 from pytest_webarena.plugin.reporting.outcomes import DECIDED, SKIPPED, STOPPED
-from pytest_webarena.plugin.stash import BEGUN, DECIDING, PLAYED, SETTINGS
+from pytest_webarena.plugin.stash import PREFETCHED, SEQUENTIAL_STOP, SETTINGS, TRIAL_TIMES
 from pytest_webarena.results import RunDir
 from pytest_webarena.results.wording import cost_words, rerun_words
 from pytest_webarena.text import printable
@@ -34,29 +34,33 @@ def run_task(request: pytest.FixtureRequest, browser_name: str) -> None:
     __tracebackhide__ = True
     item = request.node
     settings = item.config.stash[SETTINGS]
-    again = settings.rescore is not None
-    if not again and (refused := getattr(item.function, "refused", "")):
+    is_rescoring = settings.rescore is not None
+    if not is_rescoring and (refused := getattr(item.function, "refused", "")):
         _skip(item, refused)
-    stops = None if again else _stops(request)
-    needs = () if again else _needs(item.task)
-    if BEGUN not in item.stash and stops is not None and (why := stops.why_not(item.key.agent, item.browser, needs)):
+    stops = None if is_rescoring else _stops(request)
+    needs = () if is_rescoring else _needs(item.task)
+    if (
+        PREFETCHED not in item.stash
+        and stops is not None
+        and (why := stops.why_not(item.key.agent, item.browser, needs))
+    ):
         _not_run(item, why)
-    if BEGUN not in item.stash and not again and DECIDING in item.config.stash:
+    if PREFETCHED not in item.stash and not is_rescoring and SEQUENTIAL_STOP in item.config.stash:
         info: RunInfo = request.getfixturevalue("webarena_run")
-        if why := item.config.stash[DECIDING].why_left(RunDir(info.run_dir)):
+        if why := item.config.stash[SEQUENTIAL_STOP].stop_reason_of(RunDir(info.run_dir)):
             item.user_properties.append((DECIDED, why))
             pytest.skip(why)
-    begun: Begun | None = item.stash.get(BEGUN, None)
+    begun: PrefetchedTrial | None = item.stash.get(PREFETCHED, None)
     try:
         if begun is not None:
-            del item.stash[BEGUN]  # a rerun has a trial of its own
+            del item.stash[PREFETCHED]  # a rerun has a trial of its own
             runtime = begun.runtime
-            begun.output.tell(item)
+            begun.output.flush_to_report(item)
             record = begun.future.result()
-            item.stash[PLAYED] = Played.by(record)
+            item.stash[TRIAL_TIMES] = TrialTimes.by(record)
         else:
-            if PLAYED in item.stash:
-                del item.stash[PLAYED]
+            if TRIAL_TIMES in item.stash:
+                del item.stash[TRIAL_TIMES]
             runtime = request.getfixturevalue(settings.runner)  # requested late, because each of them is expensive
             executor: TrialExecutor = request.getfixturevalue("webarena_executor")
             record = executor.submit(
@@ -81,7 +85,7 @@ def run_task(request: pytest.FixtureRequest, browser_name: str) -> None:
     runtime.prune(record)
     report_trial(item, stored, runtime.folder(stored))
     html.remember(item, runtime.folder(stored))
-    hand_out(item, runtime.folder(stored), stored)
+    link_artifacts(item, runtime.folder(stored), stored)
     message = printable(rerun_words(record) + record.message)
     if record.outcome == "failed":
         raise TaskFailed(message)
@@ -100,7 +104,7 @@ def may_begin(item: TaskItem) -> Any:
     if _stops(request).why_not(item.key.agent, item.browser, _needs(item.task)):
         return None
     info: RunInfo = request.getfixturevalue("webarena_run")
-    if DECIDING in config.stash and config.stash[DECIDING].why_left(RunDir(info.run_dir)):
+    if SEQUENTIAL_STOP in config.stash and config.stash[SEQUENTIAL_STOP].stop_reason_of(RunDir(info.run_dir)):
         return None
     return request.getfixturevalue("webarena_runtime")
 
@@ -113,7 +117,7 @@ def _skip(item: pytest.Item, reason: str) -> NoReturn:
 
 
 def _stops(request: pytest.FixtureRequest) -> Stops:
-    """The run's consecutive errors, shared by all its processes."""
+    """Return the run's record of consecutive errors, which all its processes share."""
     from pytest_webarena.trials.stopping import Stops
 
     info: RunInfo = request.getfixturevalue("webarena_run")
@@ -121,7 +125,7 @@ def _stops(request: pytest.FixtureRequest) -> Stops:
 
 
 def _needs(task: Task) -> tuple[str, ...]:
-    """The resources of a trial of ``task``, for `Stops`."""
+    """Return the names of the resources that a trial of ``task`` needs, for `Stops`."""
     from pytest_webarena.trials.stopping import BROWSER
     from pytest_webarena.trials.trial_environment import needs_browser
 
@@ -129,7 +133,7 @@ def _needs(task: Task) -> tuple[str, ...]:
 
 
 def _not_run(item: pytest.Item, reason: str) -> NoReturn:
-    """Don't run the trial, because its prerequisites are broken; the controller counts it as not run."""
+    """Skip the trial, because a prerequisite is missing; the controller counts it as not run."""
     __tracebackhide__ = True
     reason = printable(reason)
     item.user_properties.append((STOPPED, reason))

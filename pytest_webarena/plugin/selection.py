@@ -49,7 +49,7 @@ class Shard:
 class LeftOut:
     """Numbers of collected trials that this invocation does not run, by reason."""
 
-    elsewhere: int = 0
+    other_shards: int = 0
     """Number of trials of other shards."""
     finished: int = 0
     """Number of trials that an earlier invocation finished."""
@@ -96,7 +96,7 @@ def deselect(config: pytest.Config, items: list[pytest.Item]) -> None:
     definitions = {
         name: resolve_agent(name, settings.agent_directories, settings.overrides) for name in settings.agents
     }
-    elsewhere, done = left_out(
+    other_shards, done = left_out(
         [item for item in items if isinstance(item, TaskItem)],
         shard=settings.shard,
         finished={
@@ -106,13 +106,13 @@ def deselect(config: pytest.Config, items: list[pytest.Item]) -> None:
         agent_digests={name: definition.digest for name, definition in definitions.items()},
     )
     config.stash[LEFT_OUT] = LeftOut(
-        elsewhere=len(elsewhere),
+        other_shards=len(other_shards),
         finished=len(done),
         may_fail=tuple(item.nodeid for item in done if item.get_closest_marker("xfail") is not None),
     )
-    if elsewhere or done:
-        config.hook.pytest_deselected(items=[*elsewhere, *done])
-        removed = set(map(id, (*elsewhere, *done)))
+    if other_shards or done:
+        config.hook.pytest_deselected(items=[*other_shards, *done])
+        removed = set(map(id, (*other_shards, *done)))
         items[:] = [item for item in items if id(item) not in removed]
 
 
@@ -127,11 +127,11 @@ def left_out(
 
     ``agent_digests`` maps the name given to ``--agent`` to the agent's digest.
     """
-    elsewhere: list[pytest.Item] = []
+    other_shards: list[pytest.Item] = []
     done: list[pytest.Item] = []
     for item in items:
         if shard is not None and not shard.holds(item.task.id):
-            elsewhere.append(item)
+            other_shards.append(item)
         elif finished.get(item.key) == Digests(item.task.digest, agent_digests[item.agent_name]):
             done.append(item)
-    return elsewhere, done
+    return other_shards, done

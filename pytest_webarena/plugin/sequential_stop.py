@@ -11,7 +11,7 @@ import pytest
 
 from pytest_webarena.agents.registry import agent_id
 from pytest_webarena.plugin.items import TaskItem
-from pytest_webarena.plugin.stash import DECIDING, SETTINGS
+from pytest_webarena.plugin.stash import SEQUENTIAL_STOP, SETTINGS
 from pytest_webarena.results.comparing.sequential import Watch
 from pytest_webarena.results.comparing.uncertainty import bounds, difference_bounds, reversible
 from pytest_webarena.results.comparing.wording import points
@@ -42,7 +42,7 @@ class SequentialStop:
     _next: int = 0
     _why: str = field(default="")
 
-    def why_left(self, run: RunDir) -> str:
+    def stop_reason_of(self, run: RunDir) -> str:
         """Return why no further trial is needed; empty while the question is open."""
         while not self._why and self._next < len(self.order):
             outcomes: dict[str, dict[str, list[Outcome]]] = {}
@@ -118,7 +118,7 @@ def prepare(config: pytest.Config, items: list[pytest.Item]) -> None:
         if not item.task.skip:
             order[places[id(item)][0]].append(item.key)
     items[:] = [*(item for item in items if id(item) not in places), *found]
-    config.stash[DECIDING] = SequentialStop(
+    config.stash[SEQUENTIAL_STOP] = SequentialStop(
         agents=(ids[0], ids[1]),
         order=[each for each in order if each],
         watch=Watch(difference=settings.until, confidence=settings.gate.confidence),

@@ -74,7 +74,7 @@ class Settings:
     """The judge model; without a given cache, the run chooses its place."""
     equal_errors: int
     """Number of consecutive errors that stop an agent or a site; 0: none do."""
-    wide: int
+    concurrency: int
     """Number of trials in flight at a time; 1: one after the other, in pytest's own loop."""
     ray: ClusterSettings | None
     """The cluster whose nodes run trials; None: this machine does."""
@@ -163,7 +163,7 @@ def read_settings(config: pytest.Config) -> Settings:
         ),
         preset=option("--preset") or "",
         suites=suites,
-        site_urls=parse_site_urls(option("--site-url") or config.getini("webarena_site_urls")),
+        site_urls=_site_urls(config),
         allow_unreset=option("--allow-unreset"),
         record_archive=_new_archive(option("--record-archive")),
         pulls=_pulls(config),
@@ -191,7 +191,7 @@ def read_settings(config: pytest.Config) -> Settings:
         ),
         judge=read_judge(config, stored),
         equal_errors=option("--max-consecutive-errors"),
-        wide=_wide(config, agents),
+        concurrency=_concurrency(config, agents),
         ray=read_cluster(config),
         replicas=option("--replicas"),
         lease_timeout=option("--lease-timeout"),
@@ -209,7 +209,7 @@ def read_settings(config: pytest.Config) -> Settings:
     )
 
 
-def _wide(config: pytest.Config, agents: Sequence[str]) -> int:
+def _concurrency(config: pytest.Config, agents: Sequence[str]) -> int:
     """The value of ``--concurrency``. Raises `UsageError` for options that exclude it."""
     from pytest_webarena.plugin.prefetch_choice import check_width
 
@@ -247,7 +247,7 @@ def _browsers(config: pytest.Config, stored: StoredRun | None) -> tuple[str, ...
     if len(given) > 1:
         for name in ("--browser-executable", "--browser-channel", "--audit"):
             if config.getoption(name, default=None):
-                raise UsageError(f"--browser: expected one with {name}, found {', '.join(given)}; run them apart")
+                raise UsageError(f"--browser: expected one with {name}, found {', '.join(given)}; run them separately")
         if config.getini("webarena_browser_executable"):
             raise UsageError(
                 f"--browser: expected one with webarena_browser_executable in the ini file, found {', '.join(given)}"
@@ -267,19 +267,26 @@ def _reach(given: str | None) -> tuple[str, ...] | None:
     return () if names == ("task",) else ("*",) if names == ("environment",) else names
 
 
+def _site_urls(config: pytest.Config) -> dict[str, str]:
+    """The addresses of sites, from the option or else from the ini file."""
+    if given := config.getoption("--site-url"):
+        return parse_site_urls(given)
+    return parse_site_urls(config.getini("webarena_site_urls"), source="webarena_site_urls")
+
+
 def _pulls(config: pytest.Config) -> Pulls:
     """The missing images that the run pulls."""
     given: str = config.getoption("--pull") or config.getini("webarena_pull") or "small"
     known: dict[str, Pulls] = {choice: choice for choice in get_args(Pulls)}
     if given not in known:
-        raise UsageError(f"webarena_pull: expected {', '.join(known)}, found {given!r}")
+        raise UsageError(f"webarena_pull: expected one of {', '.join(known)}, found {given!r}")
     return known[given]
 
 
 def _filming(config: pytest.Config, what: str) -> Filming:
     """The value of pytest-playwright's own option, or of this plugin's ini key, which also allows ``on-retry``."""
-    asked = str(config.getoption(f"--{what}", default="off"))
-    given = str(config.getini(f"webarena_{what}") or asked) if asked == "off" else asked
+    mode = str(config.getoption(f"--{what}", default="off"))
+    given = str(config.getini(f"webarena_{what}") or mode) if mode == "off" else mode
     known: dict[str, Filming] = {choice: choice for choice in get_args(Filming)}
     if given not in known:
         raise UsageError(f"webarena_{what}: expected {', '.join(known)}, found {given!r}")
@@ -307,7 +314,7 @@ def check_run_dir(settings: Settings) -> int | None:
     if os.path.exists(folder / "run.json"):  # False where the name itself is invalid
         raise UsageError(
             f"--run-dir: expected a new directory, found an earlier run in {folder}; "
-            f"--resume={shlex.quote(str(folder))} goes on with it"
+            f"--resume={shlex.quote(str(folder))} continues it"
         )
     try:
         folder.mkdir(parents=True, exist_ok=True)

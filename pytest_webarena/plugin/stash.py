@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
     from pytest_webarena.plugin.controller import Controller
-    from pytest_webarena.plugin.prefetched_trial import Begun, Played
+    from pytest_webarena.plugin.prefetched_trial import PrefetchedTrial, TrialTimes
     from pytest_webarena.plugin.ray_dispatch import RayDispatch
     from pytest_webarena.plugin.run_start import RunStart
     from pytest_webarena.plugin.selection import LeftOut
@@ -22,24 +22,24 @@ if TYPE_CHECKING:
     from pytest_webarena.trials.run_info import RunInfo
 
 __all__ = [
-    "ASKED",
-    "BEGUN",
     "CATALOGUE",
     "CLUSTER",
     "CONTROLLER",
-    "DECIDING",
     "DESELECTED",
     "LEFT_OUT",
+    "LOAD_HOOKS",
     "PASSED_OVER",
     "PLAN",
-    "PLAYED",
+    "PREFETCHED",
+    "REQUESTED",
     "RUN",
+    "SEQUENTIAL_STOP",
     "SETTINGS",
     "SITES",
     "START",
     "SUITES",
+    "TRIAL_TIMES",
     "VISITS",
-    "WAKE",
     "WORKER",
     "settings_of",
     "take_part",
@@ -53,11 +53,11 @@ SITES: pytest.StashKey[Mapping[str, Collection[str] | None]] = pytest.StashKey()
 """Names of the catalogue's sites with those of their accounts, in all processes, once a task file has been read."""
 SUITES: pytest.StashKey[dict[str, tuple[str, ...]]] = pytest.StashKey()
 """Published suites to collect, with the requested items of each (none means all); set together with `SETTINGS`."""
-ASKED: pytest.StashKey[dict[str, Any]] = pytest.StashKey()
-"""What was requested, as `resuming.asked` returns it; set together with `SETTINGS`."""
+REQUESTED: pytest.StashKey[dict[str, Any]] = pytest.StashKey()
+"""What was requested, as `resuming.requested_options` returns it; set together with `SETTINGS`."""
 CONTROLLER: pytest.StashKey[Controller] = pytest.StashKey()
 """The controller, set together with `SETTINGS` in the process that the user started."""
-DECIDING: pytest.StashKey[SequentialStop] = pytest.StashKey()
+SEQUENTIAL_STOP: pytest.StashKey[SequentialStop] = pytest.StashKey()
 """State of ``--stop-when-settled``, in processes that collect items."""
 START: pytest.StashKey[RunStart] = pytest.StashKey()
 """The start of the run in the same process, once it is needed: with xdist when the first worker is created."""
@@ -74,7 +74,7 @@ PLAN: pytest.StashKey[tuple[PlannedTrial, ...]] = pytest.StashKey()
 """The trials to run, in processes that collect items, after collection."""
 VISITS: pytest.StashKey[dict[tuple[int, str], Mapping[str, Mapping[str, int]]]] = pytest.StashKey()
 """Numbers of visits by site and account, for each number of items and browser, once a trial has requested them."""
-WAKE: pytest.StashKey[Callable[[pytest.Config], None]] = pytest.StashKey()
+LOAD_HOOKS: pytest.StashKey[Callable[[pytest.Config], None]] = pytest.StashKey()
 """The function that `take_part` calls, in all processes. `entry` stores it, so that it need not be imported."""
 
 
@@ -82,16 +82,16 @@ WORKER: pytest.StashKey[Worker] = pytest.StashKey()
 """State of this process that trials share, once a trial has requested it."""
 CLUSTER: pytest.StashKey[RayDispatch] = pytest.StashKey()
 """The cluster of ``--ray``, once trials are to be run."""
-BEGUN: pytest.StashKey[Begun] = pytest.StashKey()
+PREFETCHED: pytest.StashKey[PrefetchedTrial] = pytest.StashKey()
 """The started trial of an item that ``--concurrency`` prefetched, until the item takes it."""
-PLAYED: pytest.StashKey[Played] = pytest.StashKey()
+TRIAL_TIMES: pytest.StashKey[TrialTimes] = pytest.StashKey()
 """The time of the trial of such an item, from then on."""
 
 
 def take_part(config: pytest.Config) -> None:
     """Enable the session's hooks, if they are not: see `hooks`. Raises `pytest.UsageError`."""
     if SETTINGS not in config.stash:
-        config.stash[WAKE](config)
+        config.stash[LOAD_HOOKS](config)
 
 
 def settings_of(config: pytest.Config) -> Settings:

@@ -85,11 +85,11 @@ def narrow(config: pytest.Config, items: list[pytest.Item]) -> None:
     suites = config.stash[SETTINGS].suites
     if not suites.choices and suites.sample is None:
         return
-    ours = [item for item in items if isinstance(item, TaskItem)]
-    kept = ours
+    task_items = [item for item in items if isinstance(item, TaskItem)]
+    kept = task_items
     for choice in suites.choices:
         try:
-            choice.check(item.task for item in ours)
+            choice.check(item.task for item in task_items)
         except UsageError as error:
             if not is_worker(config):
                 raise

@@ -83,18 +83,18 @@ def read_suites(config: pytest.Config) -> SuiteSettings:
     names: dict[str, None] = {}
     files: dict[str, None] = {}
     given = [part.strip() for text in config.getoption("--suite") for part in text.split(",")]
-    for asked in filter(None, given):
-        if asked == SHIPPED and not (config.invocation_params.dir / asked).is_file():
+    for source in filter(None, given):
+        if source == SHIPPED and not (config.invocation_params.dir / source).is_file():
             files[str(_shipped_tasks())] = None
             continue
-        name = asked.removeprefix(ARB)
-        if asked != name and not name.endswith((".json", ".jsonl")):
-            raise UsageError(f"--suite: expected {ARB} and a file of problems, .json or .jsonl, found {asked!r}")
-        if asked.startswith(MIND2WEB):
-            name = asked.removeprefix(MIND2WEB)
+        name = source.removeprefix(ARB)
+        if source != name and not name.endswith((".json", ".jsonl")):
+            raise UsageError(f"--suite: expected {ARB} and a file of problems, .json or .jsonl, found {source!r}")
+        if source.startswith(MIND2WEB):
+            name = source.removeprefix(MIND2WEB)
             if not name.endswith(".json"):
-                raise UsageError(f"--suite: expected {MIND2WEB} and a file of tasks, .json, found {asked!r}")
-            _insist(config.invocation_params.dir / name, name)
+                raise UsageError(f"--suite: expected {MIND2WEB} and a file of tasks, .json, found {source!r}")
+            _require(config.invocation_params.dir / name, name)
         if name not in SUITES and (
             name.endswith((".json", ".jsonl")) or (config.invocation_params.dir / name).is_file()
         ):
@@ -115,7 +115,7 @@ def read_suites(config: pytest.Config) -> SuiteSettings:
     )
 
 
-def _insist(path: Path, named: str) -> None:
+def _require(path: Path, named: str) -> None:
     from pytest_webarena.suites.mind2web import insist
 
     try:

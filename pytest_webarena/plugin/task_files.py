@@ -29,7 +29,7 @@ def holds_tasks(file_path: Path, parent: pytest.Collector) -> bool:
     """
     if file_path.suffix in (".json", ".jsonl"):
         return parent.session.isinitpath(file_path)
-    if file_path.suffix not in YAML_SUFFIXES or _on_the_way(file_path, parent.session):
+    if file_path.suffix not in YAML_SUFFIXES or _is_not_named(file_path, parent.session):
         return False
     relative = (
         Path(*file_path.parts[len(parent.config.rootpath.parts) :])
@@ -46,7 +46,7 @@ def holds_tasks(file_path: Path, parent: pytest.Collector) -> bool:
     return look == "tasks"
 
 
-def _on_the_way(file_path: Path, session: pytest.Session) -> bool:
+def _is_not_named(file_path: Path, session: pytest.Session) -> bool:
     """Whether the file's folder is visited only for another path in it.
 
     pytest asks about all files there and drops those that were not named, so reading them would be wasted.

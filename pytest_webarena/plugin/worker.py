@@ -53,7 +53,7 @@ class Worker:
         self._runtimes[name].reconfigure(config)
         return self._runtimes[name]
 
-    def break_off(self) -> None:
-        """End what runs in other threads: `Runtime.break_off`."""
+    def cancel_trials(self) -> None:
+        """End what runs in other threads: `Runtime.cancel_trials`."""
         for _, runtime in self._shared:
-            runtime.break_off()
+            runtime.cancel_trials()

@@ -50,7 +50,7 @@ _PLAN = "webarena_plan"
 _REFUSAL = "webarena_refusal"
 _SPREAD = "webarena_spread"
 """Whether `scheduler` schedules items."""
-_WIDE = "webarena_wide"
+_CONCURRENCY = "webarena_concurrency"
 """Number of trials in flight per worker; ``auto`` depends on the free memory, which later workers see reduced."""
 _SERIAL = "webarena_serial"
 _EACH = "webarena_each"
@@ -75,7 +75,7 @@ def send(node: Any, info: RunInfo) -> None:
     node.workerinput[_KEY] = keys.key_for(info.broker, node.workerinput["workerid"])
     node.workerinput[_SPREAD] = node.config.getoption("dist", "no") == "load"
     if (settings := node.config.stash.get(SETTINGS, None)) is not None:  # None in projects without tasks
-        node.workerinput[_WIDE] = settings.wide
+        node.workerinput[_CONCURRENCY] = settings.concurrency
     node.workerinput[_EACH] = node.config.getoption("dist", "no") == "each"
 
 
@@ -93,13 +93,13 @@ def receive(config: pytest.Config) -> RunInfo:
     if key := config.workerinput.pop(_KEY, ""):  # type: ignore[attr-defined]  # later code must not see it
         from pytest_webarena.sites.protocol import keys
 
-        keys.learn(info.broker, worker_id(config), key)
+        keys.store_key(info.broker, worker_id(config), key)
     return info
 
 
 def read_width(config: pytest.Config) -> int | None:
     """Return the number of trials in flight of this worker; None in the controller, which determines it."""
-    width: int | None = getattr(config, "workerinput", {}).get(_WIDE)
+    width: int | None = getattr(config, "workerinput", {}).get(_CONCURRENCY)
     return width
 
 
@@ -211,11 +211,11 @@ def scheduler(config: pytest.Config, log: Any) -> object | None:
     With concurrent trials in each worker, items are assigned when there is capacity.
     """
     settings = config.stash.get(SETTINGS, None)  # None in projects without tasks
-    if settings is not None and settings.wide > 1:
+    if settings is not None and settings.concurrency > 1:
         from pytest_webarena.plugin.concurrency_scheduling import ConcurrencyScheduling
 
-        wide: object = ConcurrencyScheduling(config, log, settings.wide)
-        return wide
+        scheduling: object = ConcurrencyScheduling(config, log, settings.concurrency)
+        return scheduling
     if config.getoption("dist", "no") != "load" or (settings is not None and settings.until is not None):
         return None
     from xdist.scheduler import WorkStealingScheduling

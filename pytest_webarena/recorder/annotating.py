@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,22 +17,26 @@ if TYPE_CHECKING:
 __all__ = ["FILE", "write_annotation"]
 
 FILE = "annotation.json"
+_ELEMENT_KEYS = ("tag", "role", "name", "text")
 
 
 def write_annotation(
     folder: Path, task: Task, actions: Sequence[Action], records: Sequence[StepRecord], pictures: Sequence[bytes]
 ) -> Path:
-    """Write ``annotation.json`` and a screenshot from before each step. Existing ones are replaced."""
+    """Write ``annotation.json`` and a screenshot from before each step; return the former's path.
+
+    Files of an earlier annotation are replaced. An empty picture writes no screenshot.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.glob("step-*.jpg"):
         old.unlink()
     steps = []
-    for number, (action, step, picture) in enumerate(zip(actions, records, pictures, strict=True), 1):
+    for number, (action, record, picture) in enumerate(zip(actions, records, pictures, strict=True), 1):
         name = f"step-{number:02d}.jpg"
         if picture:
             (folder / name).write_bytes(picture)
-        steps.append(_step(number, action, step, name if picture else ""))
-    record = {
+        steps.append(_step(number, action, record, name if picture else ""))
+    annotation = {
         "schema_version": 1,
         "task": task.id,
         "intent": task.intent,
@@ -41,21 +44,21 @@ def write_annotation(
         "steps": steps,
     }
     path = folder / FILE
-    path.write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(annotation, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     return path
 
 
 def _step(number: int, action: Action, step: StepRecord, picture: str) -> dict[str, Any]:
     target = step.target
-    data: Any = as_step(action)
-    parameters: Any = next(iter(data.values())) if isinstance(data, Mapping) else None
+    data: Any = as_step(action)  # a mapping of the action to its parameters, or the name of an action without any
+    name, parameters = next(iter(data.items())) if isinstance(data, Mapping) else (data, None)
     return {
         "step": number,
-        "action": next(iter(data)) if isinstance(data, Mapping) else data,
+        "action": name,
         "parameters": parameters,
         "solution": data,
         "selector_path": target.selector if target is not None else "",
-        "element": {} if target is None else _plain(target),
+        "element": {} if target is None else {key: getattr(target, key) for key in _ELEMENT_KEYS},
         "x": target.x if target is not None else None,
         "y": target.y if target is not None else None,
         "url": step.url_before,
@@ -64,8 +67,3 @@ def _step(number: int, action: Action, step: StepRecord, picture: str) -> dict[s
         "error": step.error,
         "screenshot": picture,
     }
-
-
-def _plain(target: Any) -> dict[str, Any]:
-    found = asdict(target)
-    return {name: found[name] for name in ("tag", "role", "name", "text")}

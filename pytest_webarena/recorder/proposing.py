@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
 from pytest_webarena.actions import Action, Check, Select, Type
 from pytest_webarena.changes import FILES, RowChange, SiteChanges, TableChanges, Value
+from pytest_webarena.checks.answer_types.dates import parse_date, parse_time
+from pytest_webarena.checks.answer_types.units import COMMON_UNITS, currencies
 from pytest_webarena.evidence import RequestRecord
 from pytest_webarena.monitoring.proposed_changes import Ignored, propose, without_ignored
 from pytest_webarena.recorder.proposed_requests import request_checks
@@ -22,6 +25,8 @@ __all__ = ["ProposedCheck", "answer_check", "answer_spec", "is_text", "proposed_
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?", re.ASCII)
 _DIGITS = 15
 """Maximum number of characters of a number that a float represents exactly as written."""
+_NAME_WORDS = 6
+"""Maximum number of words of a name; longer answers are texts."""
 _ZEROS = re.compile(r"-?0\d", re.ASCII)
 """Start of article and telephone numbers, which can't be the start of a number."""
 _VERSIONS = re.compile(r"\b(?:versions?|releases?)\b", re.IGNORECASE)
@@ -115,8 +120,8 @@ def unknown_changes_warning(sites: Iterable[str], changes: Sequence[SiteChanges]
     if not unknown:
         return ""
     return (
-        f"what was changed on {', '.join(unknown)} can't be determined ({next(iter(unknown.values()))}), so no row is "
-        "asked for, and no check says that nothing else changed: choose among what was sent, or write a 'state' check"
+        f"what was changed on {', '.join(unknown)} can't be determined ({next(iter(unknown.values()))}), so no check "
+        "covers rows or other changes: choose among the sent requests, or write a 'state' check"
     )
 
 
@@ -137,14 +142,28 @@ def is_text(answer: str, question: str) -> bool:
 
 
 def answer_spec(answer: str, question: str) -> dict[str, str | int | float]:
-    """Return the data of the check ``answer``: a number if a float represents it exactly, else a text.
+    """Return the data of the check ``answer``, by the type that the answer seems to have.
 
-    >>> answer_spec("12.50", "How much is it?"), answer_spec("7", "How many?"), answer_spec("Rye", "Which bread?")
-    ({'number': 12.5}, {'number': 7}, {'exact': 'Rye'})
+    >>> answer_spec("12.50", "How much is it?"), answer_spec("7 km", "How far is it?"), answer_spec("Rye", "Which?")
+    ({'number': 12.5}, {'number': 7, 'unit': 'km'}, {'name': 'Rye'})
     """
-    if not _NUMBER.fullmatch(answer) or len(answer) > _DIGITS or is_text(answer, question):
+    for key, length, parse in (("date", 10, parse_date), ("time", 5, parse_time)):
+        with suppress(ValueError):
+            if len(answer) == length:
+                parse(answer)
+                return {key: answer}
+    if _ZEROS.match(answer):
         return {"exact": answer}
-    return {"number": float(answer) if "." in answer else int(answer)}
+    number, _, unit = answer.partition(" ")
+    if _NUMBER.fullmatch(number) and len(number) <= _DIGITS and not is_text(number, question):
+        value = float(number) if "." in number else int(number)
+        if not unit:
+            return {"number": value}
+        if unit in COMMON_UNITS or currencies(unit):
+            return {"number": value, "unit": unit}
+    if answer.casefold() in ("yes", "no"):
+        return {"yes_no": answer.casefold()}
+    return {"text" if len(answer.split()) > _NAME_WORDS else "name": answer}
 
 
 def _written(step: Action) -> Iterator[str]:

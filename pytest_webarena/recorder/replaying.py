@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from pytest_webarena.actions import Action, Click, Selector
-from pytest_webarena.agents.builtin import addressed, describe_step
+from pytest_webarena.agents.builtin import describe_step, with_full_address
 from pytest_webarena.recorder import selector_proving
 from pytest_webarena.recorder.healing import LookupResult, described, look_for
 
@@ -86,13 +86,13 @@ def _step(number: int, step: Action, page: Page, sites: Mapping[str, str]) -> Re
     aimed: Any = step
     done: Action = replace(aimed, **{key: each.target for key, each in lookups.items()}) if lookups else step
     before: tuple[Action, ...] = ()
-    acted = page.act(addressed(done, sites))
+    acted = page.act(with_full_address(done, sites))
     while not acted and len(before) < _MOST_DIALOGS and _COVERED in page.error:
         closing = _closing(page)
         if closing is None or not page.act(closing):
             break
         before = (*before, closing)
-        acted = page.act(addressed(done, sites))
+        acted = page.act(with_full_address(done, sites))
     if not acted:
         return ReplayedStep(number=number, action=step, done=None, how=f"it had no effect: {page.error}")
     is_unsure = any(each.is_uncertain for each in lookups.values())

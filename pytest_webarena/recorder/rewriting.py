@@ -62,14 +62,14 @@ def rewritten(text: str, task: Task, changes: Sequence[Change], path: str) -> st
     item = _item(text, task)
     solution = _value(item, "solution")
     if not isinstance(solution, yaml.SequenceNode):
-        raise ValueError("its solution does not stand with the task, as a list: in the file's defaults, for one")
+        raise ValueError("its solution is not a list in the task, but for example in the file's defaults")
     places = list(_places(solution))
     for change in changes:
         node, many = places[change.number]
         if many:
-            raise ValueError(f"step {change.number + 1} stands in one mapping with others; give it a step of its own")
+            raise ValueError(f"step {change.number + 1} shares a mapping with others; make it a separate step")
         if change.before and solution.flow_style:
-            raise ValueError("its steps do not stand in a line each, so none can be put between them")
+            raise ValueError("its steps are not on separate lines, so none can be inserted")
         _change(edits, node, change)
     new = edits.done()
     _check(text, new, task, changes, path, range(item.start_mark.line + 1, item.end_mark.line + 1))
@@ -87,7 +87,7 @@ def _item(text: str, task: Task) -> yaml.Node:
     for item in reversed(items):
         if item.start_mark.line < task.location.line:
             return item
-    raise ValueError("it does not stand in a list 'tasks' of the file")
+    raise ValueError("it is not in a list 'tasks' of the file")
 
 
 def _value(node: Any, key: str) -> Any:

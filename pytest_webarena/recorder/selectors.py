@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 
-from pytest_webarena.element_paths import path_of, step_of, way_in
+from pytest_webarena.element_paths import css_path, css_step, frame_prefix
 from pytest_webarena.signals import DomEvent, ElementRecord, KeyPressed
 from pytest_webarena.tasks.syntax import ROLES
 
@@ -43,9 +43,9 @@ def selectors_of(event: DomEvent | KeyPressed) -> tuple[str, ...]:
     if control is not None and control.place < len(chain) and not in_field:
         place, name, text = control.place, control.name, control.text
     element = chain[place] if chain else None
-    frame = way_in(chain)
+    frame = frame_prefix(chain)
     position = event.target.selector if place == 0 else ""
-    last = f"css={position or path_of(chain[place:])}"
+    last = f"css={position or css_path(chain[place:])}"
     selectors = (*_selectors(event, element, place, name, text), *_around(chain[place:]))
     found = dict.fromkeys(frame + selector for selector in selectors if selector != last)
     return (*found, frame + last)
@@ -92,9 +92,9 @@ def _around(chain: Sequence[ElementRecord]) -> Iterator[str]:
         kind = element.attributes.get("type", "")
         if not element.attributes.get("formaction"):  # that button sends it elsewhere
             yield f"css={holder} {element.tag}" + (f"[type={_quoted(kind)}]" if kind else "")
-    outer = path_of(chain[1:]) if element.within == "element" else ""
+    outer = css_path(chain[1:]) if element.within == "element" else ""
     if outer and element.attributes.get("id"):
-        yield f"css={outer} > {step_of(element)}"
+        yield f"css={outer} > {css_step(element)}"
 
 
 def _holder(chain: Sequence[ElementRecord]) -> str:

@@ -341,7 +341,7 @@ class _Reader:
         """Add a step at the event's element. ``instead``: replace the last step if it did the same kind of thing."""
         selectors = selectors_of(event)
         if not selectors:
-            problem = problem or "what was acted on is in a frame of which the page around it reported nothing"
+            problem = problem or "the element is in a frame that the page around it did not report"
         action = make(Selector(selectors[0] if selectors else "css=body"))
         step = RecordedStep(action=action, selectors=selectors, url=event.url, time=event.time, problem=problem)
         last = self.steps[-1] if self.steps else None

@@ -91,7 +91,7 @@ def read_session(evidence: Evidence, answer: str | None) -> RecordedSession:
     if evidence.signals is None or not evidence.dom_events:
         raise UsageError("expected a trial with DOM events among its signals, found none; record it with Chromium")
     if evidence.lost_signals:
-        raise UsageError(f"expected all that was done, found that {evidence.lost_signals} signals were lost")
+        raise UsageError(f"expected a complete record, found that {evidence.lost_signals} signals were lost")
     return RecordedSession(
         steps=steps_of(evidence.signals, before=evidence.signals_before),
         answer=(evidence.text_answer or "") if answer is None else answer,
@@ -199,7 +199,7 @@ def task_text(keys: Mapping[str, object], checks: Sequence[Sequence[str]], steps
 
 def remark(problem: str) -> str:
     """Return the line to print below a step that has a problem."""
-    return f"\n      look at this one: {problem}" if problem else ""
+    return f"\n      check this step: {problem}" if problem else ""
 
 
 def relative_url(url: str, sites: Mapping[str, str]) -> str:

@@ -17,7 +17,7 @@ from pytest_webarena.errors import UsageError
 __all__ = ["VARIABLE", "each_of", "fillings_of", "in_action", "in_data", "in_text", "shown"]
 
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-"""Pattern of a variable's name."""
+"""Pattern of a variable name."""
 _OPEN, _CLOSE = "\ue000", "\ue001"
 """Placeholders around a name until the file is written, so that real braces in texts stay unchanged."""
 _SHORT = 3

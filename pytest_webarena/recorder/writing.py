@@ -1,4 +1,4 @@
-"""Writers of actions and tasks in the form of task files."""
+"""Writes actions and tasks as in task files."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from pytest_webarena.suites.writing import yaml_lines, yaml_scalar
 __all__ = ["as_step", "plain_scalar", "solution_lines", "step_lines", "task_lines"]
 
 _WIDTH = 110
+"""Maximum length of a line with a list or mapping."""
 
 
 def as_step(action: Action) -> Any:
@@ -30,9 +31,9 @@ def as_step(action: Action) -> Any:
         case actions.Goto(url):
             return {"goto": url}
         case actions.Click(target):
-            more = {"button": action.button, "count": action.count, "modifiers": list(action.modifiers)}
-            usual = {"button": "left", "count": 1, "modifiers": []}
-            extra = {key: value for key, value in more.items() if value != usual[key]}
+            options = {"button": action.button, "count": action.count, "modifiers": list(action.modifiers)}
+            defaults = {"button": "left", "count": 1, "modifiers": []}
+            extra = {key: value for key, value in options.items() if value != defaults[key]}
             return {"click": {"selector": _selector(target), **extra} if extra else _selector(target)}
         case actions.Type(target, text):
             return {"fill" if action.clear else "type": {_selector(target): text}}
@@ -58,7 +59,7 @@ def as_step(action: Action) -> Any:
             return {"go_back": "back", "go_forward": "forward"}.get(action.kind, action.kind)
         case actions.DismissDialog() | actions.Noop():
             return action.kind
-    raise ValueError(f"expected an action that a solution can have, found {action.kind}")
+    raise ValueError(f"expected an action that solutions support, found {action.kind}")
 
 
 def task_lines(
@@ -85,7 +86,7 @@ def solution_lines(steps: Sequence[tuple[Action, str]]) -> list[str]:
     lines = ["solution:"] if steps else []
     for action, problem in steps:
         if problem:
-            lines.append(f"  # look at this one: {' '.join(problem.split())}")
+            lines.append(f"  # check this step: {' '.join(problem.split())}")
         lines += [f"  {line}" for line in step_lines(action)]
     return lines
 
@@ -103,15 +104,15 @@ def step_lines(action: Action) -> list[str]:
         ("repair_selectors", getattr(action, "target", None)),
         ("repair_selectors_to", getattr(action, "to", None)),
     )
-    repair_lines = [
+    repairs = [
         (key, target.repair_selectors)
         for key, target in targets
         if isinstance(target, Selector) and target.repair_selectors
     ]
-    return [*_step(action), *(line for key, selectors in repair_lines for line in _kept(key, selectors))]
+    return [*_step(action), *(line for key, selectors in repairs for line in _repair_lines(key, selectors))]
 
 
-def _kept(key: str, selectors: Sequence[str]) -> list[str]:
+def _repair_lines(key: str, selectors: Sequence[str]) -> list[str]:
     line = f"  {key}: [{', '.join(plain_scalar(each, flow=True) for each in selectors)}]"
     if len(line) <= _WIDTH:
         return [line]

@@ -16,6 +16,7 @@ from pytest_webarena.results.metrics import BUCKETS, Metrics
 from pytest_webarena.results.published import published_people, published_templates
 from pytest_webarena.results.statistics import Rate, TemplateKey
 from pytest_webarena.results.table_forms import Table
+from pytest_webarena.results.wording import passed_words
 
 __all__ = ["Analysed", "each_template", "failures", "lengths", "people", "percent", "templates"]
 
@@ -56,11 +57,13 @@ def templates(rows: Sequence[Analysed], key: TemplateKey, suite: str) -> Table:
     ]
     for row in rows:
         several = [rate for rate in row.metrics.by_template.values() if rate.judged > 1]
-        once = [rate for rate in several if rate.passed]
-        if once:
-            always = sum(rate.passed == rate.judged for rate in once)
-            told = f"of {len(once)} templates with a success and several judged trials, {always} passed always"
-            notes.append(f"{row.name}: {told}.")
+        solved_once = [rate for rate in several if rate.passed]
+        if solved_once:
+            always = sum(rate.passed == rate.judged for rate in solved_once)
+            stability = (
+                f"of {len(solved_once)} templates with a success and several judged trials, {always} passed always"
+            )
+            notes.append(f"{row.name}: {stability}.")
     for each in published_templates(suite):
         cells.append((each.name, "–", "–", *("–" for _ in BUCKETS[:-1]), str(each.always), _known(each.solved)))
         notes.append(f"{each.name}: {each.source}; {each.note}.")
@@ -93,7 +96,7 @@ def each_template(rows: Sequence[Analysed]) -> Iterator[Table]:
 
 
 def _of(rate: Rate | None) -> str:
-    return "–" if rate is None else f"{rate.passed}/{rate.judged}" + (f"+{rate.errors}E" if rate.errors else "")
+    return "–" if rate is None else passed_words(rate) + (f"+{rate.errors}E" if rate.errors else "")
 
 
 _LENGTHS = (("passed", "passed"), ("failed", "failed"), ("cut", "cut off by a limit"))
@@ -159,9 +162,9 @@ def failures(rows: Sequence[Analysed]) -> Iterator[Table]:
             text += f"; {each.several} of them by several, {each.alike} alike"
         notes.append(f"{text}.")
     notes.append(
-        "A trial can be of several classes. people: labelled trials that somebody says are of it; rule: failed trials "
-        "that a rule of this package, not the paper's, proposes for it; upheld: of the proposals for labelled trials, "
-        "those that somebody says, too."
+        "A trial can be of several classes. people: labelled trials that people put in it; rule: failed trials "
+        "that a rule of this package, not the paper's, proposes for it; upheld: proposals for labelled trials "
+        "that people confirm."
     )
     shown = dict.fromkeys(name for name, *_ in cells)
     notes += [f"{name}: {CLASSES[name].about}." for name in shown]

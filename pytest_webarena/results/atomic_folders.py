@@ -50,7 +50,7 @@ def made_whole(target: Path) -> Iterator[Path]:
         os.rename(made, target)  # replaces an empty folder, and nothing else
     except OSError as error:
         raise UsageError(
-            f"{target}: expected to write a new directory there, found: {error}; make room, or name another with -o"
+            f"{target}: expected a writable place for a new directory, found: {error}; name another with -o"
         ) from None
     finally:
         shutil.rmtree(workplace, ignore_errors=True)
@@ -86,4 +86,4 @@ def _copy_file(source: Path, target: Path) -> None:
 
 
 def _refused(path: Path, found: str) -> str:
-    return f"{path}: expected files and folders alone, found {found}; remove it, or put what it leads to in its place"
+    return f"{path}: expected only files and folders, found {found}; remove it, or put what it leads to in its place"

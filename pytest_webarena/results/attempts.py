@@ -195,7 +195,7 @@ def _require_whole(attempt: Path, data: Mapping[str, Any]) -> None:
                 f"{attempt / name}: expected a file of the evidence, found none: {error.strerror}"
             ) from error
         if found != digest:
-            raise ValueError(f"{attempt / name}: expected the file as it was written, found that it is cut or changed")
+            raise ValueError(f"{attempt / name}: expected the file as written, found it cut or changed")
 
 
 def _require_counts(attempt: Path, data: Mapping[str, Any]) -> None:

@@ -14,7 +14,7 @@ from pytest_webarena.checks.key_nodes.mutants import doubts
 from pytest_webarena.checks.side_effects import PATH as SIDE_EFFECTS
 from pytest_webarena.checks.verdict import CheckResult, Part, Verdict
 from pytest_webarena.evidence import Evidence
-from pytest_webarena.results.end_state import Moot, done_otherwise, moot_trials
+from pytest_webarena.results.end_state import Moot, moot_trials, replaced_step
 from pytest_webarena.results.records import TrialRecord
 from pytest_webarena.tasks.model import Task
 from pytest_webarena.text import clip
@@ -166,7 +166,7 @@ def audit(
 def why_wrong(trial: AuditTrial, evidence: Evidence | None = None) -> Reason:
     """Return the reason and advice for a wrong agent that passed."""
     finding: Finding = "too easy" if trial.agent in NULL_FAMILY else "weak check"
-    what = done_otherwise(evidence) if evidence is not None else ""
+    what = replaced_step(evidence) if evidence is not None else ""
     text = f"passed by {trial.manner}" + (f": {what}" if what else "")
     return Reason(finding=finding, text=text, mend=REMEDIES.get(trial.agent, ""))
 
@@ -257,32 +257,32 @@ def _before_anything(task: Task, found: _Found) -> Iterator[Reason]:
     atoms = [atom for atom in _atoms(null) if not _on_answer(atom)]
     if atoms and all(atom.passed for atom in atoms):
         which = _listed(atom.path for atom in atoms)
-        holds = "holds" if len(atoms) == 1 else "hold"
-        text = f"{which} {holds} before anything is done; if that only guards against changes, say 'mutates: false'"
+        verb = "passes" if len(atoms) == 1 else "pass"
+        text = f"{which} {verb} before anything is done; if that only guards against changes, set 'mutates: false'"
         yield Reason(finding="weak check", text=text)
 
 
 def _unjudged(found: _Found) -> Iterator[Reason]:
     for trial, record in found:
-        who = f"{trial.agent}, trial {trial.trial}" if trial.must_pass else trial.agent
+        subject = f"{trial.agent}, trial {trial.trial}" if trial.must_pass else trial.agent
         if record is None:
-            yield Reason(finding="error", text=f"not run: {who}")
+            yield Reason(finding="error", text=f"not run: {subject}")
         elif _fault_of_ours(record) or (record.outcome == "error" and not trial.must_pass):
-            yield Reason(finding="error", text=f"{who}: {record.cause}: {_first_line(record.message)}")
+            yield Reason(finding="error", text=f"{subject}: {record.cause}: {_first_line(record.message)}")
 
 
 def _notes(task: Task, found: _Found, reasons: Sequence[Reason], moot: Moot) -> Iterator[str]:
     if task.skip:
         yield f"skipped: {task.skip}"
     if task.xfail:
-        yield f"expected to fail: {task.xfail}" if reasons else f"valid, although it says xfail: {task.xfail}"
+        yield f"expected to fail: {task.xfail}" if reasons else f"valid, although marked xfail: {task.xfail}"
     null = _null(found)
     held = [
         atom.path for atom in (_atoms(null) if null is not None else ())
         if atom.passed and not _on_answer(atom) and atom.path != SIDE_EFFECTS
     ]  # fmt: skip
     if held:
-        yield f"{_listed(held)} {'holds' if len(held) == 1 else 'hold'} before anything is done"
+        yield f"{_listed(held)} {'passes' if len(held) == 1 else 'pass'} before anything is done"
     yield from (f"{agent}, trial {number}, proves nothing: {why}" for (agent, number), why in moot.items())
     for trial, record in found:
         if record is not None and (trial.agent, trial.trial) not in moot and _broke_off(trial, record):
@@ -309,15 +309,15 @@ def _left_out(whole: TrialRecord, found: _Found) -> Iterator[str]:
     """Notes on the solution without a step: it should miss the key nodes of that step, and no others."""
     reached = _nodes(whole)
     for trial, record in found:
-        if record is None or trial.without is None or not (left := _nodes(record)):
+        if record is None or trial.without is None or not (kept := _nodes(record)):
             continue
         step = f"step {trial.without} of the solution"
         for place, part in reached.items():
-            if place not in left or not part.by or part.free or part.function.startswith("url"):
+            if place not in kept or not part.by or part.free or part.function.startswith("url"):
                 continue
-            if part.step == trial.without and left[place].by:
+            if part.step == trial.without and kept[place].by:
                 yield f"key node '{part.what}' was reached without {step}, too"
-            elif part.step != trial.without and not (left[place].by or left[place].open or _broke_off(trial, record)):
+            elif part.step != trial.without and not (kept[place].by or kept[place].open or _broke_off(trial, record)):
                 yield f"without {step} key node '{part.what}' was lost, too"
 
 
@@ -369,8 +369,8 @@ def _why_failed(record: TrialRecord) -> str:
     atom = next((atom for atom in _atoms(record) if not atom.passed), None)
     if atom is None:
         return _first_line(record.message) + stopped
-    seen = atom.actual or atom.why
-    return f"{atom.path} {atom.kind}: expected {atom.expected}" + (f", found {seen}" if seen else "") + stopped
+    actual = atom.actual or atom.why
+    return f"{atom.path} {atom.kind}: expected {atom.expected}" + (f", found {actual}" if actual else "") + stopped
 
 
 def _atoms(record: TrialRecord) -> Iterator[CheckResult]:

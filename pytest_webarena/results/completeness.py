@@ -10,7 +10,7 @@ from typing import Any
 from pytest_webarena.results.conditions import RESUMED, notes
 from pytest_webarena.results.plan import has_plan
 
-__all__ = ["lacking", "sources"]
+__all__ = ["sources", "why_plan_unknown"]
 
 _SOURCES = "sources"
 _SHARD = "--shard"
@@ -24,22 +24,19 @@ def sources(path: Path, facts: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [{"part": part, "of": _of(facts.get("asked") or {}), "planned": has_plan(path)}]
 
 
-def lacking(path: Path, facts: Mapping[str, Any]) -> str:
+def why_plan_unknown(path: Path, facts: Mapping[str, Any]) -> str:
     """Return why the set of planned trials is unknown, as a sentence; empty when it is known."""
     if not has_plan(path):
-        return "there is no plan.json that can be read: nobody knows which trials are missing"
+        return "plan.json is missing or unreadable, so missing trials are unknown"
     found = sources(path, facts)
     if unplanned := sum(not each["planned"] for each in found):
-        return (
-            f"{unplanned} of {len(found)} merged runs had no plan.json that could be read: nobody knows which "
-            "trials are missing"
-        )
+        return f"{unplanned} of {len(found)} merged runs had no readable plan.json, so missing trials are unknown"
     wanted = {each["of"]: [other["part"] for other in found if other["of"] == each["of"]] for each in found}
     reasons = [why for parts in wanted.values() if (why := _missing(parts))]
     if not reasons:
         return ""
-    note = ", of tests that were not all named alike," if len(wanted) > 1 else ""
-    return f"{reasons[0]}{note}: nobody knows what became of their trials; merge what all parts of a run have left"
+    note = " (runs of different tests)" if len(wanted) > 1 else ""
+    return f"{reasons[0]}{note}: the results of their trials are unknown; merge the run directories of all parts"
 
 
 def _missing(parts: Sequence[str]) -> str:
@@ -50,8 +47,8 @@ def _missing(parts: Sequence[str]) -> str:
     if len(counts) > 1:
         return f"expected parts of one number, found {', '.join(sorted(set(parts)))}"
     (count,) = counts
-    there = {int(part.partition("/")[0]) for part in parts}
-    missing = [number for number in range(1, int(count) + 1) if number not in there]
+    present = {int(part.partition("/")[0]) for part in parts}
+    missing = [number for number in range(1, int(count) + 1) if number not in present]
     if not missing:
         return ""
     named = ", ".join(map(str, missing[:8])) + (", …" if len(missing) > 8 else "")
@@ -71,9 +68,10 @@ def _shard(part: Mapping[str, Any]) -> str:
     return str(((part.get("asked") or {}).get("options") or {}).get(_SHARD, ""))
 
 
-def _of(asked: Mapping[str, Any]) -> str:
+def _of(requested: Mapping[str, Any]) -> str:
     """A key of the requested tests, equal for all parts of a run."""
-    options: Iterable[tuple[str, Any]] = (asked.get("options") or {}).items()
+    options: Iterable[tuple[str, Any]] = (requested.get("options") or {}).items()
     return json.dumps(
-        [sorted(asked.get("tests") or ()), {name: value for name, value in options if name != _SHARD}], sort_keys=True
+        [sorted(requested.get("tests") or ()), {name: value for name, value in options if name != _SHARD}],
+        sort_keys=True,
     )

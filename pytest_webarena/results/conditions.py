@@ -49,7 +49,17 @@ RESUMED = "resumed.json"
 RESCORED = "rescored.json"
 """File with the time and the settings of each rescoring of the run."""
 
-_TOLD = ("env_retries", "overrides", "site_urls", "allow_unreset", "suites", "versions", "python", "platform", "git")
+_MINOR_FACTS = (
+    "env_retries",
+    "overrides",
+    "site_urls",
+    "allow_unreset",
+    "suites",
+    "versions",
+    "python",
+    "platform",
+    "git",
+)
 """Facts of invocations that may differ."""
 _REACH = "--reachable-sites"
 _EACH = "as each task says"
@@ -124,9 +134,12 @@ def invocations(path: Path, facts: Mapping[str, Any]) -> tuple[Mapping[str, Any]
 
 def latest_judging(path: Path) -> dict[str, Any]:
     """Return the grading and the judge of the latest rescoring of a run; a judge applies until another one is named."""
-    again = notes(path / RESCORED)
-    judges = [note["judge"] for note in again if note.get("judge")]
-    return {**({"grading": again[-1]["grading"]} if again else {}), **({"judge": judges[-1]} if judges else {})}
+    rescorings = notes(path / RESCORED)
+    judges = [note["judge"] for note in rescorings if note.get("judge")]
+    return {
+        **({"grading": rescorings[-1]["grading"]} if rescorings else {}),
+        **({"judge": judges[-1]} if judges else {}),
+    }
 
 
 def mixed(source: Source) -> dict[str, list[Difference]]:
@@ -143,7 +156,7 @@ def differences(sources: Sequence[Source]) -> list[Difference]:
     all_keys = [record.key for source in sources for record in source.records]
     values: dict[tuple[str, str, bool], dict[str, dict[str, None]]] = {}
     for source in sources:
-        for agent, traits in traits_of(source, beside=all_keys).items():
+        for agent, traits in traits_of(source, named_with=all_keys).items():
             for what, value, matters in traits:
                 values.setdefault((agent, what, matters), {}).setdefault(value, {})[source.name] = None
     found = [
@@ -154,16 +167,16 @@ def differences(sources: Sequence[Source]) -> list[Difference]:
     return sorted(found, key=lambda each: not each.matters)
 
 
-def traits_of(source: Source, *, beside: Iterable[TrialKey] = ()) -> dict[str, list[tuple[str, str, bool]]]:
+def traits_of(source: Source, *, named_with: Iterable[TrialKey] = ()) -> dict[str, list[tuple[str, str, bool]]]:
     """Return the properties of each agent's trials in each browser: name, value, and whether a rate depends on it.
 
-    Agents are named by `records.names_of`. ``beside`` are trials of other runs that are named together with these.
+    Agents are named by `records.names_of`. ``named_with`` are trials of other runs that are named together with these.
     """
     found: dict[str, list[tuple[str, str, bool]]] = {}
     # Errors are excluded from the rate, and mostly have no values to compare.
     judged = [record for record in source.records if record.outcome != "error"]
-    for agent, records in grouped(judged, beside=beside).items():
-        parts = [part for part in source.parts if _had(part, records[0].key.entrant)] or source.parts
+    for agent, records in grouped(judged, named_with=named_with).items():
+        parts = [part for part in source.parts if _played(part, records[0].key.entrant)] or source.parts
         traits = (
             (what, value, matters) for what, value, matters in (*_of_records(records), *_of_parts(parts, records))
         )
@@ -172,7 +185,7 @@ def traits_of(source: Source, *, beside: Iterable[TrialKey] = ()) -> dict[str, l
     return found
 
 
-def _had(part: Mapping[str, Any], entrant: Entrant) -> bool:
+def _played(part: Mapping[str, Any], entrant: Entrant) -> bool:
     return entrant.agent in map(agent_id, part.get("agents") or ()) and entrant.browser in browsers_of(part)
 
 
@@ -198,10 +211,10 @@ def _of_records(records: Iterable[TrialRecord]) -> Iterator[tuple[str, object, b
                 setting = record.environment[name]
                 yield f"page: {name}", setting if setting is not None else "none", True
         if record.judge is not None:
-            asked = record.judge
-            for prompt in asked.prompt.split(" + "):  # each kind of question has its own prompt
+            judge = record.judge
+            for prompt in judge.prompt.split(" + "):  # each kind of question has its own prompt
                 what = _JUDGED.get(prompt.partition("@")[0], "judge")
-                yield what, f"{asked.model} (prompt {prompt}, temperature {asked.temperature})", True
+                yield what, f"{judge.model} (prompt {prompt}, temperature {judge.temperature})", True
         for app, digest in record.replicas.items():
             yield f"what served {app}", digest, False
 
@@ -224,7 +237,7 @@ def _of_parts(parts: Iterable[Mapping[str, Any]], records: Iterable[TrialRecord]
             yield "--sites", part.get("catalogue"), True
         for app in used:
             yield f"manifest of the site {app}", (known or {}).get(app), True
-        for name in _TOLD:
+        for name in _MINOR_FACTS:
             yield name, part.get(name), False
 
 
@@ -232,8 +245,12 @@ def _reach(part: Mapping[str, Any], records: Iterable[TrialRecord]) -> str:
     """The reachable sites in the option's words; where each task decides, that and the result. Empty where unknown."""
     if part.get("reach") is not None or "reach" not in part:
         return reach_words(part.get("reach"))
-    met = {"reach" in record.environment for record in records if record.environment.get("viewport")}
-    return "" if not met else f"{_EACH}: {' or '.join('environment' if each else 'task' for each in sorted(met))}"
+    set_by_run = {"reach" in record.environment for record in records if record.environment.get("viewport")}
+    return (
+        ""
+        if not set_by_run
+        else f"{_EACH}: {' or '.join('environment' if each else 'task' for each in sorted(set_by_run))}"
+    )
 
 
 def alike(what: str, values: Iterable[str]) -> bool:

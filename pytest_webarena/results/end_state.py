@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pytest_webarena.results.records import TrialRecord
     from pytest_webarena.tasks.model import Task
 
-__all__ = ["Moot", "done_otherwise", "ended_alike", "moot_trials", "proves_nothing"]
+__all__ = ["Moot", "ended_alike", "moot_trials", "proves_nothing", "replaced_step"]
 
 Moot = Mapping[tuple[str, int], str]
 """Why a trial proves nothing, by agent and trial number."""
@@ -55,26 +55,26 @@ def proves_nothing(
         return ""
     if record.stop_detail == NO_NEIGHBOUR:
         return NO_NEIGHBOUR
-    if record.outcome != "passed" or (mine := evidence(record)) is None:
+    if record.outcome != "passed" or (ended := evidence(record)) is None:
         return ""
     right = [each for each in map(evidence, solved) if each is not None]
-    if not ended_alike(trial.task, mine, right):
+    if not ended_alike(trial.task, ended, right):
         return ""
-    return f"it ended as the solution does: {done_otherwise(mine) or 'nothing was done otherwise'}"
+    return f"it ended as the solution does: {replaced_step(ended) or 'nothing was done otherwise'}"
 
 
-def done_otherwise(evidence: Evidence) -> str:
+def replaced_step(evidence: Evidence) -> str:
     """Return what a `NEIGHBOUR` did instead of its solution's step; empty for no change and for other agents."""
     return next((step.thought for step in evidence.steps if step.thought.startswith("in place of step ")), "")
 
 
-def ended_alike(task: Task, mine: Evidence, solved: Sequence[Evidence]) -> bool:
+def ended_alike(task: Task, ended: Evidence, solved: Sequence[Evidence]) -> bool:
     """Return whether everything that the task's checks examine is as after the solution.
 
     Values that differ between the trials of the solution, such as random numbers, are not compared. Times are equal if
     they are within `_AS_LONG`.
     """
-    facts = [_facts(task, each) for each in (mine, *solved)]
+    facts = [_facts(task, each) for each in (ended, *solved)]
     if not solved or any(each is None for each in facts):
         return False
     own, first, *others = [each or {} for each in facts]
@@ -86,8 +86,8 @@ def ended_alike(task: Task, mine: Evidence, solved: Sequence[Evidence]) -> bool:
 def _same(one: dict[Any, Any], other: dict[Any, Any], key: Any) -> bool:
     if (key in one) != (key in other):
         return False
-    mine, theirs = one.get(key), other.get(key)
-    return bool(mine == theirs) or _near(mine, theirs)
+    first, second = one.get(key), other.get(key)
+    return bool(first == second) or _near(first, second)
 
 
 def _near(one: object, other: object) -> bool:
@@ -112,16 +112,16 @@ def _moment(value: object) -> float | None:
 
 def _facts(task: Task, evidence: Evidence) -> dict[Any, Any] | None:
     """The facts that the checks examine, by a key; None where they are unknown."""
-    sights = evidence_sources(task)
+    sources = evidence_sources(task)
     found: dict[Any, Any] = {}
-    if "answer" in sights:
+    if "answer" in sources:
         found["answer"] = evidence.answer
-    if "place" in sights:
+    if "place" in sources:
         found["place"] = evidence.url
-    if "requests" in sights or any(check.kind == "key_nodes" for check in task.checks):
-        found |= {("step", number): way for number, way in enumerate(_way(evidence))}
-    untold = evidence.changes is None or any(site.unknown for site in evidence.changes)
-    if untold and "data" in sights:
+    if "requests" in sources or any(check.kind == "key_nodes" for check in task.checks):
+        found |= {("step", number): step for number, step in enumerate(_way(evidence))}
+    data_unknown = evidence.changes is None or any(site.unknown for site in evidence.changes)
+    if data_unknown and "data" in sources:
         return None
     found |= dict(_rows(evidence))
     return found

@@ -28,18 +28,18 @@ def setting_of(record: TrialRecord) -> Setting:
     """Return a trial's environment; properties that are not in its record are empty."""
     recorded = record.environment
     given = recorded.get("context_args")
-    asked: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
+    requested: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
     return Setting(
-        region=_region(recorded, asked),
+        region=_region(recorded, requested),
         system=re.split(r"[-\s]", str(recorded.get("os") or ""), maxsplit=1)[0],
         browser=_browser(record.browser or str(recorded.get("browser") or "") or record.key.browser),
-        device=_device(recorded, asked),
-        language=str(asked.get("locale") or recorded.get("locale") or ""),
+        device=_device(recorded, requested),
+        language=str(requested.get("locale") or recorded.get("locale") or ""),
     )
 
 
-def _region(recorded: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
-    words = [str(asked.get("timezone_id") or recorded.get("timezone") or "")]
+def _region(recorded: Mapping[str, Any], requested: Mapping[str, Any]) -> str:
+    words = [str(requested.get("timezone_id") or recorded.get("timezone") or "")]
     place = recorded.get("geolocation")
     if isinstance(place, Mapping) and "latitude" in place and "longitude" in place:
         words.append(f"{place['latitude']:g},{place['longitude']:g}")
@@ -58,14 +58,14 @@ def _browser(name: str) -> str:
     return f"{found[1].casefold()} {found[2]}" if found else name.strip().casefold()
 
 
-def _device(facts: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
+def _device(facts: Mapping[str, Any], requested: Mapping[str, Any]) -> str:
     size = facts.get("viewport")
     words = ["x".join(map(str, size))] if isinstance(size, list | tuple) and size else []
-    if "viewport" in asked:  # this option is recorded as text
-        words = ["x".join(re.findall(r"\d+", str(asked["viewport"])))]
-    scale = asked.get("device_scale_factor") or facts.get("device_scale")
+    if "viewport" in requested:  # this option is recorded as text
+        words = ["x".join(re.findall(r"\d+", str(requested["viewport"])))]
+    scale = requested.get("device_scale_factor") or facts.get("device_scale")
     if scale and str(scale) not in ("1", "1.0"):
         words.append(f"@{scale}")
-    if str(asked.get("is_mobile")) == "True":
+    if str(requested.get("is_mobile")) == "True":
         words.append("mobile")
     return " ".join(filter(None, words))

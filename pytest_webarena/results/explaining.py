@@ -17,10 +17,10 @@ from pytest_webarena.results.reference_steps import same_step
 from pytest_webarena.results.wording import action_words
 from pytest_webarena.text import shorten
 
-__all__ = ["Explained", "Pair", "Passed", "Tried", "align", "explain"]
+__all__ = ["Explained", "Pair", "Passed", "TrialSteps", "align", "explain"]
 
 Steps = Sequence[StepRecord]
-Tried = tuple[TrialRecord, Steps]
+TrialSteps = tuple[TrialRecord, Steps]
 """A trial, and the steps of its final attempt."""
 
 
@@ -107,17 +107,17 @@ def _words(step: StepRecord) -> str:
     return f"{action_words(step)}{' (no effect)' if step.error else ''}"
 
 
-def explain(failed: Tried, passed: Iterable[Tried]) -> Explained | None:
+def explain(failed: TrialSteps, passed: Iterable[TrialSteps]) -> Explained | None:
     """Compare ``failed`` with the most similar trial of ``passed``; None where none has the same task.
 
     Among equally similar trials, the agent's own come first, then other agents', then the solution.
     """
-    record, mine = failed[0], _acts(failed[1])
+    record, failed_actions = failed[0], _acts(failed[1])
     best: tuple[tuple[int, bool, bool], Explained] | None = None
     for other, steps in passed:
         if other.key.task != record.key.task or other.outcome != "passed":
             continue
-        pairs = tuple(align(mine, _acts(steps)))
+        pairs = tuple(align(failed_actions, _acts(steps)))
         own, agents = other.key.agent == record.key.agent, other.key.agent not in REFERENCES
         rank = sum(pair.same for pair in pairs), own, agents
         if best is None or rank > best[0]:
@@ -147,7 +147,7 @@ class Passed:
             if record.outcome == "passed":
                 self._of.setdefault(record.key.task, []).append(record)
 
-    def of(self, task: str) -> Iterator[Tried]:
+    def of(self, task: str) -> Iterator[TrialSteps]:
         """Yield the passed trials of one task."""
         return ((record, self._steps_of(record)) for record in self._of.get(task, ()))
 

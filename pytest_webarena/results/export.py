@@ -149,7 +149,7 @@ def _rates(groups: Mapping[str, Rate]) -> dict[str, Any]:
 def _rate(rate: Rate) -> dict[str, Any]:
     counts = {"passed": rate.passed, "failed": rate.failed, "errors": rate.errors}
     guess = {} if rate.chance is None else {"chance": rate.chance, "guessable": rate.guessable}
-    extra: dict[str, Any] = {"by_judge": rate.asked} if rate.asked else {}
+    extra: dict[str, Any] = {"by_judge": rate.by_judge} if rate.by_judge else {}
     if rate.errors:
         extra["bounds"] = list(bounds(rate.passed, rate.judged, rate.errors))
     if rate.whole is not None:

@@ -56,7 +56,7 @@ CLASSES: Mapping[str, FailureClass] = {
         ),
         FailureClass(
             name="repeated-actions",
-            about="did the same over and over",
+            about="repeated the same actions",
             rule="three times in a row the same action, on the same page and to no effect; or stopped for repetition",
         ),
         FailureClass(
@@ -68,7 +68,7 @@ CLASSES: Mapping[str, FailureClass] = {
         FailureClass(
             name="incomplete",
             about="a part of the answer, or of what was to be done",
-            rule="some checks of the task hold, or one in part",
+            rule="some checks of the task pass, or one in part",
         ),
         FailureClass(
             name="no-valid-action",
@@ -103,38 +103,38 @@ class Proposal:
     why: str
 
 
-def propose(record: TrialRecord, steps: Sequence[StepRecord], seen: ObservationOf) -> tuple[Proposal, ...]:
+def propose(record: TrialRecord, steps: Sequence[StepRecord], observation_of: ObservationOf) -> tuple[Proposal, ...]:
     """Return the possible classes of a failed trial, in the order of `CLASSES`; none for other trials."""
     if record.outcome != "failed":
         return ()
-    found = {each.name: each for each in _proposals(record, steps, seen)}
+    found = {each.name: each for each in _proposals(record, steps, observation_of)}
     return tuple(found[name] for name in CLASSES if name in found)
 
 
-def _proposals(record: TrialRecord, steps: Sequence[StepRecord], seen: ObservationOf) -> Iterator[Proposal]:
+def _proposals(record: TrialRecord, steps: Sequence[StepRecord], observation_of: ObservationOf) -> Iterator[Proposal]:
     answer = as_text(record.answer) or ""
     if record.undecided:
         yield Proposal(name="undecided-answer", why="the rules can't decide; a judge could")
     if says_unachievable(answer):
         if record.category != "unachievable":
             yield Proposal(name="gave-up", why="the answer calls the task impossible")
-    elif (at := _on_first_sight(record, answer, steps, seen)) is not None:
+    elif (at := _on_first_sight(record, answer, steps, observation_of)) is not None:
         yield Proposal(
             name="observation-bias", why=f"answered with what the page of step {at + 1} was the first to show"
         )
-    if (again := _typed_again(steps)) is not None:
+    if (repeated := _typed_again(steps)) is not None:
         yield Proposal(
-            name="overlooked-input", why=f"step {again[1] + 1} types what step {again[0] + 1} had typed there"
+            name="overlooked-input", why=f"step {repeated[1] + 1} types what step {repeated[0] + 1} had typed there"
         )
     if (last := _in_a_row(steps)) is not None:
-        told = f"steps {last - _IN_A_ROW + 2} to {last + 1} are the same, and the page stayed where it was"
-        yield Proposal(name="repeated-actions", why=told)
+        reason = f"steps {last - _IN_A_ROW + 2} to {last + 1} are the same, and the page stayed where it was"
+        yield Proposal(name="repeated-actions", why=reason)
     elif record.stop_reason == "repeated":
         yield Proposal(name="repeated-actions", why="it was stopped for repeating itself")
     parts = _parts(record)
     if (held := sum(part >= 1 for part in parts)) < len(parts) and any(parts):
         some = "" if held else ", one in part"
-        yield Proposal(name="incomplete", why=f"{held} of {len(parts)} checks hold{some}")
+        yield Proposal(name="incomplete", why=f"{held} of {len(parts)} checks pass{some}")
     if record.stop_reason == "invalid":
         yield Proposal(name="no-valid-action", why="it was stopped for replies that were no action")
     if ended_by(record) == "limit":
@@ -149,14 +149,16 @@ def ended_by(record: TrialRecord) -> str:
     return "agent" if record.stop_reason == "answered" else "limit" if record.stop_reason in _LIMITS else "rule"
 
 
-def _on_first_sight(record: TrialRecord, answer: str, steps: Sequence[StepRecord], seen: ObservationOf) -> int | None:
+def _on_first_sight(
+    record: TrialRecord, answer: str, steps: Sequence[StepRecord], observation_of: ObservationOf
+) -> int | None:
     """The index of the stop, if its page was the first to show the answer."""
     wanted = normalise(answer)
     if len(wanted) < _SHORTEST or record.stop_reason != "answered" or record.category == "unachievable":
         return None
     if not steps or steps[-1].action.get("kind") != "stop":
         return None
-    pages = [normalise(seen(step)) for step in steps]
+    pages = [normalise(observation_of(step)) for step in steps]
     if not all(pages):  # a missing observation might have shown it
         return None
     word = re.compile(rf"(?<!\w){re.escape(wanted)}(?!\w)")

@@ -18,6 +18,7 @@ from typing import Any
 from pytest_webarena.error_collector import ErrorCollector
 from pytest_webarena.errors import UsageError, closest
 from pytest_webarena.evidence import StepRecord
+from pytest_webarena.plain_data import kind_of
 from pytest_webarena.results.failure_classes import CLASSES, Proposal, propose
 from pytest_webarena.results.files import write_lines
 from pytest_webarena.results.records import TrialRecord
@@ -100,7 +101,7 @@ def add_labels(run: RunDir, file: Path) -> list[Label]:
     for number, text in _lines(file):
         with collector.of_one():
             labels.append(_label_of(text, f"{file}, line {number}", run, records))
-    collector.tell()
+    collector.raise_errors()
     if not labels:
         raise UsageError(f"{file}: expected lines with labels, found none")
     for label in labels:
@@ -136,7 +137,7 @@ def _lines(file: Path) -> list[tuple[int, str]]:
 
 def _label(data: Any, where: str) -> Label:
     if not isinstance(data, Mapping):
-        raise UsageError(f"{where}: expected a mapping, found {type(data).__name__}")
+        raise UsageError(f"{where}: expected a mapping, found {kind_of(data)}")
     trial, by, note = (str(data.get(name) or "").strip() for name in ("trial", "by", "note"))
     if not trial or not by:
         raise UsageError(f"{where}: expected the keys trial and by, found no {'by' if trial else 'trial'}")
@@ -146,7 +147,7 @@ def _label(data: Any, where: str) -> Label:
         )
     classes = data.get("classes")
     if not isinstance(classes, list) or not all(isinstance(each, str) for each in classes):
-        raise UsageError(f"{where}: classes: expected a list of names, found {type(classes).__name__}")
+        raise UsageError(f"{where}: classes: expected a list of names, found {kind_of(classes)}")
     for name in classes:
         if name not in CLASSES:
             raise UsageError(f"{where}: classes: {closest(name, CLASSES)}")
@@ -178,17 +179,17 @@ def count_failures(
         failed += 1
         ruled = {each.name for each in proposals(record)}
         count("rule", ruled)
-        said = labels(record)
-        if not said:
+        record_labels = labels(record)
+        if not record_labels:
             continue
         labelled += 1
-        people.update(dict.fromkeys(each.by for each in said))
-        named = {name for each in said for name in each.classes}
+        people.update(dict.fromkeys(each.by for each in record_labels))
+        named = {name for each in record_labels for name in each.classes}
         count("people", named)
         count("proposed", ruled)
         count("both", named & ruled)
-        several += len(said) > 1
-        alike += len(said) > 1 and len({frozenset(each.classes) for each in said}) == 1
+        several += len(record_labels) > 1
+        alike += len(record_labels) > 1 and len({frozenset(each.classes) for each in record_labels}) == 1
     return Failures(
         failed=failed, labelled=labelled, people=tuple(people), several=several, alike=alike,
         by_rule=counts["rule"], by_people=counts["people"], both=counts["both"], proposed=counts["proposed"],
@@ -199,7 +200,7 @@ def proposals_of(run: RunDir, record: TrialRecord) -> tuple[Proposal, ...]:
     """Return the rules' proposals for a trial of a run, from the steps and observations of its last attempt."""
     attempt = run.folder(record.key).path / f"attempt-{record.attempt}"
 
-    def seen(step: StepRecord) -> str:
+    def observation_of(step: StepRecord) -> str:
         if not step.observation:
             return ""
         try:
@@ -207,7 +208,7 @@ def proposals_of(run: RunDir, record: TrialRecord) -> tuple[Proposal, ...]:
         except OSError:
             return ""
 
-    return propose(record, run.steps_of(record), seen) if record.outcome == "failed" else ()
+    return propose(record, run.steps_of(record), observation_of) if record.outcome == "failed" else ()
 
 
 def failures_of(run: RunDir, records: Iterable[TrialRecord]) -> Failures:

@@ -137,13 +137,13 @@ class Gate:
         if self.min_pass_rate is None and self.max_errors is None and self.baseline is None:
             return None
         if uncollected:
-            told = f"{uncollected} collection error{'s' * (uncollected != 1)}: nobody knows how many trials are missing"
-            return Ruling(exit_code=TOO_MANY_ERRORS, message=told)
+            uncollected_text = (
+                f"{uncollected} collection error{'s' * (uncollected != 1)}: the number of missing trials is unknown"
+            )
+            return Ruling(exit_code=TOO_MANY_ERRORS, message=uncollected_text)
         coverages = coverages or {}
         if not summaries and not any(each.missing for each in coverages.values()):
-            return Ruling(
-                exit_code=TOO_MANY_ERRORS, message="no trial was run, so there is no rate to hold a threshold"
-            )
+            return Ruling(exit_code=TOO_MANY_ERRORS, message="no trial was run, so no threshold can be met")
         found = [
             Ruling(exit_code=TOO_MANY_ERRORS, message=problem)
             for agent in dict.fromkeys((*summaries, *coverages))
@@ -181,11 +181,12 @@ class Gate:
             found += self._against(against, deselected)
         if found:
             code = min((each.exit_code for each in found), key=_ORDER.index)
-            said = [each.message for each in found if each.exit_code != UNSETTLED or code == UNSETTLED]
-            said += _gaps(against)
-            return Ruling(exit_code=code, message="; ".join(dict.fromkeys(said)))
+            messages = [each.message for each in found if each.exit_code != UNSETTLED or code == UNSETTLED]
+            messages += _gaps(against)
+            return Ruling(exit_code=code, message="; ".join(dict.fromkeys(messages)))
         return Ruling(
-            exit_code=0, message="; ".join(["the thresholds hold", *_gaps(against), *self._unseen(against, deselected)])
+            exit_code=0,
+            message="; ".join(["the thresholds are met", *_gaps(against), *self._unseen(against, deselected)]),
         )
 
     def _counted(self, rate: Rate, short: int) -> tuple[float, float]:
@@ -265,19 +266,19 @@ class Gate:
         errors, judged = (summary.rate.errors, summary.rate.judged) if summary is not None else (0, 0)
         # A lost trial may have a record with an error, and is then counted among the errors.
         missing = coverage.missing if coverage is not None else 0
-        erred = coverage.errors + coverage.declared if coverage is not None else errors
+        erring = coverage.errors + coverage.declared if coverage is not None else errors
         declared = summary.shortfalls.get("declared", 0) if summary is not None else 0
         own = f", {declared} of them declared by the agent itself" if declared else ""
         trials = coverage.planned - coverage.allowed - coverage.decided if coverage is not None else judged + errors
-        lacking = f"{agent}: {missing} of {trials} planned trials have no result ({_missing(coverage)})"
+        missing_text = f"{agent}: {missing} of {trials} planned trials have no result ({_missing(coverage)})"
         limit = self.max_errors or 0.0
-        if erred + missing > (limit * trials if limit < 1 else limit):
-            asked = f", --max-errors allows {limit:g}" if self.max_errors is not None else ""
-            if not asked and erred:
-                asked = "; without --max-errors there may be none"
+        if erring + missing > (limit * trials if limit < 1 else limit):
+            limit_text = f", --max-errors allows {limit:g}" if self.max_errors is not None else ""
+            if not limit_text and erring:
+                limit_text = "; without --max-errors there may be none"
             if not missing:
-                return f"{agent}: {erred} of {trials} trials erred{own}{asked}"
-            return f"{lacking}{f' and {erred} erred{own}' if erred else ''}{asked}{_way_out(coverage)}"
+                return f"{agent}: {erring} of {trials} trials erred{own}{limit_text}"
+            return f"{missing_text}{f' and {erring} erred{own}' if erring else ''}{limit_text}{_way_out(coverage)}"
         if not judged and (coverage is None or trials):
             return f"{agent}: none of {trials} trials could be judged"
         return None
@@ -286,8 +287,8 @@ class Gate:
 def _gaps(against: Sequence[Comparison] | str) -> Iterator[str]:
     """Planned trials of the baselines without a result, of which nothing can be lost."""
     for each in () if isinstance(against, str) else against:
-        if lacking := each.first.missing_text:
-            yield f"{each.first.name} in {each.first.run}: {lacking}"
+        if missing_text := each.first.missing_text:
+            yield f"{each.first.name} in {each.first.run}: {missing_text}"
 
 
 def _no_growth(found: Comparison) -> str | None:
@@ -296,14 +297,13 @@ def _no_growth(found: Comparison) -> str | None:
     if before or now:
         return (
             f"dollars that are known on both sides, found trials of unknown cost, errors included: {before} of the "
-            f"baseline, {now} of this run; --prices makes those known that lack a price, an agent has to report what "
-            "it used in each call (a request that was given up has no reported cost), and the baseline is to be saved "
-            "again"
+            f"baseline, {now} of this run; --prices adds missing prices, an agent must report the usage "
+            "of each call (a request that was given up has no reported cost), and the baseline must be saved again"
         )
     if not any(each.cost for each in found.first.tries):
         if not any(each.cost for each in found.second.tries):
             return None
-        return "a baseline that has cost something, found one of $0, of which no share can be computed; save one again"
+        return "a baseline with costs, found one of $0, which allows no ratio; save it again"
     return "tasks of two templates or more that cost something in the baseline, found fewer"
 
 

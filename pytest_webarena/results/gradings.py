@@ -1,4 +1,4 @@
-"""The verdicts of several gradings, and where they disagree."""
+"""Compares the verdicts of a run's gradings, and finds the trials on which they disagree."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from typing import Any
 from pytest_webarena.results.records import Outcome, TrialKey, TrialRecord, is_undecided
 from pytest_webarena.results.statistics import Rate, cluster_of, grouped, rate_of
 
-__all__ = ["Comparison", "Disagreement", "compare", "render", "verdicts_of", "words_of"]
+__all__ = ["WORDS", "Comparison", "Disagreement", "compare", "render", "verdicts_of", "words_of"]
 
 WORDS = {True: "passed", False: "failed", None: "not computed"}
+"""Verdicts as text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +72,7 @@ def words_of(record: TrialRecord) -> dict[str, str]:
 def compare(records: Iterable[TrialRecord]) -> dict[str, Comparison]:
     """Return one comparison per agent and browser, in order of appearance; tasks without gradings are ignored."""
     records = list(records)
-    groups = grouped(filter(verdicts_of, records), beside=[record.key for record in records])
+    groups = grouped(filter(verdicts_of, records), named_with=[record.key for record in records])
     return {name: _comparison(name, group) for name, group in groups.items()}
 
 
@@ -103,25 +104,26 @@ def _disagreement(record: TrialRecord) -> Disagreement | None:
     passed = verdicts_of(record)
     if not {True, False} <= set(passed.values()):
         return None
-    reasons = {name: _reason(record.verdicts[name]) for name, holds in passed.items() if holds is not True}
+    reasons = {name: _reason(record.verdicts[name]) for name, passes in passed.items() if passes is not True}
     return Disagreement(key=record.key, passed=passed, reasons=reasons)
 
 
 def _reason(verdict: Mapping[str, Any]) -> str:
-    """The first check that fails, and its reason."""
-    missed = [leaf for result in verdict.get("results", ()) for leaf in _missed(result)]
-    if not missed:
+    """Return the first check that fails, and its reason; empty if none fails."""
+    failed = (leaf for result in verdict.get("results", ()) for leaf in _failed_leaves(result))
+    first = next(failed, None)
+    if first is None:
         return ""
-    first = missed[0]
-    return f"{first.get('kind', '')}: {first.get('why') or first.get('expected') or 'does not hold'}"
+    return f"{first.get('kind', '')}: {first.get('why') or first.get('expected') or 'failed'}"
 
 
-def _missed(result: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+def _failed_leaves(result: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield the failed checks of a result without failed parts of their own."""
     score = result.get("score")
     if score is not None and score >= 1:
         return
-    below = [each for child in result.get("children", ()) for each in _missed(child)]
-    yield from below or [result]
+    parts = [each for child in result.get("children", ()) for each in _failed_leaves(child)]
+    yield from parts or [result]
 
 
 def render(comparison: Comparison, width: int = 80) -> Iterator[str]:
@@ -151,11 +153,9 @@ def render(comparison: Comparison, width: int = 80) -> Iterator[str]:
         for name, passed in each.passed.items():
             reason = each.reasons.get(name, "")
             word = "undecided" if (each.key, name) in comparison.undecided else WORDS[passed]
-            told = f"{name:<{names}}  {word}" + (f": {reason}" if reason else "")
-            yield from _wrapped(told, width, "    ", " " * (names + 6))
+            line = f"{name:<{names}}  {word}" + (f": {reason}" if reason else "")
+            yield from _wrapped(line, width, "    ", " " * (names + 6))
 
 
 def _wrapped(text: str, width: int, first: str, rest: str) -> list[str]:
-    return textwrap.wrap(
-        " ".join(text.split(" ")), width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False
-    )
+    return textwrap.wrap(text, width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False)

@@ -87,7 +87,7 @@ def _effort(found: Sequence[Scored]) -> _Table:
         "steps/node: the paper's efficiency score, the mean of steps over nodes reached, lower is better; left out: "
         "trials that reached none and so have none; total: all steps over all nodes reached; upstream: as its program "
         "has it, where those that reached none count as 0; length: 1 for trials of less than 1.2 times the "
-        "reference's steps, of so many trials whose reference is known.",
+        "reference's steps, among the trials with a known reference (of).",
     )
     columns = ("agent", "steps/node", "left out", "total", "upstream", "USD/node", "length", "of")
     return "Key nodes: effort", columns, cells, notes
@@ -142,8 +142,8 @@ def _settings(found: Sequence[Scored]) -> Iterator[_Table]:
         )
         for name, setting, each in rows
     )
-    told = ", ".join(f"{field} {value}" for field, value in same if value)
-    notes = (f"Alike in all: {told}.",) if told else ()
+    common = ", ".join(f"{field} {value}" for field, value in same if value)
+    notes = (f"Equal in all: {common}.",) if common else ()
     yield "Key nodes by environment", ("agent", *differing, "CR", "above", "SR(0)", "trials", "open"), cells, notes
 
 

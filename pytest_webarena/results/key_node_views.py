@@ -149,8 +149,7 @@ def _funnel(agents: Mapping[str, Sequence[TrialRecord]]) -> Iterator[str]:
             )
         yield "</figure>"
     yield (
-        "</div><p class=legend>Shares of a task's nodes without those that are free. Trials of which there is no "
-        "telling are left out.</p>"
+        "</div><p class=legend>Shares of a task's nodes without those that are free. Undecided trials are excluded.</p>"
     )
 
 
@@ -214,11 +213,11 @@ def _cell(node: NodeScore | None, folder: str = "") -> str:
     kind = "none" if share is None else f"h{round(10 * (1 - share if node.forbidden else share))}"
     sign = "⊘" if node.forbidden else "f" if node.free else ""
     text = f"{'–' if share is None else f'{share:.0%}'}{f'<sup>{sign}</sup>' if sign else ''}"
-    told = f"{node.name}: reached {node.reached} of {node.trials}"
+    tooltip = f"{node.name}: reached {node.reached} of {node.trials}"
     if node.by:
-        told += f", mostly by {next(iter(node.by))}"
+        tooltip += f", mostly by {next(iter(node.by))}"
     inner = f'<a href="#{escape(folder)}">{text}</a>' if folder else text
-    return f'<td class="{kind}" title="{escape(told)}">{inner}</td>'
+    return f'<td class="{kind}" title="{escape(tooltip)}">{inner}</td>'
 
 
 def _functions_by_steps(nodes: Sequence[NodeScore]) -> Iterator[str]:
@@ -256,8 +255,11 @@ def _flow(agent: str, trials: Sequence[Sequence[Mapping[str, Any]]]) -> Flow:
     ends: Counter[int] = Counter()
     for parts in trials:
         reached = [(part["step"], number) for number, part in enumerate(parts, start=1) if part.get("by")]
-        way = [0, *(number for _, number in sorted(reached, key=lambda each: (each[0] is None, each[0] or 0, each[1])))]
-        moves.update(pairwise(way))
+        path = [
+            0,
+            *(number for _, number in sorted(reached, key=lambda each: (each[0] is None, each[0] or 0, each[1]))),
+        ]
+        moves.update(pairwise(path))
         if len(reached) < len(parts):
-            ends[way[-1]] += 1
+            ends[path[-1]] += 1
     return Flow(agent=agent, moves=moves, ends=ends, trials=len(trials))

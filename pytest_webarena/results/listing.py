@@ -58,7 +58,9 @@ def list_runs(folder: Path) -> list[ListedRun]:
     try:
         paths = [path for path in folder.iterdir() if not path.is_symlink()]
     except OSError as error:
-        raise UsageError(f"{folder}: expected a directory with runs, found none that can be read: {error}") from None
+        raise UsageError(
+            f"{folder}: expected a readable directory with runs, found {(error.strerror or 'none').lower()}"
+        ) from None
     found = [run for path in paths if (run := _listed(path)) is not None]
     return sorted(found, key=lambda run: (run.started, run.path.name), reverse=True)
 

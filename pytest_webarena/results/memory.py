@@ -66,8 +66,8 @@ def memories_of(run: Path) -> dict[Path, int]:
 
 def open_memory(folder: Path) -> Memory:
     """Return the memory in ``folder``, or its RPC proxy where the driver owns it (`rpc_proxies`)."""
-    there = stand_in("memory", folder)
-    return Memory(folder) if there is None else _MemoryElsewhere(folder, there)
+    proxy = stand_in("memory", folder)
+    return Memory(folder) if proxy is None else _RemoteMemory(folder, proxy)
 
 
 class Memory:
@@ -109,12 +109,12 @@ class Memory:
         return version
 
 
-class _MemoryElsewhere(Memory):
+class _RemoteMemory(Memory):
     """A memory on another machine, which takes the lock there."""
 
-    def __init__(self, folder: Path, there: Any) -> None:
+    def __init__(self, folder: Path, proxy: Any) -> None:
         super().__init__(folder)
-        self._there = there
+        self._there = proxy
 
     @contextmanager
     def taken(self) -> Iterator[None]:

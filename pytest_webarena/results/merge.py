@@ -124,9 +124,7 @@ def _refuse_links(source: Path) -> None:
     ]
     for part in (*parts, *(source / "memory").glob("*")):
         if part.is_symlink():
-            raise UsageError(
-                f"{part}: expected a run's own file or folder, found a link; put what it leads to in its place"
-            )
+            raise UsageError(f"{part}: expected a run's own file or folder, found a link; replace it with its target")
 
 
 def _names(sources: Sequence[Path]) -> list[str]:
@@ -144,16 +142,16 @@ def _refuse(differing: Sequence[Difference], *, audits: Sequence[bool]) -> None:
         raise UsageError(
             "expected runs whose trials make one rate, found differences:\n"
             + "".join(f"  {line}\n" for line in [*found[:_SHOWN], *more])
-            + "Run the older ones again, or join them all the same with --allow-mixed; reports name the difference"
+            + "Run the older ones again, or merge them anyway with --allow-mixed; reports name the difference"
         )
 
 
 def _whole(part: Mapping[str, Any]) -> dict[str, Any]:
     """The facts of an invocation as if it had run all shards."""
-    if not (asked := part.get("asked")):
+    if not (requested := part.get("asked")):
         return dict(part)
-    options = {name: value for name, value in asked["options"].items() if name != "--shard"}
-    return {**part, "asked": {**asked, "options": options}}
+    options = {name: value for name, value in requested["options"].items() if name != "--shard"}
+    return {**part, "asked": {**requested, "options": options}}
 
 
 def _joined_facts(

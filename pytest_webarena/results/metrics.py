@@ -133,7 +133,7 @@ def measure(records: Iterable[TrialRecord], *, grading: str = "", templates: Tem
     """Return the metrics of one agent's trials, by the grading that counts or by another one."""
     trials = [(record, *outcome_by(record, grading)) for record in records]
     judged = [(record, outcome == "passed") for record, outcome, _ in trials if outcome != "error"]
-    passed = [record for record, won in judged if won]
+    passed = [record for record, is_pass in judged if is_pass]
 
     open_ones = {record.key for record, outcome, _ in trials if outcome == "failed" and undecided_by(record, grading)}
 
@@ -154,8 +154,8 @@ def measure(records: Iterable[TrialRecord], *, grading: str = "", templates: Tem
         return {name: _rate(groups[name]) for name in sorted(groups) if name or not named}
 
     clusters: dict[object, list[bool]] = {}
-    for record, won in judged:
-        clusters.setdefault(cluster_of(record, templates), []).append(won)
+    for record, is_pass in judged:
+        clusters.setdefault(cluster_of(record, templates), []).append(is_pass)
     achievable = [record for record, _ in judged if _achievable(record)]
     given_up: list[tuple[object, Outcome]] = [
         (cluster_of(record, templates), "passed" if says_unachievable(as_text(record.answer) or "") else "failed")
@@ -177,7 +177,7 @@ def measure(records: Iterable[TrialRecord], *, grading: str = "", templates: Tem
         by_template=grouped(lambda record: _template(record, templates), named=True),
         lengths={
             "passed": sorted(record.steps for record in passed),
-            "failed": sorted(record.steps for record, won in judged if not won),
+            "failed": sorted(record.steps for record, is_pass in judged if not is_pass),
             "cut": sorted(record.steps for record, _ in judged if ended_by(record) == "limit"),
         },
         steps=_mean([record.steps for record, _ in judged]),

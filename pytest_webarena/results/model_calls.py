@@ -21,8 +21,8 @@ def model_calls_text(text: str) -> str:
 
 
 def _call_words(call: dict[str, Any], number: int, of: int) -> str:
-    asked = {**call["sampling"], **({"tools": ", ".join(call["tools"])} if call["tools"] else {})}
-    settings = "".join(f", {name}: {value}" for name, value in asked.items())
+    sampling = {**call["sampling"], **({"tools": ", ".join(call["tools"])} if call["tools"] else {})}
+    settings = "".join(f", {name}: {value}" for name, value in sampling.items())
     parts = [f"===== call {number} of {of} ({call['purpose']}): {call['model']}{settings}"]
     for message in call["messages"]:
         speaker = f" ({message['name']})" if message.get("name") else ""

@@ -47,24 +47,24 @@ def read_look(attempt: Path, step: StepRecord, before: StepRecord | None) -> Obs
         raise ValueError(
             f"{error.filename}: expected what was shown before step {step.index}, found none: {error.strerror}"
         ) from None
-    seen = Observation(
+    observation = Observation(
         text=text, url=step.url_before, title="", tabs=(), error=before.error if before is not None else ""
     )
     details = file.with_suffix(".json")
     if not details.is_file():
-        return replace(seen, for_record=picture)
+        return replace(observation, for_record=picture)
     try:
-        return _completed(seen, json.loads(details.read_text("utf-8")), picture)
+        return _completed(observation, json.loads(details.read_text("utf-8")), picture)
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise ValueError(f"{details}: expected the rest of an observation, found what can't be read: {error}") from None
 
 
-def _completed(seen: Observation, data: Mapping[str, Any], picture: bytes | None) -> Observation:
+def _completed(observation: Observation, data: Mapping[str, Any], picture: bytes | None) -> Observation:
     parts = {name: value for name, value in data.items() if name != "pictures"}
     shown = [str(name) for name in data["pictures"]]
     kept = shown[-1] if shown else "for_record"  # of two pictures, the marked one was kept
     return replace(
-        seen,
+        observation,
         **{
             **parts,
             "tabs": tuple(TabInfo(**tab) for tab in data["tabs"]),

@@ -1,12 +1,12 @@
 """A recorded trial as one file: a ZIP archive of a run with a single trial, and its task file.
 
     webarena-trial.json     manifest: schema version, the trial's key
-    run.json                as in the run
-    trials/<folder>/…       the records of the trial's folder (`record_files`)
-    tasks/<name>.yaml       the file with its task, where it was found
+    run.json                the run's file
+    trials/<folder>/…       the records in the trial's folder (`record_files`)
+    tasks/<name>.yaml       the file with its task, if it was found
 
-Unpacked it is a run directory, which can be rescored, replayed and viewed as any other. No other files are packed or
-unpacked, because pytest runs some files by their names.
+When unpacked, it is a run directory that can be rescored, replayed and viewed. Other files are neither packed nor
+unpacked, because pytest executes files with certain names.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ __all__ = ["MANIFEST", "Packed", "is_trial_file", "pack_trial", "task_file_of", 
 
 MANIFEST = "webarena-trial.json"
 _VERSION = 1
-_MOST_FILES = 100_000
-_MOST_BYTES = 4_000_000_000
-_FREE_BYTES = 100_000_000
-_MOST_RATIO = 100
+_MAX_FILES = 100_000
+_MAX_BYTES = 4_000_000_000
+_UNRATED_BYTES = 100_000_000
+_MAX_RATIO = 100
 """Limits of an archive: number of files, bytes, and bytes for each packed byte beyond the first 100 MB.
 
-Traces and pictures don't shrink, and pages shrink to about a tenth.
+Traces and pictures are hardly compressible, and pages shrink to about a tenth.
 """
 _FOLDER = re.compile(r"[A-Za-z0-9._-]{1,120}")
 _TASK_FILE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,100}\.ya?ml")
@@ -72,7 +72,7 @@ def pack_trial(folder: Path, target: Path, *, task_file: Path | None = None) -> 
             f"{folder}: expected the folder of a finished trial, found none; {closest(folder.name, known)}"
         )
     if target.exists():
-        raise UsageError(f"{target}: expected a new file, found one; remove it, or name another with -o")
+        raise UsageError(f"{target}: expected a new file, found an existing one; remove it, or name another with -o")
     manifest = {"schema_version": _VERSION, "key": asdict(record.key)}
     names = [file.relative_to(folder).as_posix() for file in sorted(folder.rglob("*")) if not file.is_dir()]
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -87,13 +87,13 @@ def pack_trial(folder: Path, target: Path, *, task_file: Path | None = None) -> 
                 _add(archive, f"tasks/{_task_name(task_file)}", task_file.read_bytes())
             sizes = [entry.file_size for entry in archive.infolist()]
         if fault := _excess(sizes, made.stat().st_size):
-            raise UsageError(f"{folder}: expected a trial that one file can hold, found {fault}")
+            raise UsageError(f"{folder}: expected a trial within the limits of an export, found {fault}")
         made.replace(target)
     return Packed(record=record, left_out=tuple(name for name in names if not is_record(name)))
 
 
 def task_file_of(record: TrialRecord, roots: Sequence[Path]) -> Path | None:
-    """Return the file with the trial's task, which its node id names, below one of ``roots``."""
+    """Return the trial's task file, which its node id names, below the first root that has it; None if none has."""
     name = record.node_id.partition("::")[0]
     return next((root / name for root in roots if name and (root / name).is_file()), None)
 
@@ -116,12 +116,12 @@ def unpack_trial(source: Path, target: Path) -> TrialKey:
     with made_whole(target) as made:
         try:
             with zipfile.ZipFile(source) as archive:
-                entries = _sound(archive, source)
+                entries = _validated_entries(archive, source)
                 manifest = json.loads(archive.read(entries.pop(MANIFEST)))
                 if manifest["schema_version"] > _VERSION:
                     raise UsageError(
                         f"{source}: expected a trial of schema version {_VERSION} or older, found "
-                        f"{manifest['schema_version']}; a newer pytest-webarena reads it"
+                        f"{manifest['schema_version']}; update pytest-webarena"
                     )
                 key = TrialKey.from_json(manifest["key"])
                 for name, entry in entries.items():
@@ -148,39 +148,42 @@ def unpack_trial(source: Path, target: Path) -> TrialKey:
         folders = [folder.name for folder in run.trials.glob("*")]
         if [each.key for each in records] != [key] or folders != [run.folder(key).path.name]:
             raise UsageError(
-                f"{source}: expected the one trial {clip(key.task)} by {clip(key.agent)}, found {len(records)} others"
+                f"{source}: expected one trial, of {clip(key.task)} by {clip(key.agent)}, found {len(records)}"
             )
         write_atomically(made / "run.json", json.dumps({**facts, IMPORTED: True}, indent=2))
     return key
 
 
-def _sound(archive: zipfile.ZipFile, source: Path) -> dict[str, zipfile.ZipInfo]:
-    """The entries by name, including the manifest and ``run.json``.
+def _validated_entries(archive: zipfile.ZipFile, source: Path) -> dict[str, zipfile.ZipInfo]:
+    """Return the entries by name, including the manifest and ``run.json``.
 
-    Raises `UsageError` for anything that no export contains.
+    Raises `UsageError` for anything that exports do not contain.
     """
     found: dict[str, zipfile.ZipInfo] = {}
     taken: set[str] = set()
     for entry in archive.infolist():
         name = entry.filename
-        if not _is_ours(name) or not stat.S_ISREG(entry.external_attr >> 16):
-            raise UsageError(f"{source}: expected files of a trial alone, found the entry {clip(name)!r}")
-        place = "tasks/" if name.startswith("tasks/") else name.lower()  # one task file, no names alike but for case
+        if not _is_exported(name) or not stat.S_ISREG(entry.external_attr >> 16):
+            raise UsageError(f"{source}: expected only files of a trial, found {clip(name)!r}")
+        place = (
+            "tasks/" if name.startswith("tasks/") else name.lower()
+        )  # one task file; no names that differ only in case
         if place in taken:
-            raise UsageError(f"{source}: expected files of a trial alone, each once, found a second {clip(name)!r}")
+            raise UsageError(f"{source}: expected each file of a trial once, found {clip(name)!r} again")
         taken.add(place)
         found[name] = entry
     trials = {name.split("/")[1] for name in found if name.startswith("trials/")}
     if missing := sorted({MANIFEST, "run.json"} - set(found)):
         raise UsageError(f"{source}: expected a file of 'webarena runs export', found one without {missing[0]}")
     if len(trials) != 1:
-        raise UsageError(f"{source}: expected the one trial of a file of 'webarena runs export', found {len(trials)}")
+        raise UsageError(f"{source}: expected one trial, found {len(trials)}")
     if fault := _excess([entry.file_size for entry in found.values()], source.stat().st_size):
-        raise UsageError(f"{source}: expected a trial, found {fault}: it is not unpacked")
+        raise UsageError(f"{source}: expected a trial within the limits of an export, found {fault}")
     return found
 
 
-def _is_ours(name: str) -> bool:
+def _is_exported(name: str) -> bool:
+    """Return whether exports contain files with this name."""
     if name in (MANIFEST, "run.json"):
         return True
     above, _, rest = name.partition("/")
@@ -191,16 +194,16 @@ def _is_ours(name: str) -> bool:
 
 
 def _excess(sizes: Collection[int], packed: int) -> str:
-    """The limit that files of these sizes exceed in an archive of ``packed`` bytes; empty if there is none."""
+    """Return the limit that files of these sizes exceed in an archive of ``packed`` bytes, as text; empty if none."""
     total = sum(sizes)
-    if len(sizes) > _MOST_FILES:
-        return f"{len(sizes):,} files, above {_MOST_FILES:,}"
-    most = min(_MOST_BYTES, max(_FREE_BYTES, _MOST_RATIO * packed))
-    return f"{total:,} bytes, above {most:,} for an archive of {packed:,}" if total > most else ""
+    if len(sizes) > _MAX_FILES:
+        return f"{len(sizes):,} files, above {_MAX_FILES:,}"
+    limit = min(_MAX_BYTES, max(_UNRATED_BYTES, _MAX_RATIO * packed))
+    return f"{total:,} bytes, above {limit:,} for an archive of {packed:,}" if total > limit else ""
 
 
 def _task_name(file: Path) -> str:
-    """A name for the copy of a task file that is valid on every system and has no other meaning for pytest."""
+    """Return a name for the copy of a task file that is valid on every system and has no other meaning for pytest."""
     stem = re.sub(r"[^A-Za-z0-9._-]+", "-", file.stem).lstrip(".-")[:100] or "tasks"
     return f"{stem}{file.suffix}" if _TASK_FILE.fullmatch(f"{stem}{file.suffix}") else f"{stem}.yaml"
 

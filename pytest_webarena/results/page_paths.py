@@ -60,12 +60,12 @@ def page_maps(
     for name, records in agents.items():
         for record in records:
             task = record.key.task
-            way = _way(pages(record), record)
+            visited_pages = _way(pages(record), record)
             if record.key.agent in REFERENCES:
-                if record.outcome == "passed" and way:
-                    references.setdefault(task, way)
+                if record.outcome == "passed" and visited_pages:
+                    references.setdefault(task, visited_pages)
             elif record.outcome != "error":
-                trials.setdefault(task, {}).setdefault(name, []).append((record, way))
+                trials.setdefault(task, {}).setdefault(name, []).append((record, visited_pages))
     return {task: _map(references.get(task) or _recorded(found), found) for task, found in trials.items()}
 
 
@@ -86,11 +86,13 @@ def _recorded(found: Mapping[str, Sequence[tuple[TrialRecord, list[str]]]]) -> l
 
 def _map(reference: Sequence[str], found: Mapping[str, Sequence[tuple[TrialRecord, list[str]]]]) -> Map:
     spine = list(dict.fromkeys(reference))
-    seen = Counter(page for trials in found.values() for _, way in trials for page in way if page not in spine)
-    aside = [page for page, _ in seen.most_common(_MOST_ASIDE)]
-    first = [page for trials in found.values() for _, way in trials for page in way]
-    aside.sort(key=first.index)
-    stops = [*spine, *aside, *([_OTHERS] if len(seen) > len(aside) else [])]
+    counts = Counter(
+        page for trials in found.values() for _, visited_pages in trials for page in visited_pages if page not in spine
+    )
+    detours = [page for page, _ in counts.most_common(_MOST_ASIDE)]
+    first = [page for trials in found.values() for _, visited_pages in trials for page in visited_pages]
+    detours.sort(key=first.index)
+    stops = [*spine, *detours, *([_OTHERS] if len(counts) > len(detours) else [])]
     numbers = {page: number for number, page in enumerate(stops, start=1)}
     flows = tuple(_flow(agent, trials, numbers) for agent, trials in found.items())
     return Map(stops=tuple(stops), spine=len(spine), flows=flows, lost="failed")
@@ -99,14 +101,14 @@ def _map(reference: Sequence[str], found: Mapping[str, Sequence[tuple[TrialRecor
 def _flow(agent: str, trials: Sequence[tuple[TrialRecord, list[str]]], numbers: Mapping[str, int]) -> Flow:
     moves: Counter[tuple[int, int]] = Counter()
     ends: Counter[int] = Counter()
-    for record, way in trials:
-        stops = [0, *_numbered(way, numbers)]
+    for record, visited_pages in trials:
+        stops = [0, *_numbered(visited_pages, numbers)]
         moves.update(pairwise(stops))
         if record.outcome != "passed":
             ends[stops[-1]] += 1
     return Flow(agent=agent, moves=moves, ends=ends, trials=len(trials))
 
 
-def _numbered(way: Sequence[str], numbers: Mapping[str, int]) -> Iterator[int]:
+def _numbered(visited_pages: Sequence[str], numbers: Mapping[str, int]) -> Iterator[int]:
     """The numbers of pages; several pages in a row without a number of their own are one stop."""
-    return (number for number, _ in groupby(numbers.get(page, numbers.get(_OTHERS, 0)) for page in way))
+    return (number for number, _ in groupby(numbers.get(page, numbers.get(_OTHERS, 0)) for page in visited_pages))

@@ -76,15 +76,19 @@ def unlike_paper(parts: Sequence[Mapping[str, Any]], records: Sequence[TrialReco
         grading: The grading whose verdicts are counted.
     """
     # A trial that failed before its browser started has no environment.
-    met = [record for record in records if record.environment.get("viewport")]
+    played = [record for record in records if record.environment.get("viewport")]
     found = (
         *_of_tasks(records),
-        *_of_agents(met),
+        *_of_agents(played),
         *_of_judging(records, grading),
-        *_of_reach(met),
-        *_of_limits(records, met),
-        *_of_sight(met),
-        *(each for part in parts for each in _of_part(part, told=bool(met) and all(map(_limits, met)))),
+        *_of_reach(played),
+        *_of_limits(records, played),
+        *_of_sight(played),
+        *(
+            each
+            for part in parts
+            for each in _of_part(part, trials_record_limits=bool(played) and all(map(_limits, played)))
+        ),
     )
     return tuple(dict.fromkeys(found))
 
@@ -119,17 +123,17 @@ def _digests() -> Mapping[str, str]:
         return {}
 
 
-def _of_agents(met: Sequence[TrialRecord]) -> Iterator[str]:
-    if any(record.privileged for record in met):
+def _of_agents(played: Sequence[TrialRecord]) -> Iterator[str]:
+    if any(record.privileged for record in played):
         yield "knows the solutions"
-    prompts = {str(record.environment.get("prompt", "")) for record in met if record.model}
+    prompts = {str(record.environment.get("prompt", "")) for record in played if record.model}
     if changed := sorted(each for each in prompts - _PROMPTS if each.startswith("upstream")):
-        yield f"prompt: {', '.join(changed)}, whose words are not known as the paper's"
+        yield f"prompt: {', '.join(changed)}, which is not known as the paper's"
     elif prompts - _PROMPTS:
         yield "prompt: not the paper's"
-    if any(not (record.model or record.environment.get("participant")) for record in met):
+    if any(not (record.model or record.environment.get("participant")) for record in played):
         yield "no model's agent: how it decides is not known"
-    asking = [record.environment.get("asking") for record in met if record.model]
+    asking = [record.environment.get("asking") for record in played if record.model]
     if not all(asking):
         yield "sampling and host names: not recorded"
     for each in filter(None, asking):
@@ -141,9 +145,9 @@ def _of_agents(met: Sequence[TrialRecord]) -> Iterator[str]:
         for name, expected in _ASKING.items():
             if (found := each.get(name)) != expected:
                 yield _WORDS[name].format(found)
-    if any(record.memory is not None for record in met):
+    if any(record.memory is not None for record in played):
         yield "with memory from trial to trial"
-    if rewards := sorted({record.reward_model for record in met} - {""}):
+    if rewards := sorted({record.reward_model for record in played} - {""}):
         yield f"with a reward model: {', '.join(rewards)}"
 
 
@@ -153,8 +157,8 @@ def _of_judging(records: Sequence[TrialRecord], grading: str) -> Iterator[str]:
     judges: dict[str, bool] = {}
     for record in records:
         if record.judge is not None:
-            theirs = all(each in _JUDGES for each in record.judge.prompt.split(" + "))
-            judges[record.judge.model] = judges.get(record.judge.model, True) and theirs
+            is_published = all(each in _JUDGES for each in record.judge.prompt.split(" + "))
+            judges[record.judge.model] = judges.get(record.judge.model, True) and is_published
     without = sum(record.judge is None and record.cause == "judge" for record in records)
     if judges:
         missing = f", none for {without} {'trial' if without == 1 else 'trials'}" if without else ""
@@ -163,15 +167,15 @@ def _of_judging(records: Sequence[TrialRecord], grading: str) -> Iterator[str]:
         yield "judge: none"
 
 
-def _of_reach(met: Sequence[TrialRecord]) -> Iterator[str]:
-    if any("reach" not in record.environment for record in met):
+def _of_reach(played: Sequence[TrialRecord]) -> Iterator[str]:
+    if any("reach" not in record.environment for record in played):
         yield "reach: the task's own sites alone"
     else:
-        there = [{*record.environment["reach"].get("sites", ()), *record.sites} for record in met]
-        if lacking := [site for site in _SITES if any(site not in sites for sites in there)]:
-            yield f"reach: without {', '.join(lacking)}"
-    if elsewhere := sorted({site for record in met for site in record.environment.get("external_sites") or ()}):
-        yield f"sites that run elsewhere: {', '.join(elsewhere)}"
+        sites_by_trial = [{*record.environment["reach"].get("sites", ()), *record.sites} for record in played]
+        if unreachable := [site for site in _SITES if any(site not in sites for sites in sites_by_trial)]:
+            yield f"reach: without {', '.join(unreachable)}"
+    if external := sorted({site for record in played for site in record.environment.get("external_sites") or ()}):
+        yield f"sites that run elsewhere: {', '.join(external)}"
 
 
 def _limits(record: TrialRecord) -> Mapping[str, Any]:
@@ -179,11 +183,11 @@ def _limits(record: TrialRecord) -> Mapping[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _of_limits(records: Sequence[TrialRecord], met: Sequence[TrialRecord]) -> Iterator[str]:
+def _of_limits(records: Sequence[TrialRecord], played: Sequence[TrialRecord]) -> Iterator[str]:
     for reason, words in _LIMITS.items():
         if ended := sum(record.stop_reason == reason for record in records):
             yield f"{ended} {'trial' if ended == 1 else 'trials'} ended by {words}"
-    yield from _of_rules(limits for record in met if (limits := _limits(record)))
+    yield from _of_rules(limits for record in played if (limits := _limits(record)))
 
 
 def _of_rules(each: Iterator[Mapping[str, Any]]) -> Iterator[str]:
@@ -194,30 +198,30 @@ def _of_rules(each: Iterator[Mapping[str, Any]]) -> Iterator[str]:
             yield f"{steps} steps"
 
 
-def _of_sight(met: Sequence[TrialRecord]) -> Iterator[str]:
-    if others := sorted({record.key.browser for record in met} - {DEFAULT_BROWSER}):
+def _of_sight(played: Sequence[TrialRecord]) -> Iterator[str]:
+    if others := sorted({record.key.browser for record in played} - {DEFAULT_BROWSER}):
         yield f"browser: {', '.join(others)}"
-    if any(list(record.environment["viewport"]) != _WINDOW for record in met):
+    if any(list(record.environment["viewport"]) != _WINDOW for record in played):
         yield "another window"
-    seen = [record.environment.get("observation") or {} for record in met]
+    observations = [record.environment.get("observation") or {} for record in played]
     if any(
         tuple(each.get("kinds", ())) != ("accessibility_tree",)
         or any(each.get(name, value) != value for name, value in _OBSERVED.items())
-        for each in seen
+        for each in observations
     ):
         yield "another observation"
-    elif any(each.get("max_obs_length") != _CUT for each in seen):
+    elif any(each.get("max_obs_length") != _CUT for each in observations):
         yield f"observation not cut after {_CUT} tokens"
-    elif any(each.get("tokenizer", "estimate") == "estimate" for each in seen):
+    elif any(each.get("tokenizer", "estimate") == "estimate" for each in observations):
         yield f"observation cut after an estimate of {_CUT} tokens"
 
 
-def _of_part(part: Mapping[str, Any], *, told: bool) -> Iterator[str]:
+def _of_part(part: Mapping[str, Any], *, trials_record_limits: bool) -> Iterator[str]:
     """Differences of one invocation.
 
-    ``told`` is whether each trial records its own limits, which an agent's definition may have set.
+    ``trials_record_limits`` is whether each trial records its own limits, which an agent's definition may have set.
     """
-    if not told:
+    if not trials_record_limits:
         yield from _of_rules(iter((part.get("limits") or {},)))
     graded = (part.get("grading") or {}).get("name")
     if part.get("answer_format") == "verified" or (part.get("answer_format") == "auto" and graded == "verified"):

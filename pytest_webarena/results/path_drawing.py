@@ -87,20 +87,20 @@ def _drawing(drawn: Map, kinds: Mapping[str, str]) -> str:
             thick = 1.5 + 6 * count / most
             height = (10 if two == one + 1 else 16 + 10 * min(4, abs(two - one))) + shift
             side = middle - height * 1.6 if two > one else middle + height * 1.6
-            told = f"{flow.agent}: {count} of {flow.trials} from {one or 'the start'} to {two}"
+            caption = f"{flow.agent}: {count} of {flow.trials} from {one or 'the start'} to {two}"
             shapes.append(
                 f'<path class="{kind}" stroke-width="{thick:.1f}" d="M{x(one)} {middle}Q{(x(one) + x(two)) / 2} '
-                f'{side:.0f} {x(two)} {middle}"><title>{escape(told)}</title></path>'
+                f'{side:.0f} {x(two)} {middle}"><title>{escape(caption)}</title></path>'
             )
         for at, count in sorted(flow.ends.items()):
             thick = 1.5 + 6 * count / most
             agents_here = [other.agent for other in drawn.flows if at in other.ends]
             distance = min(_STUB, (_GAP - _STUB) / len(agents_here))
             place = x(at) + distance * (agents_here.index(flow.agent) - (len(agents_here) - 1) / 2)
-            told = f"{flow.agent}: {count} of {flow.trials} reached nothing after {at or 'the start'}"
+            caption = f"{flow.agent}: {count} of {flow.trials} reached nothing after {at or 'the start'}"
             shapes.append(
                 f'<path class="{kind} end" stroke-width="{thick:.1f}" d="M{place:.0f} {middle + 12}v26">'
-                f"<title>{escape(told)}</title></path>"
+                f"<title>{escape(caption)}</title></path>"
                 f'<text class="count" x="{place:.0f}" y="{middle + 52}">{count}</text>'
             )
     for number in range(count_of_stops + 1):
@@ -114,12 +114,12 @@ def _drawing(drawn: Map, kinds: Mapping[str, str]) -> str:
         f"<li{'' if number < drawn.spine else ' class=aside'}>{escape(clip(name, 120))}</li>"
         for number, name in enumerate(drawn.stops)
     )
-    told = "; ".join(
+    caption = "; ".join(
         f"{flow.agent}: {sum(flow.ends.values())} of {flow.trials} trials {drawn.lost}" for flow in drawn.flows
     )
     return (
         f'<div class="scroll" tabindex="0" role="region" aria-label="Ways"><svg class="flow" '
         f'viewBox="0 0 {width} {height}" width="{width}" '
-        f'height="{height}" role="img" aria-label="{escape(told)}">{"".join(shapes)}</svg></div>'
-        f"<ol>{listed}</ol><p class=legend>{escape(told)}.</p>"
+        f'height="{height}" role="img" aria-label="{escape(caption)}">{"".join(shapes)}</svg></div>'
+        f"<ol>{listed}</ol><p class=legend>{escape(caption)}.</p>"
     )

@@ -22,9 +22,9 @@ _FATES: Mapping[Shortfall, str] = {
     "": "errors",
     "declared": "declared",
     "budget": "not_run",
-    "untold": "errors",
-    "lacking": "errors",
-    "hindered": "errors",
+    "usage_unreported": "errors",
+    "not_archived": "errors",
+    "site_unavailable": "errors",
 }
 """Field of `Coverage` for a trial with an error, by its `TrialRecord.shortfall`."""
 
@@ -113,9 +113,9 @@ def extend_plan(run: Path, trials: Iterable[PlannedTrial]) -> None:
     """Add ``trials`` to the plan of a run directory, replacing entries with the same keys."""
     with recording(run):
         run.mkdir(parents=True, exist_ok=True)
-    there = read_plan(run)
-    plan = {**there, **{trial.key: trial for trial in trials}}
-    if plan != there:
+    existing = read_plan(run)
+    plan = {**existing, **{trial.key: trial for trial in trials}}
+    if plan != existing:
         write_plan(run, plan)
 
 
@@ -144,7 +144,7 @@ def cover(
     """
     counts: dict[str, Counter[str]] = {}
     reasons: dict[str, Counter[str]] = {}
-    lacking: dict[str, dict[str, None]] = {}
+    skipped_sites: dict[str, dict[str, None]] = {}
     known = {record.key: record for record in records}
     entrants = names_of({**plan, **known})
     for key in {**plan, **known}:
@@ -160,13 +160,15 @@ def cover(
             fate = "allowed" if trial.named_by(allowed) else "skipped"
             if fate == "skipped":
                 reasons.setdefault(name, Counter())[trial.skipped.partition("\n")[0]] += 1
-                lacking.setdefault(name, {}).update(dict.fromkeys(trial.sites or (key.task,)))
+                skipped_sites.setdefault(name, {}).update(dict.fromkeys(trial.sites or (key.task,)))
         elif trial.stopped:
             counts.setdefault(name, Counter())["stopped"] += 1
         counts.setdefault(name, Counter())[fate] += 1
     return {
         name: Coverage(
-            **count, reasons=dict(reasons.get(name, Counter()).most_common()), not_allowed=tuple(lacking.get(name, ()))
+            **count,
+            reasons=dict(reasons.get(name, Counter()).most_common()),
+            not_allowed=tuple(skipped_sites.get(name, ())),
         )
         for name, count in counts.items()
     }

@@ -16,30 +16,31 @@ if TYPE_CHECKING:
 __all__ = ["PARTS", "Spent", "as_table", "spent_by_agent"]
 
 PARTS: Mapping[str, str] = {
-    "earlier": "earlier attempts, that were tried again",
+    "earlier": "earlier attempts (retried)",
     "lease": "waiting for sites",
-    "session": "opening a browser session, signed in",
+    "session": "opening a signed-in browser session",
     "setup": "set-up of tasks",
     "first": "the first pages",
-    "observe": "looking at pages",
+    "observe": "observing pages",
     "agent": "the agent",
-    "execute": "actions, until their pages are there",
+    "execute": "actions, until their pages are loaded",
     "between": "between steps",
-    "wait": "the end: what pages still ask for",
-    "collect": "the end: collecting the evidence",
+    "wait": "waiting for pending requests",
+    "collect": "collecting the evidence",
     "judge": "judging",
-    "rest": "closing, and all else",
+    "rest": "closing, and everything else",
 }
 """Parts of a trial's time, in the order of a trial."""
 
-_OF_STEPS = ("observe", "agent", "execute", "between")
-_OWN = ("agent",)
-"""Parts that are the agent's own time, independent of the speed of all else."""
+_STEP_PARTS = ("observe", "agent", "execute", "between")
+"""Parts that each step has."""
+_STEP_PHASES: Mapping[str, str] = {"observe": "observe", "act": "agent", "execute": "execute"}
+"""Parts of the phases that a step's record measures."""
 
 
 @dataclass(slots=True)
 class Spent:
-    """Seconds of all trials of one agent together, by the names of `PARTS`."""
+    """Total time of one agent's trials, in seconds by the names of `PARTS`."""
 
     trials: int = 0
     steps: int = 0
@@ -59,17 +60,18 @@ class Spent:
         phases = record.seconds
         self.trials += 1
         self.steps += len(steps)
-        within = dict.fromkeys(_OF_STEPS, 0.0)
+        within = dict.fromkeys(_STEP_PARTS, 0.0)
         ended: float | None = None
         for step in steps:
             if ended is not None:
                 within["between"] += max(0.0, step.started - ended)
-            for name, own in (("observe", "observe"), ("act", "agent"), ("execute", "execute")):
-                within[own] += step.seconds.get(name, 0.0)
+            for phase, part in _STEP_PHASES.items():
+                within[part] += step.seconds.get(phase, 0.0)
             ended = step.started + sum(step.seconds.values())
         episode = phases.get("episode", 0.0)
         first = max(0.0, episode - sum(within.values()))
-        if steps and not any("act" in step.seconds for step in steps):
+        drives_browser = bool(steps) and not any("act" in step.seconds for step in steps)
+        if drives_browser:
             within["agent"], within["between"] = within["between"] + first, 0.0
             first = 0.0
         wait = min(phases.get("wait", 0.0), phases.get("collect", 0.0))
@@ -108,7 +110,7 @@ def as_table(agent: str, spent: Spent) -> Table:
     """Return all parts of one agent's time: seconds, share, and seconds per trial and per step."""
     return Table(
         title=f"{agent}: {_counted(spent.trials, 'trial')}, {_counted(spent.steps, 'step')}",
-        columns=("where the time went", "s", "share", "s a trial", "s a step"),
+        columns=("part", "s", "share", "s/trial", "s/step"),
         rows=tuple(_rows(spent)),
     )
 
@@ -125,6 +127,6 @@ def _rows(spent: Spent) -> Iterator[tuple[str, ...]]:
 
     for name, title in PARTS.items():
         if spent.seconds[name] >= 0.05:
-            yield row(title, spent.seconds[name], stepwise=name in _OF_STEPS)
-    yield row("together", spent.total)
-    yield row("together, without the agent's own", spent.total - sum(spent.seconds[name] for name in _OWN))
+            yield row(title, spent.seconds[name], stepwise=name in _STEP_PARTS)
+    yield row("total", spent.total)
+    yield row("total without the agent", spent.total - spent.seconds["agent"])

@@ -43,12 +43,12 @@ def is_record(name: str) -> bool:
 def require_plain(folder: Path) -> None:
     """Raise `ValueError` when a trial's folder, or a record or folder of records in it, is a link or a special file."""
     if folder.is_symlink():
-        raise ValueError(f"{folder}: expected a trial's folder, found a link; put what it leads to in its place")
+        raise ValueError(f"{folder}: expected a trial's folder, found a link; replace it with its target")
     pending = [("", folder)]
     while pending:
-        above, here = pending.pop()
+        above, directory = pending.pop()
         try:
-            entries = list(os.scandir(here))
+            entries = list(os.scandir(directory))
         except OSError:
             continue  # the code that reads it reports the reason
         for entry in entries:

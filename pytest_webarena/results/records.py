@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple, get_args
 from pytest_webarena.answers import AnswerFormat
 from pytest_webarena.errors import Cause, Shortfall
 from pytest_webarena.evidence import StopReason, Usage
+from pytest_webarena.plain_data import kind_of
 
 __all__ = [
     "DEFAULT_BROWSER",
@@ -32,13 +33,13 @@ __all__ = [
     "names_of",
 ]
 
-SCHEMA_VERSION = 10
+SCHEMA_VERSION = 11
 """Version of the record's schema.
 
 2 added ``usage`` and ``model``; 3 ``grading``, ``verdicts``, ``judge``, ``source``, ``history`` and ``memory``; 4
 ``reruns``; 5 ``shortfall``; 6 ``chance`` and the key's ``browser``, which in older records follows from the browser's
 version; 7 ``reference_steps`` and ``reward_model``; 8 the judge's known errors; 9 the usage of each attempt; 10
-``bill``.
+``bill``; 11 the names of shortfalls.
 """
 
 Outcome = Literal["passed", "failed", "error"]
@@ -48,6 +49,13 @@ NO_VERDICT = "no verdict: "
 """First words of the message of a trial without a decision of its checks; the reason follows on the same line."""
 UNDECIDED = "undecided: "
 """First words of the message of a failed trial that a judge could decide; the reason follows on the same line."""
+
+_FORMER_SHORTFALLS: Mapping[str, Shortfall] = {
+    "untold": "usage_unreported",
+    "lacking": "not_archived",
+    "hindered": "site_unavailable",
+}
+"""Shortfalls by their names before schema version 11."""
 
 DEFAULT_BROWSER = "chromium"
 """The browser of trials that name none."""
@@ -288,18 +296,18 @@ class TrialRecord:
     def from_json(cls, data: Mapping[str, Any]) -> TrialRecord:
         """Read the output of `to_json`, of this version or an older one. Raises `ValueError` for other data."""
         if not isinstance(data, Mapping):
-            raise ValueError(f"expected a mapping, found {type(data).__name__}")
+            raise ValueError(f"expected a mapping, found {kind_of(data)}")
         version = data.get("schema_version")
         if not isinstance(version, int) or version > SCHEMA_VERSION:
             raise ValueError(f"expected a trial record of schema version {SCHEMA_VERSION} or older, found {version!r}")
         if data.get("outcome") not in get_args(Outcome):
             raise ValueError(f"outcome: expected {', '.join(get_args(Outcome))}, found {data.get('outcome')!r}")
         for name in ("score", "started", "seconds", "attempts", "reruns", "usage", "bill", "judge"):
-            if (odd := _no_number(data.get(name))) is not None:
-                raise ValueError(f"{name}: expected finite numbers, found {odd}")
+            if (invalid := _no_number(data.get(name))) is not None:
+                raise ValueError(f"{name}: expected finite numbers, found {invalid}")
         score = data.get("score")
         if score is not None and (isinstance(score, bool) or not isinstance(score, int | float)):
-            raise ValueError(f"score: expected a number or null, found {type(score).__name__}")
+            raise ValueError(f"score: expected a number or null, found {kind_of(score)}")
         try:
             rest = {name: value for name, value in data.items() if name != "schema_version"}
             return cls(
@@ -313,6 +321,7 @@ class TrialRecord:
                     "usage": Usage(**data["usage"]) if data.get("usage") else None,
                     "bill": Usage(**data["bill"]) if data.get("bill") else None,
                     "judge": _judge(data["judge"]) if data.get("judge") else None,
+                    "shortfall": _FORMER_SHORTFALLS.get(data.get("shortfall", ""), data.get("shortfall", "")),
                     "history": tuple(data.get("history", ())),
                     "memory": MemoryUse(**data["memory"]) if data.get("memory") else None,
                 }
@@ -326,7 +335,7 @@ def _no_number(value: object) -> float | None:
     if isinstance(value, float):
         return None if math.isfinite(value) else value
     parts = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
-    return next((odd for part in parts if (odd := _no_number(part)) is not None), None)
+    return next((invalid for part in parts if (invalid := _no_number(part)) is not None), None)
 
 
 def is_undecided(verdict: Mapping[str, Any] | None) -> bool:

@@ -86,17 +86,17 @@ def reference_scores(
 def _shares(reference: Steps, steps: Steps) -> tuple[float, float]:
     """The shares of a reference's elements and steps that are in a trial."""
     done = [step for step in steps if not step.error]
-    elements, whole = (_common(reference, done, alike) for alike in (_same_element, same_step))
+    elements, whole = (_common(reference, done, are_equal) for are_equal in (_same_element, same_step))
     return elements / len(reference), whole / len(reference)
 
 
-def _common(one: Steps, two: Steps, alike: Callable[[StepRecord, StepRecord], bool]) -> int:
+def _common(one: Steps, two: Steps, are_equal: Callable[[StepRecord, StepRecord], bool]) -> int:
     """Length of the longest common subsequence of steps."""
     best = [0] * (len(two) + 1)
     for a in one:
         row = [0]
         for at, b in enumerate(two, start=1):
-            row.append(best[at - 1] + 1 if alike(a, b) else max(best[at], row[-1]))
+            row.append(best[at - 1] + 1 if are_equal(a, b) else max(best[at], row[-1]))
         best = row
     return best[-1]
 

@@ -246,7 +246,7 @@ class TrialFolder:
     def __init__(self, path: Path, key: TrialKey) -> None:
         self.path = path
         self.key = key
-        self._put_aside: Path | None = None
+        self._replaced_record: Path | None = None
         """Place of the record that existed before `begin`."""
 
     def begin(self, *, worker: str, node_id: str, task: Mapping[str, Any] | None = None) -> AttemptWriter:
@@ -279,9 +279,9 @@ class TrialFolder:
         with recording(file):
             earlier = self.record()
             if earlier is not None and (kept := self.path / f"attempt-{earlier.attempt}").is_dir():
-                self._put_aside = file.replace(kept / "trial.json")
+                self._replaced_record = file.replace(kept / "trial.json")
             elif earlier is None and file.exists():  # an unreadable record is kept, because it may be somebody's data
-                self._put_aside = file.replace(self.path / f"unreadable-{time.time_ns()}.json")
+                self._replaced_record = file.replace(self.path / f"unreadable-{time.time_ns()}.json")
             else:
                 file.unlink(missing_ok=True)
 
@@ -289,9 +289,9 @@ class TrialFolder:
         """Remove all traces of attempt ``number``: nothing was tried, and nothing is known of it."""
         shutil.rmtree(self.path / f"attempt-{number}", ignore_errors=True)
         (self.path / "started.json").unlink(missing_ok=True)
-        if self._put_aside is not None:
-            self._put_aside.replace(self.path / "trial.json")
-            self._put_aside = None
+        if self._replaced_record is not None:
+            self._replaced_record.replace(self.path / "trial.json")
+            self._replaced_record = None
         with suppress(OSError):
             self.path.rmdir()  # kept when it is not empty
 
@@ -430,4 +430,4 @@ def _read_record(folder: Path, *, of: str = "") -> TrialRecord | None:
 def ignore(folder: Path) -> None:
     """Make git ignore everything in the folder."""
     if not (ignored := folder / ".gitignore").exists():
-        ignored.write_text("# Written by pytest-webarena: nobody means to commit a run.\n*\n", encoding="utf-8")
+        ignored.write_text("# Written by pytest-webarena: runs are not meant to be committed.\n*\n", encoding="utf-8")

@@ -37,10 +37,10 @@ def head(title: str, *, script: str, style: str, images: str = "", server: bool 
     )
 
 
-def served(title: str, here: Traversable, *, scripts: Sequence[str], styles: Sequence[str], images: str) -> str:
-    """Return the whole page of a server: ``page.html`` of the folder ``here``, with its scripts and styles."""
+def served(title: str, package: Traversable, *, scripts: Sequence[str], styles: Sequence[str], images: str) -> str:
+    """Return the whole page of a server: ``page.html`` of the folder ``package``, with its scripts and styles."""
     script, style, body = (
-        "".join(here.joinpath(name).read_text(encoding="utf-8") for name in names)
+        "".join(package.joinpath(name).read_text(encoding="utf-8") for name in names)
         for names in (scripts, styles, ["page.html"])
     )
     before = head(title, script=script, style=style, images=images, server=True)

@@ -71,7 +71,7 @@ def clustered_interval(clusters: Iterable[Sequence[bool]]) -> tuple[float, float
     (0.2, 0.8)
     """
     found = [(sum(each), len(each)) for each in clusters if each]
-    passed, total, count = sum(won for won, _ in found), sum(size for _, size in found), len(found)
+    passed, total, count = sum(passes for passes, _ in found), sum(size for _, size in found), len(found)
     if total == count:
         return wilson_interval(passed, total)
     if count < 2:
@@ -79,11 +79,13 @@ def clustered_interval(clusters: Iterable[Sequence[bool]]) -> tuple[float, float
     p = passed / total
     if passed in (0, total):
         return wilson_interval(count if passed else 0, count)
-    between = count / (count - 1) * sum((won - p * size) ** 2 for won, size in found) / total**2
+    between = count / (count - 1) * sum((passes - p * size) ** 2 for passes, size in found) / total**2
     effective = min(float(total), p * (1 - p) / between) if between else float(total)
-    alike = total**2 / sum(size * size for _, size in found)  # equally large clusters with the same information
-    rare = min(sum(won > 0 for won, _ in found), sum(won < size for won, size in found))
-    return _wilson(p, effective, student_quantile(max(1.0, min(alike - 1, 2.0 * rare))))
+    effective_clusters = total**2 / sum(
+        size * size for _, size in found
+    )  # equally large clusters with the same information
+    rare = min(sum(passes > 0 for passes, _ in found), sum(passes < size for passes, size in found))
+    return _wilson(p, effective, student_quantile(max(1.0, min(effective_clusters - 1, 2.0 * rare))))
 
 
 def whole_set_interval(tasks: Iterable[Sequence[bool]]) -> tuple[float, float] | None:
@@ -101,12 +103,12 @@ def whole_set_interval(tasks: Iterable[Sequence[bool]]) -> tuple[float, float] |
     if not found or min(size for _, size in found) < 2:
         return None
     total = sum(size for _, size in found)
-    parts = [(won * (size - won) / (size - 1) / total**2, size - 1) for won, size in found]
+    parts = [(passes * (size - passes) / (size - 1) / total**2, size - 1) for passes, size in found]
     within = math.fsum(part for part, _ in parts)
     below = math.fsum(part**2 / free for part, free in parts)
     freedom = within**2 / below if below else 2.0
     reach = student_quantile(max(2.0, freedom)) * math.sqrt(within + 2 / total**2)
-    rate = sum(won for won, _ in found) / total
+    rate = sum(passes for passes, _ in found) / total
     return max(0.0, rate - reach), min(1.0, rate + reach)
 
 
@@ -183,7 +185,7 @@ class Rate:
     """Mean success rate of blind guesses on the judged trials where guessing is possible; None if there are none."""
     guessable: int = field(default=0, compare=False)
     """Number of judged trials where guessing is possible."""
-    asked: int = field(default=0, compare=False)
+    by_judge: int = field(default=0, compare=False)
     """Number of judged trials for which a judge model was asked."""
     corrected: Corrected | None = field(default=None, compare=False)
     """The rate if the judge never erred, with an interval that includes its errors.
@@ -301,22 +303,22 @@ class Summary:
     """Scores of key nodes; None if no trial has any."""
 
 
-def grouped(records: Iterable[TrialRecord], *, beside: Iterable[TrialKey] = ()) -> dict[str, list[TrialRecord]]:
+def grouped(records: Iterable[TrialRecord], *, named_with: Iterable[TrialKey] = ()) -> dict[str, list[TrialRecord]]:
     """Return the trials of each rate, of an agent in one browser, by the names of `names_of` in order of appearance.
 
-    ``beside`` are other trials of the same run, which affect the names.
+    ``named_with`` are other trials of the same run, which affect the names.
     """
     records = list(records)
-    names = names_of((*(record.key for record in records), *beside))
+    names = names_of((*(record.key for record in records), *named_with))
     groups: dict[str, list[TrialRecord]] = {}
     for record in records:
         groups.setdefault(names[record.key.entrant], []).append(record)
     return groups
 
 
-def summarise(records: Iterable[TrialRecord], *, beside: Iterable[TrialKey] = ()) -> dict[str, Summary]:
+def summarise(records: Iterable[TrialRecord], *, named_with: Iterable[TrialKey] = ()) -> dict[str, Summary]:
     """Return one summary per agent, and per browser where there are several; see `grouped`."""
-    return {name: _summary(name, group) for name, group in grouped(records, beside=beside).items()}
+    return {name: _summary(name, group) for name, group in grouped(records, named_with=named_with).items()}
 
 
 def _summary(name: str, records: Sequence[TrialRecord]) -> Summary:
@@ -359,10 +361,10 @@ def _summary(name: str, records: Sequence[TrialRecord]) -> Summary:
             sorted({each.model for each, total in used if total.cost is None and total.complete and each.model})
         ),
         judges=tuple(sorted({f"{each.judge.model} (prompt {each.judge.prompt})" for each in records if each.judge})),
-        judged=len(asked := [record.judge for record in records if record.judge is not None]),
-        judge_questions=sum(judge.questions for judge in asked),
-        judge_cached=sum(judge.cached for judge in asked),
-        judge_usage=sum((judge.usage for judge in asked), Usage()) if asked else None,
+        judged=len(judges := [record.judge for record in records if record.judge is not None]),
+        judge_questions=sum(judge.questions for judge in judges),
+        judge_cached=sum(judge.cached for judge in judges),
+        judge_usage=sum((judge.usage for judge in judges), Usage()) if judges else None,
         unjudged=dict(
             Counter(_reason(each) for each in records if each.cause == "judge" and each.judge is None).most_common()
         ),
@@ -416,26 +418,26 @@ def with_chance(rate: Rate, records: Iterable[TrialRecord]) -> Rate:
 def with_judge(rate: Rate, trials: Iterable[tuple[TrialRecord, Outcome]], templates: TemplateKey = "text") -> Rate:
     """Return ``rate`` of ``trials`` with the correction for the judge's errors."""
     kept = [(record, outcome == "passed") for record, outcome in trials if outcome != "error"]
-    asked = [record.judge for record, _ in kept if record.judge is not None]
-    if not asked:
+    judges = [record.judge for record, _ in kept if record.judge is not None]
+    if not judges:
         return rate
-    found = replace(rate, asked=len(asked))
-    errors = least_informed(each.errors for each in asked)
+    found = replace(rate, by_judge=len(judges))
+    errors = least_informed(each.errors for each in judges)
     if errors is None:
         return found
     clusters: dict[object, list[tuple[bool, bool]]] = {}
-    for record, won in kept:
-        clusters.setdefault(cluster_of(record, templates), []).append((won, record.judge is not None))
-    seen = [
+    for record, is_pass in kept:
+        clusters.setdefault(cluster_of(record, templates), []).append((is_pass, record.judge is not None))
+    outcomes = [
         Verdicts(
-            passed=sum(won for won, _ in each),
+            passed=sum(is_pass for is_pass, _ in each),
             total=len(each),
-            asked=sum(judged for _, judged in each),
-            accepted=sum(won and judged for won, judged in each),
+            by_judge=sum(judged for _, judged in each),
+            accepted=sum(is_pass and judged for is_pass, judged in each),
         )
         for each in clusters.values()
     ]
-    return replace(found, corrected=corrected_rate(seen, rate.interval, errors))
+    return replace(found, corrected=corrected_rate(outcomes, rate.interval, errors))
 
 
 def _rates(records: Iterable[TrialRecord], key: Callable[[TrialRecord], str]) -> dict[str, Rate]:

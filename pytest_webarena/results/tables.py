@@ -113,9 +113,11 @@ def _participants(records: Sequence[TrialRecord], grading: str, templates: Templ
     """The metrics of each person, where trials name them."""
     found: dict[str, list[TrialRecord]] = {}
     for record in records:
-        if who := str(record.environment.get("participant") or ""):
-            found.setdefault(who, []).append(record)
-    return {who: measure(found[who], grading=grading, templates=templates) for who in sorted(found)}
+        if participant := str(record.environment.get("participant") or ""):
+            found.setdefault(participant, []).append(record)
+    return {
+        participant: measure(found[participant], grading=grading, templates=templates) for participant in sorted(found)
+    }
 
 
 def _grading(records: Sequence[TrialRecord]) -> str:
@@ -179,7 +181,7 @@ def _rates(rows: Sequence[Row]) -> Table:
             0, "Grading: " + "; ".join(sorted(f"{each or 'the tasks have but one'}" for each in gradings)) + "."
         )
     notes += [
-        f"{row.name}: {row.metrics.unanswered} failed for want of a final answer, not for a wrong one."
+        f"{row.name}: {row.metrics.unanswered} failed without a final answer, not with a wrong one."
         for row in rows
         if row.metrics.unanswered
     ]
@@ -188,7 +190,7 @@ def _rates(rows: Sequence[Row]) -> Table:
             "undecided: trials that the rules can't decide, counted as not met, and SR if all are met; a judge decides "
             "them (pytest --rescore RUN --judge MODEL)."
         )
-    notes += [_judging(row) for row in rows if row.metrics.rate.asked]
+    notes += [_judging(row) for row in rows if row.metrics.rate.by_judge]
     notes += [_guessing(row) for row in rows if row.metrics.rate.chance is not None]
     notes += [f"{row.name} is no one rate, its trials are mixed: {'; '.join(row.mixed)}." for row in rows if row.mixed]
     notes += [f"{row.name}, unlike the paper's agents: {'; '.join(row.unlike)}." for row in rows if row.unlike]
@@ -205,11 +207,12 @@ def _undecided(rate: Rate) -> str:
 
 def _judging(row: Row) -> str:
     rate, found = row.metrics.rate, row.metrics.rate.corrected
-    asked = f"{row.name}: a judge was asked about {rate.asked} of {rate.judged} trials"
+    use = f"{row.name}: a judge was asked about {rate.by_judge} of {rate.judged} trials"
     if found is None:
-        return f"{asked}; its errors are in no interval: it was not measured (webarena judge measure), or says nothing."
+        why = "it was not measured (webarena judge measure), or is uninformative"
+        return f"{use}; no interval includes its errors: {why}."
     interval = " to ".join(map(percent, found.interval))
-    return f"{asked}; if it never erred, SR would be {percent(found.value)} ({interval})."
+    return f"{use}; if it never erred, SR would be {percent(found.value)} ({interval})."
 
 
 def _guessing(row: Row) -> str:

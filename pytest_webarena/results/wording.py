@@ -63,10 +63,10 @@ CAUSE_WORDS = {
 
 _SHORTFALL_WORDS = {
     "declared": "declared an error by the agent itself",
-    "budget": "without a run for want of money",
-    "lacking": "where an archived site lacks something",
-    "hindered": "where a live site turned the visitor away or could not be had",
-    "untold": "without a word of the agent on what it used, which a check asks for",
+    "budget": "not run because the budget was spent",
+    "not_archived": "where an archived site lacks something",
+    "site_unavailable": "where a live site turned the visitor away or was not available",
+    "usage_unreported": "without the agent's report of its usage, which a check needs",
 }
 
 _DETAILS = ("text", "url", "keys", "answer", "options", "direction", "index", "reason")
@@ -106,10 +106,12 @@ def script_words(step: StepRecord) -> str:
     return "; ".join(map(_act_words, step.by_script))
 
 
-def _act_words(act: ScriptAct) -> str:
-    target = act.target
-    where = f"{act.event} of {target.role or target.tag} {shorten(target.name or target.selector, 60)!r}"
-    return where if act.value is None else f"{where} to {shorten(', '.join(act.value.splitlines()), 100)!r}"
+def _act_words(script_act: ScriptAct) -> str:
+    target = script_act.target
+    where = f"{script_act.event} of {target.role or target.tag} {shorten(target.name or target.selector, 60)!r}"
+    return (
+        where if script_act.value is None else f"{where} to {shorten(', '.join(script_act.value.splitlines()), 100)!r}"
+    )
 
 
 def seconds_words(seconds: float) -> str:
@@ -165,11 +167,13 @@ def passed_words(rate: Rate) -> str:
 
 def judge_words(judge: JudgeRecord) -> list[str]:
     """Return the judge of one trial, and its use."""
-    asked = f"{judge.questions} question{'s' * (judge.questions != 1)}"
+    questions = f"{judge.questions} question{'s' * (judge.questions != 1)}"
     cached = f"{judge.cached} of them answered before" if judge.cached else ""
     warmth = f"temperature {judge.temperature:g}" if judge.temperature is not None else "the endpoint's temperature"
     return [
-        part for part in (judge.model, f"prompt {judge.prompt}", warmth, asked, cached, cost_words(judge.usage)) if part
+        part
+        for part in (judge.model, f"prompt {judge.prompt}", warmth, questions, cached, cost_words(judge.usage))
+        if part
     ]
 
 
@@ -204,7 +208,7 @@ def rerun_words(record: TrialRecord) -> str:
     if not record.reruns:
         return ""
     later = ", ".join({"error": "no verdict"}.get(each.outcome, each.outcome) for each in record.reruns)
-    return f"the first verdict counts, whatever came of running the trial again ({later})\n"
+    return f"the first verdict counts, not those of later runs of the trial ({later})\n"
 
 
 def memory_words(use: MemoryUse) -> str:
@@ -213,11 +217,11 @@ def memory_words(use: MemoryUse) -> str:
     >>> memory_words(MemoryUse(scope="task", of="sum", trials=2, after="sum.cot.2-1f", wrote=True))
     'of the task sum: shown 2 earlier trials, the last one sum.cot.2-1f; left something new'
     """
-    whose = {"all": "of all trials", "site": f"of the sites {use.of}"}.get(use.scope, f"of the {use.scope} {use.of}")
+    source = {"all": "of all trials", "site": f"of the sites {use.of}"}.get(use.scope, f"of the {use.scope} {use.of}")
     plural = "s" if use.trials != 1 else ""
-    told = f"shown {use.trials} earlier trial{plural}, the last one {use.after}" if use.trials else "nothing yet"
-    left = "left something new" if use.wrote else "left nothing new"
-    return f"{whose}: {told}; {left}" + (f" ({use.problem})" if use.problem else "")
+    shown = f"shown {use.trials} earlier trial{plural}, the last one {use.after}" if use.trials else "nothing yet"
+    written = "left something new" if use.wrote else "left nothing new"
+    return f"{source}: {shown}; {written}" + (f" ({use.problem})" if use.problem else "")
 
 
 def shortfall_words(counts: Mapping[str, int]) -> str:

@@ -20,7 +20,7 @@ __all__ = ["Diagnosis", "examine", "shortage"]
 _GB = 1e9
 _ROOM = 10 * _GB
 """Free disk space in bytes below which a machine with containers will soon have none."""
-_KNOCK = 5.0
+_CONNECT_SECONDS = 5.0
 _UNITS = {"b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 
@@ -36,11 +36,11 @@ class Diagnosis:
     """The app that can't run because of it; empty when it concerns all apps, or none."""
 
 
-def examine(apps: Sequence[AppManifest], *, catalogue: str = "", asked: bool = True) -> list[Diagnosis]:
+def examine(apps: Sequence[AppManifest], *, catalogue: str = "", named: bool = True) -> list[Diagnosis]:
     """Examine everything that ``apps`` need, without starting anything. ``catalogue`` is their ``--sites`` value.
 
-    An app whose missing packages belong to an extra only gets a note, because its tasks are skipped, unless the user
-    ``asked`` for the apps by name.
+    An app whose missing packages belong to an extra only gets a note, because its tasks are skipped, unless the apps
+    were ``named`` by the user.
     """
     containers = [app for app in apps if app.backend == "docker"]
     found: list[Diagnosis] = []
@@ -48,7 +48,7 @@ def examine(apps: Sequence[AppManifest], *, catalogue: str = "", asked: bool = T
         found += _docker(containers, catalogue)
     for app in apps:
         if app.backend == "process":
-            found.append(_process(app, asked=asked))
+            found.append(_process(app, named=named))
         elif app.backend == EXTERNAL:
             found.append(_external(app))
     found.append(_memory(apps))
@@ -69,16 +69,16 @@ def _docker(apps: Sequence[AppManifest], catalogue: str) -> Iterator[Diagnosis]:
     yield _disk(engine.storage)
     if missing := {need.image: need.to_pull for need in needs if need.to_pull != 0}:
         known = sum(size or 0 for size in missing.values())
-        more = " and more: not all tell their size" if None in missing.values() else ""
+        more = " and more: some sizes are unknown" if None in missing.values() else ""
         text = f"{len(missing)} image{'s' if len(missing) > 1 else ''}, about {in_words(known)}{more}"
         yield Diagnosis(subject="to pull", state="note", text=f"{text}\nwebarena images pull --sites={catalogue}")
     # An image that is built here gets its packages in the versions that are installed here.
-    lacking = {app.name: _lacking(app) for app in apps if app.docker is not None and app.docker.build}
+    missing_modules = {app.name: _missing_module(app) for app in apps if app.docker is not None and app.docker.build}
     for need in needs:
-        if problem := need.problem or lacking.get(need.app, ""):
+        if problem := need.problem or missing_modules.get(need.app, ""):
             yield Diagnosis(subject=need.app, state="missing", text=problem, app=need.app)
-        elif need.comes:
-            yield Diagnosis(subject=need.app, state="note", text=f"the image {need.image} {need.comes}")
+        elif need.origin:
+            yield Diagnosis(subject=need.app, state="note", text=f"the image {need.image} {need.origin}")
         else:
             yield Diagnosis(subject=need.app, state="ok", text=f"image {need.image}, {need.size / _GB:.1f} GB")
 
@@ -94,24 +94,24 @@ def _disk(storage: str) -> Diagnosis:
     return Diagnosis(subject="disk", state="note", text=f"only {text}\ndocker system df   # what uses it")
 
 
-def _process(app: AppManifest, *, asked: bool) -> Diagnosis:
+def _process(app: AppManifest, *, named: bool) -> Diagnosis:
     process = app.process
     if process is not None and process.data and (problem := data_problem(process.data)):
-        text = f"expected data of which each replica can have a copy, found {problem}"
+        text = f"expected data that can be copied for each replica, found {problem}"
         return Diagnosis(subject=app.name, state="missing", text=text, app=app.name)
     if process is None or not process.factory:
         return Diagnosis(subject=app.name, state="ok", text="a program of this machine")
-    if lacking := _lacking(app):
-        if not asked and process.install:
-            first, _, fix = lacking.partition("\n")
-            lacking = f"{first}: its tasks are skipped\n{fix}"
-            return Diagnosis(subject=app.name, state="note", text=lacking, app=app.name)
-        return Diagnosis(subject=app.name, state="missing", text=lacking, app=app.name)
+    if missing := _missing_module(app):
+        if not named and process.install:
+            first, _, fix = missing.partition("\n")
+            missing = f"{first}: its tasks are skipped\n{fix}"
+            return Diagnosis(subject=app.name, state="note", text=missing, app=app.name)
+        return Diagnosis(subject=app.name, state="missing", text=missing, app=app.name)
     module = process.factory.partition(":")[0]
     return Diagnosis(subject=app.name, state="ok", text=f"a Python app of this machine ({module})")
 
 
-def _lacking(app: AppManifest) -> str:
+def _missing_module(app: AppManifest) -> str:
     """Returns the first missing Python module that ``app`` needs, with the command that installs it; empty: none."""
     process = app.process
     if process is None or not process.factory:
@@ -130,11 +130,11 @@ def _external(app: AppManifest) -> Diagnosis:
     parts = urlsplit(url)
     try:
         port = parts.port or (443 if parts.scheme == "https" else 80)
-        socket.create_connection((parts.hostname or "", port), timeout=_KNOCK).close()
+        socket.create_connection((parts.hostname or "", port), timeout=_CONNECT_SECONDS).close()
     except OSError as error:
-        text = f"nobody answers at {url}: {error.strerror or error}"
+        text = f"nothing answers at {url}: {error.strerror or error}"
         return Diagnosis(subject=app.name, state="missing", text=text, app=app.name)
-    return Diagnosis(subject=app.name, state="note", text=f"runs elsewhere, at {url}; it is never reset")
+    return Diagnosis(subject=app.name, state="note", text=f"external site at {url}; it is never reset")
 
 
 def _memory(apps: Iterable[AppManifest]) -> Diagnosis:

@@ -12,7 +12,7 @@ __all__ = ["Bar"]
 _CELLS, _FEWEST = 20, 5
 _EVERY = 0.1
 """Seconds between two updates of a terminal's line."""
-_SAY_AGAIN = 15.0
+_LINE_INTERVAL = 15.0
 """Seconds between two lines elsewhere."""
 
 
@@ -45,22 +45,22 @@ class Bar:
         seconds = now - self._began
         share = min(done / total, 1.0) if total else 0.0
         speed = done / seconds if seconds > 0 else 0.0
-        pace = note or (f"{self._words(speed)}/s" if speed else "")
+        suffix = note or (f"{self._words(speed)}/s" if speed else "")
         if not note and speed and total > done:
-            pace += f", {_duration((total - done) / speed)} left"
+            suffix += f", {_duration((total - done) / speed)} left"
         amount = f"{self._words(done)} of {self._words(total)}"
         if self._fancy:
             width = shutil.get_terminal_size().columns - 1
-            figures = f"{share:4.0%} {amount}  {pace}"
+            figures = f"{share:4.0%} {amount}  {suffix}"
             cells = min(width - len(f"{self._what} [] {figures}"), _CELLS)
             filled = round(share * max(cells, 0))
             bar = f" [{'#' * filled}{'.' * (cells - filled)}]" if cells >= _FEWEST else ""
-            room = width - len(f"{bar} {figures}")
-            what = self._what if len(self._what) <= room else f"…{self._what[1 - room :]}"
+            width_left = width - len(f"{bar} {figures}")
+            what = self._what if len(self._what) <= width_left else f"…{self._what[1 - width_left :]}"
             self._latest = f"{what}{bar} {figures}"
         else:
-            self._latest = f"{self._what}: {share:.0%}, {amount}, {pace}"
-        if now - self._shown >= (_EVERY if self._fancy else _SAY_AGAIN):
+            self._latest = f"{self._what}: {share:.0%}, {amount}, {suffix}"
+        if now - self._shown >= (_EVERY if self._fancy else _LINE_INTERVAL):
             self._shown = now
             self._show(self._latest)
 

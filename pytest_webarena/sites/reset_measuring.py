@@ -85,7 +85,7 @@ async def _measured(catalogue: Catalogue, app: AppManifest, folder: Path, guard:
 
 async def _compared(backend: Backend, app: AppManifest, replica: Replica) -> Measured:
     if replica.fingerprint is None:
-        text = "nothing tells whether its data have changed"
+        text = "changes of its data can't be detected"
         if app.docker is not None:
             text += "; a program that does is the docker section's 'fingerprint'"
         return Measured(app=app.name, holds=None, text=text)

@@ -64,7 +64,7 @@ class DaemonSite:
     """Seconds since it entered this state."""
     problem: str = ""
     """Why it failed."""
-    doing: str = ""
+    activity: str = ""
     """What takes long at present, e.g. pulling its image."""
     access: Mapping[str, SiteAccess] = field(default_factory=dict)
 
@@ -156,7 +156,7 @@ class DaemonClient:
                 connection.sendall(dumps({"op": operation, **arguments}).encode() + b"\n")
                 answer = json.loads(connection.makefile("rb").readline())
             except (OSError, ValueError) as error:
-                raise SiteError(f"expected an answer of the process that holds the sites, found {error!r}") from None
+                raise SiteError(f"expected an answer of the process that runs the sites, found {error!r}") from None
         if "error" in answer:
             raise SiteError(answer["error"])
         return answer["result"]
@@ -166,18 +166,18 @@ def start(settings: DaemonSettings) -> DaemonClient:
     """Start the daemon, which outlives this process. Raises `SiteError` with its last log lines when it ends."""
     settings.directory.mkdir(parents=True, exist_ok=True)
     log = settings.directory / "standing.log"
-    serves, told = os.pipe()
+    serves, ready_fd = os.pipe()
     with log.open("wb") as out:
         process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "pytest_webarena.sites.site_daemon", str(told)],
+            [sys.executable, "-P", "-m", "pytest_webarena.sites.site_daemon", str(ready_fd)],
             stdin=subprocess.PIPE,
             stdout=out,
             stderr=out,
-            pass_fds=[told],
+            pass_fds=[ready_fd],
             start_new_session=True,
             env=child_environment(),
         )
-    os.close(told)
+    os.close(ready_fd)
     assert process.stdin is not None
     with process.stdin, contextlib.suppress(BrokenPipeError):  # it has died, which the other pipe shows, too
         process.stdin.write(dumps(settings).encode() + b"\n")
@@ -232,7 +232,7 @@ class _Daemon:
         with self._lock:
             leases, problems, since = dict(self._leases), dict(self._problems), dict(self._since)
         now = time.monotonic()
-        doing = {app.app: app.doing for app in self._client.status().apps}
+        activities = {app.app: app.activity for app in self._client.status().apps}
         apps = []
         for app, sites in self._settings.apps.items():
             state: Literal["starting", "up", "failed"]
@@ -247,7 +247,7 @@ class _Daemon:
             apps.append(
                 DaemonSite(
                     app=app, sites=sites, state=state, seconds=now - since[app], problem=problem,
-                    doing=doing.get(app, ""), access=access,
+                    activity=activities.get(app, ""), access=access,
                 )
             )  # fmt: skip
         return DaemonStatus(
@@ -353,8 +353,8 @@ def main() -> None:
                 signal.signal(number, lambda *_: server.ended.set())
             threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True).start()
             with _state_file(settings.directory, address):
-                with contextlib.suppress(OSError), open(int(sys.argv[1]), "wb", buffering=0) as told:
-                    told.write(b"!")  # the state file exists now
+                with contextlib.suppress(OSError), open(int(sys.argv[1]), "wb", buffering=0) as ready_pipe:
+                    ready_pipe.write(b"!")  # the state file exists now
                 server.ended.wait()
             client.close()
             launcher.stop(timeout=30.0)

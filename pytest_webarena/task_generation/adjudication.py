@@ -43,8 +43,8 @@ def require_three(drafts: Sequence[Task], first: Mapping[str, PersonAnswer], sec
         others = [*authors, *names[:number]]
         if name.casefold() in {other.casefold() for other in others}:
             raise UsageError(
-                f"expected somebody else for each part of a review, found {name} twice: whoever has answered before "
-                "does not answer apart, and decides nothing"
+                f"expected a different person for each part of a review, found {name} twice: answers must be "
+                "independent"
             )
 
 
@@ -91,7 +91,7 @@ def settle(
         counts["decided" if decided else "agreed" if right else "disputed"] += 1
         review = _review(task, one, other, decided)
         if right is None:
-            reason = f"{one.by} and {other.by} say different things; somebody else decides"
+            reason = f"{one.by} and {other.by} disagree; another person decides"
             tasks.append({**_waiting(task, reason), "review": review})
         elif right.kind == "bad" and decided is None:
             left_out.append(task.id)
@@ -141,15 +141,15 @@ def _answered(task: Task, right: PersonAnswer) -> dict[str, Any]:
     if right.kind == "bad":
         return _waiting(task, f"no good as a task: {right.text}")
     if right.kind == "impossible":
-        checks = [{"answer": {"unachievable": " ".join(lines)}}]
+        asked = {"type": "text"} if task.category == "information" else {}
+        checks = [{"answer": {"unachievable": " ".join(lines), **asked}}]
         return {**keys, "category": "unachievable", "mutates": False, "checks": checks}
     if task.category == "content":
         return _waiting(task, "worth doing; it has to be shown how: webarena tasks record")
     if task.category == "navigation":
         return {**keys, "mutates": False, "checks": [{"url": address_of(right, task)}]}
     if len(lines) > 1:
-        reason = "let the intent say in what form it wants the list, and the check what is right"
-        return {**keys, "skip": reason, "checks": [{"answer": {"json": lines, "any_order": True}}]}
+        return {**keys, "mutates": False, "checks": [{"answer": {"names": lines}}]}
     return {**keys, "mutates": False, "checks": [{"answer": answer_spec(right.text, task.intent)}]}
 
 

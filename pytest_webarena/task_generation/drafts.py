@@ -15,9 +15,9 @@ from pytest_webarena.text import plain_id
 __all__ = ["NOBODY", "TAG", "UNANSWERED", "draft_text", "drafts_in", "task_text_of"]
 
 TAG = "idea"
-NOBODY = "an idea that nobody has answered yet"
+NOBODY = "a draft without a verified answer"
 """Reason why a draft is skipped."""
-UNANSWERED = {"answer": {"exact": "(nobody has said yet what is right)"}}
+UNANSWERED = {"answer": {"exact": "(the right answer is not known yet)"}}
 """The check of a draft, which no answer passes: a protection if `skip` is removed too early."""
 
 

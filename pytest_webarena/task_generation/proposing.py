@@ -26,9 +26,11 @@ PROMPT = Path(__file__).parent / "prompts" / "ideas.j2"
 Kind = Literal["information", "navigation", "content"]
 
 _ASKS = 3
+"""Maximum number of replies that are requested."""
 _LONGEST = 600
 """Maximum length of an intent in characters."""
 _FILLINGS = 5
+"""Maximum number of instances of a template."""
 _NAME = re.compile(r"\{{1,2}\s*([A-Za-z_]\w{0,39})\s*\}{1,2}")
 
 
@@ -47,7 +49,7 @@ class Idea:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposed:
-    """The result of asking the model."""
+    """Usable ideas of the model's reply."""
 
     ideas: tuple[Idea, ...]
     left_out: tuple[str, ...]
@@ -71,7 +73,7 @@ def propose(send: Callable[[tuple[Message, ...]], ModelReply], pages: Sequence[C
     conversation = converse(send, messages, lambda text: read_reply(text, pages, most=count), most=_ASKS)
     if isinstance(conversation.read, str):
         raise ModelError(
-            f"expected ideas for tasks, found none in {conversation.asked} replies: {conversation.read} "
+            f"expected ideas for tasks, found none in {conversation.requests} replies: {conversation.read} "
             f"The last one was {clip(conversation.last, 120)!r}"
         )
     return conversation.read
@@ -100,7 +102,7 @@ def read_reply(text: str, pages: Sequence[CrawledPage], *, most: int) -> Propose
             left_out.append(f"idea {number}: {found}")
         elif len(ideas) < most:
             ideas.append(found)
-            known |= {_flat(intent) for intent in found.intents}
+            known |= {_normalised(intent) for intent in found.intents}
     if not ideas:
         reasons = "; ".join(left_out[:3]) or "the list is empty"
         return f"Expected ideas, found none that can be used ({reasons}). Please write the whole object again."
@@ -126,9 +128,9 @@ def _idea(data: object, pages: Sequence[CrawledPage], known: set[str]) -> Idea |
     readable = [intent for intent in dict.fromkeys(intents) if not _unreadable(intent)]
     if not readable:
         return _unreadable(intents[0])
-    fresh = [intent for intent in readable if _flat(intent) not in known]
+    fresh = [intent for intent in readable if _normalised(intent) not in known]
     if not fresh:
-        return f"{clip(intents[0], 80)!r} is there already"
+        return f"{clip(intents[0], 80)!r} repeats an earlier idea"
     numbers = data.get("pages")
     page_numbers = [number for number in numbers if _is_page(number, pages)] if isinstance(numbers, list) else []
     return Idea(
@@ -140,6 +142,7 @@ def _idea(data: object, pages: Sequence[CrawledPage], known: set[str]) -> Idea |
 
 
 def _filled(template: str, fillings: object) -> Iterator[str]:
+    """Yields the template with each of the complete fillings; the template itself if it has no names."""
     names = _NAME.findall(template)
     if not names:
         yield template
@@ -170,7 +173,7 @@ def _unreadable(text: str) -> str:
     return ""
 
 
-def _flat(text: str) -> str:
+def _normalised(text: str) -> str:
     return " ".join(text.split()).casefold().rstrip(".?!")
 
 

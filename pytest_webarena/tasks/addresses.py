@@ -74,7 +74,10 @@ def known_site_fault(name: str, reading: Reading) -> Fault | None:
     """Returns why the task being read may not name the site ``name``; None when it may."""
     if reading.may_name(name):
         return None
-    return Fault("a known site", f"'{clip(name)}'", near(name, reading.catalogue or ()))
+    hint = near(name, reading.catalogue or ())
+    if hint.startswith("known:"):
+        hint += "; --sites names another catalogue"
+    return Fault("a known site", f"'{clip(name)}'", hint)
 
 
 def _site_fault(name: str, reading: Reading) -> Fault | None:

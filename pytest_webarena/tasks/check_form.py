@@ -36,7 +36,7 @@ COMBINATORS = (
         key="all",
         shape=_Children("a list of checks", many=True),
         doc="Passes when all of these checks pass. Its score is the product of their scores.",
-        example='- all:\n    - answer: {includes: "84.97"}\n    - url: /accounts/orders/',
+        example="- all:\n    - answer: {name: Coffee Grinder}\n    - url: /accounts/orders/",
     ),
     Field(
         key="any",
@@ -65,7 +65,7 @@ MODIFIERS = (
             "The check's share of the score, with `score: mean`. Only on a task's own checks, not inside a "
             "combined check."
         ),
-        example='- answer: {exact: "84.97"}\n  weight: 3',
+        example="- answer: {name: Coffee Grinder}\n  weight: 3",
     ),
     Field(
         key="when",

@@ -70,13 +70,15 @@ def _text(node: ScalarNode, reading: Reading) -> str:
             return ""
         text = data.decode("utf-8-sig")
     except OSError as error:
-        reading.problem(node, f"a file {clip(place)} next to this one", error.strerror or type(error).__name__)
+        reading.problem(
+            node, f"a file {clip(place)} next to this one", (error.strerror or type(error).__name__).lower()
+        )
         return ""
     except UnicodeDecodeError as error:
-        reading.problem(node, f"{place} to be UTF-8", f"a byte that is not, the {error.start + 1}th")
+        reading.problem(node, f"{place} to be UTF-8", f"byte {error.start + 1}, which is not", "save the file as UTF-8")
         return ""
     if not text.strip():
-        reading.problem(node, f"{place} to begin with names of variables", "nothing in it")
+        reading.problem(node, f"{place} to begin with names of variables", "an empty file")
         return ""
     return text
 

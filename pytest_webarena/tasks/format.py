@@ -42,7 +42,7 @@ TASK_FIELDS = (
     ),
     Field(
         key="intent",
-        shape=Text("what the agent is asked to do", strip=True),
+        shape=Text("an instruction for the agent", strip=True),
         doc="The instruction that the agent receives.",
         example="intent: How much did I spend on books in 2023?",
     ),
@@ -113,7 +113,7 @@ TASK_FIELDS = (
         key="checks",
         shape=CHECKS,
         doc="The conditions that decide whether the agent passes. See [checks](#checks).",
-        example="checks:\n  - answer: {number: 84.97, tolerance: 0.01}\n  - url: /accounts/orders/",
+        example="checks:\n  - answer: {number: 84.97, unit: USD}\n  - url: /accounts/orders/",
     ),
     Field(
         key="gradings",
@@ -121,7 +121,7 @@ TASK_FIELDS = (
         default={},
         default_text="none",
         doc=("Checks that replace `checks` under a grading (`--grading`). For tasks of published benchmarks."),
-        example="gradings:\n  repaired:\n    - answer: {number: 84.97}",
+        example="gradings:\n  repaired:\n    - answer: {number: 84.97, unit: USD}",
     ),
     Field(
         key="score",
@@ -154,8 +154,8 @@ TASK_FIELDS = (
         default="task",
         doc=(
             "Which sites the agent can visit: the task's own, or all of the catalogue (`environment`, as in "
-            "published suites). `--reachable-sites` overrides it. See [sites in "
-            "reach](sites.md#sites-in-reach)."
+            "published suites). `--reachable-sites` overrides it. See [reachable "
+            "sites](sites.md#reachable-sites)."
         ),
         example="reach: environment",
     ),
@@ -224,7 +224,7 @@ TASK_FIELDS = (
     ),
     Field(
         key="skip",
-        shape=Text("the reason in words", strip=True, check=reason_fault, form="prose"),
+        shape=Text("a reason", strip=True, check=reason_fault, form="prose"),
         default="",
         default_text="not skipped",
         doc="Skips the task, for this reason.",
@@ -232,7 +232,7 @@ TASK_FIELDS = (
     ),
     Field(
         key="xfail",
-        shape=Text("the reason in words", strip=True, check=reason_fault, form="prose"),
+        shape=Text("a reason", strip=True, check=reason_fault, form="prose"),
         default="",
         default_text="expected to pass",
         doc="Expects the task to fail, for this reason.",
@@ -240,7 +240,7 @@ TASK_FIELDS = (
     ),
     Field(
         key="known_issue",
-        shape=Text("what is wrong with the task", strip=True),
+        shape=Text("a description of the defect", strip=True),
         default="",
         default_text="none",
         doc="A known defect of the task itself. The task still runs; reports show the text.",
@@ -256,7 +256,7 @@ TASK_FIELDS = (
     ),
     Field(
         key="source",
-        shape=MapOf(Json(), "a mapping: where the task comes from"),
+        shape=MapOf(Json(), "a mapping with the origin of the task"),
         default={},
         default_text="none",
         doc="Where the task comes from. It has no effect on the run.",

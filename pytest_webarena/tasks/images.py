@@ -24,8 +24,8 @@ _FILE = re.compile(rf"(?![a-z]+:/)[^\0]+(?:{'|'.join(map(re.escape, SUFFIXES))})
 def why_not_shown(task: Task, hosts: Collection[str]) -> str:
     """Returns why a run that may not fetch images can't show this task's; empty when it can. ``hosts`` are the sites'
     hosts."""
-    elsewhere = (image for image in task.images if not image.site and not image.is_file)
-    return next((not_fetched(image) for image in elsewhere if urlsplit(image.path).hostname not in hosts), "")
+    external = (image for image in task.images if not image.site and not image.is_file)
+    return next((not_fetched(image) for image in external if urlsplit(image.path).hostname not in hosts), "")
 
 
 def not_fetched(image: ImageSource) -> str:

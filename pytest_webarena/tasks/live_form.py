@@ -40,8 +40,8 @@ class NamedRequest:
 
 @lru_cache(maxsize=256)
 def _pattern(path: str) -> re.Pattern[str]:
-    ways = {"**": ".*", "*": "[^/]*"}
-    return re.compile("".join(ways.get(part, re.escape(part)) for part in re.split(r"(\*\*|\*)", path)))
+    wildcards = {"**": ".*", "*": "[^/]*"}
+    return re.compile("".join(wildcards.get(part, re.escape(part)) for part in re.split(r"(\*\*|\*)", path)))
 
 
 def parse_named(text: str) -> NamedRequest:
@@ -62,8 +62,8 @@ def parse_named(text: str) -> NamedRequest:
 
 def named_fault(text: str) -> str:
     """Returns the form that ``text`` should have; empty when it has it."""
-    good = _NAMED.fullmatch(text.strip()) is not None and "@" not in text
-    return "" if good else "requests such as 'POST /search' or 'POST https://www.example.com/api/find*'"
+    is_valid = _NAMED.fullmatch(text.strip()) is not None and "@" not in text
+    return "" if is_valid else "requests such as 'POST /search' or 'POST https://www.example.com/api/find*'"
 
 
 def _domain_fault(text: str) -> str:

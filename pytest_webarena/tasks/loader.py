@@ -149,7 +149,8 @@ class _File:
         if "defaults" in entries:
             self.read_defaults(entries["defaults"][1])
         if "tasks" not in entries:
-            reading.problem(root, "the key 'tasks'", shown(root))
+            if not FILE.is_misspelled("tasks", entries):
+                reading.problem(root, "the key 'tasks'", shown(root))
             return
         items = entries["tasks"][1]
         if not isinstance(items, ListNode):
@@ -281,7 +282,7 @@ class _File:
         variables: dict[str, Variable] = {}
         for name, (key, value) in reading.entries(node).items():
             if not NAME.fullmatch(name):
-                reading.problem(key, "a variable's name: letters, digits and '_'", f"'{clip(name)}'")
+                reading.problem(key, "a variable name: letters, digits and '_'", f"'{clip(name)}'")
                 continue
             data = reading.json(value)
             if data is INVALID:

@@ -164,9 +164,9 @@ class Task:
     def reference_length(self) -> int | None:
         """Number of steps of a known solution: as its source states, else the length of `solution`. None: unknown."""
         for name in ("reference_length", "reference_task_length"):
-            told = self.source.get(name)
-            if isinstance(told, int) and not isinstance(told, bool) and told > 0:
-                return told
+            stated = self.source.get(name)
+            if isinstance(stated, int) and not isinstance(stated, bool) and stated > 0:
+                return stated
         return len(self.solution) if self.solution else None
 
     @property

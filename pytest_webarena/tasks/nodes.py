@@ -117,16 +117,21 @@ _CORE_TAGS = _TEXT_TAGS | {f"tag:yaml.org,2002:{name}" for name in ("int", "floa
 _BLANKS = (" ", "\t")
 _COMMENT = re.compile(r"[ \t]+#([^\r\n\x85\u2028\u2029]*)")
 _BARE_TEMPLATE = re.compile(r"(?:[:,[{-]\s+|^\s*)\{\{")  # where YAML sees a nested mapping
+_ODD_INDENT = re.compile(r"[ ]*[\u00a0\u2000-\u200a\u3000]")
+_PARSER_VERB = re.compile(r"^(?:found |(?:did|could) not find (?:expected )?)")
+"""Matches the beginning of a parser's message, which repeats the "found" of ours."""
 _SYNTAX_HINTS = (
     ("mapping values are not allowed", "put text that contains ': ' in quotes"),
     ("that cannot start any token", "put text that starts with @, ` or % in quotes, and indent with spaces, not tabs"),
     ("'\\t'", "indent with spaces, not tabs"),
+    ("a tab character", "indent with spaces, not tabs"),
     ("while scanning a quoted scalar", "a quote is never closed"),
     ("did not find expected ',' or", "a bracket is never closed, or text with { } [ ] or , needs quotes"),
     ("did not find expected '-' indicator", "line it up with the items above"),
     ("did not find expected key", "line it up with the keys above; put text with quotes or brackets in quotes"),
     ("could not find expected ':'", "write 'key: value', and quote text that spans lines"),
 )
+"""Parts of PyYAML's messages, with the usual remedy."""
 
 
 class _Abort(Exception):
@@ -170,10 +175,10 @@ def _decode(data: bytes, path: str, limits: NodeLimits, problems: list[Problem])
         if b"\0" in data[:4096]:
             raise stop(line, column, "UTF-8 text", f"a binary file ({byte})") from None
         raise stop(line, column, "UTF-8 text", f"{byte}, which is not UTF-8", "save the file as UTF-8") from None
-    if bad := _UNPRINTABLE.search(text):
-        line, column = _position(text[: bad.start()])
-        name = f"U+{ord(bad.group()):04X}"
-        what = f"a binary file ({name})" if bad.group() == "\0" else f"the control character {name}"
+    if unprintable := _UNPRINTABLE.search(text):
+        line, column = _position(text[: unprintable.start()])
+        name = f"U+{ord(unprintable.group()):04X}"
+        what = f"a binary file ({name})" if unprintable.group() == "\0" else f"the control character {name}"
         raise stop(line, column, "text", what)
     if not text.strip():
         raise stop(1, 1, "a mapping with the key 'tasks'", "an empty file")
@@ -199,6 +204,7 @@ class _Composer:
         return _Abort()
 
     def run(self) -> Node | None:
+        """Return the root; None for a file without content. Raises `_Abort` when a limit is exceeded."""
         parser, text, limits = self.parser, self.text, self.limits
         get_event = parser.get_event
         scalar_event, start_events, end_events, alias_event = (
@@ -222,7 +228,7 @@ class _Composer:
                 value = event.value
                 style = PLAIN if event.implicit[0] else QUOTED
                 if event.tag is not None:
-                    style = self.tagged(event, style)
+                    style = self.style_of_tagged(event, style)
                 dynamic = "{{" in value or "{%" in value
                 mark = event.start_mark
                 comment = None
@@ -267,8 +273,8 @@ class _Composer:
                     return root
                 continue
             elif kind is events.StreamEndEvent:
-                return self.whole(root)
-            elif event is None:  # after the end, which was not recognised
+                return self.require_content(root)
+            elif event is None:  # the end was not recognised
                 raise RuntimeError("PyYAML's events are not of its own classes: its modules were loaded twice")
             else:
                 continue
@@ -286,12 +292,14 @@ class _Composer:
                 if height + len(stack) > limits.depth:
                     raise self.stop(event.start_mark, f"at most {limits.depth} levels of nesting", "deeper aliases")
 
-    def whole(self, root: Node | None) -> Node | None:
+    def require_content(self, root: Node | None) -> Node | None:
+        """Return ``root``; note a problem if there is none."""
         if root is None:  # only comments and directives
             self.problems.append(_problem(self.path, 1, 1, "a mapping with the key 'tasks'", "an empty file"))
         return root
 
-    def tagged(self, event: Any, style: int) -> int:
+    def style_of_tagged(self, event: Any, style: int) -> int:
+        """Return the style that a scalar's tag implies; note a problem for a foreign tag."""
         if event.tag in _TEXT_TAGS:
             return QUOTED
         if event.tag in _CORE_TAGS:
@@ -306,7 +314,7 @@ class _Composer:
     def unknown_alias(self, event: Any, stack: list[tuple[ListNode | MapNode, str | None]]) -> _Abort:
         name = clip(event.anchor, 40)
         if any(anchor == event.anchor for _, anchor in stack):
-            return self.stop(event.start_mark, "an alias of something complete", f"*{name} inside &{name} itself")
+            return self.stop(event.start_mark, f"an alias outside its anchor &{name}", f"*{name} inside it")
         return self.stop(event.start_mark, f"an anchor &{name} above", f"*{name} without one", near(name, self.anchors))
 
 
@@ -316,7 +324,7 @@ def comment_at(text: str, end: int) -> str | None:
     return match[1].rstrip() if match else None
 
 
-def _cut_before(text: str, line: int) -> str:
+def _comment_hint(text: str, line: int) -> str:
     """Returns a hint about unquoted text that a comment cuts before the syntax error in ``line``; empty if there is
     none."""
     cut = 0
@@ -335,13 +343,16 @@ def _syntax_problem(error: yaml.MarkedYAMLError, path: str, text: str, limits: N
     line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
     if "nesting depth" in (error.problem or ""):  # limit of libyaml 0.2.6 and later, which reads ahead
         return _problem(path, line, column, f"at most {limits.depth} levels of nesting", "many more")
-    said = " ".join(filter(None, (error.context, error.problem)))
-    hint = next((hint for sign, hint in _SYNTAX_HINTS if sign in said), "")
+    message = " ".join(filter(None, (error.context, error.problem)))
+    hint = next((hint for sign, hint in _SYNTAX_HINTS if sign in message), "")
     lines = text.splitlines()
     if line <= len(lines) and _BARE_TEMPLATE.search(lines[line - 1]):
         hint = "put text that starts with '{{' in quotes"
-    hint = _cut_before(text, line) or hint
-    return _problem(path, line, column, "valid YAML", f"a syntax error: {clip(error.problem or said, 120)}", hint)
+    elif odd := [number for number, each in enumerate(lines[:line], 1) if _ODD_INDENT.match(each)]:
+        hint = f"line {odd[-1]} begins with a no-break space: indent with plain spaces"
+    hint = _comment_hint(text, line) or hint
+    fault = _PARSER_VERB.sub(lambda match: "" if match[0].startswith("found") else "missing ", error.problem or message)
+    return _problem(path, line, column, "valid YAML", f"a syntax error: {clip(fault, 120)}", hint)
 
 
 def _problem(path: str, line: int, column: int, expected: str, found: str, hint: str = "") -> Problem:
@@ -361,7 +372,7 @@ _OTHER_WORDS = {
     **dict.fromkeys(("matches", "pattern"), "regex"),
     **dict.fromkeys(("url", "goto", "path"), "open"),
 }
-"""Words of other programs, with the word that task files use instead."""
+"""Words of other programs, with the words that task files use instead."""
 
 
 def near(name: str, known: Any) -> str:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from pytest_webarena.tasks.file_reading import INVALID, Entries, Invalid, Reading
-from pytest_webarena.tasks.nodes import PLAIN, ListNode, MapNode, Node, ScalarNode
+from pytest_webarena.tasks.nodes import PLAIN, ListNode, MapNode, Node, ScalarNode, near
 from pytest_webarena.tasks.scalars import NULLS
-from pytest_webarena.tasks.shapes import Fault, Schema, Schemas, Shape, Text, filled_scalar
+from pytest_webarena.tasks.shapes import Choice, Fault, Schema, Schemas, Shape, Text, filled_scalar
 from pytest_webarena.text import clip
 
 __all__ = ["REQUIRED", "Convert", "Either", "Field", "ListOf", "MapOf", "Record", "described", "field_schema"]
@@ -28,7 +29,7 @@ class ListOf(Shape[tuple[T, ...]]):
         self.item = item
         self.low = low
         self.or_one = or_one
-        self.label = label or (f"{item.label} or a list of it" if or_one else f"a list of {item.label}")
+        self.label = label or _list_label(item, or_one=or_one)
 
     def read(self, node: Node, reading: Reading) -> tuple[T, ...] | Invalid:
         filled = filled_scalar(node, reading)
@@ -54,6 +55,22 @@ class ListOf(Shape[tuple[T, ...]]):
         if self.low:
             many["minItems"] = self.low
         return {"anyOf": [item, many]} if self.or_one else schemas.or_template(many)
+
+
+def _list_label(item: Shape[Any], *, or_one: bool) -> str:
+    """Returns the description of a list of ``item``, in plain English: "a domain or a list of domains"."""
+    if isinstance(item, Choice):
+        words = ", ".join(item.words)
+        return f"one or more of {words}" if or_one else f"a list of {words}"
+    noun = _NOUN.fullmatch(item.label)
+    if noun is None:
+        return f"{item.label}, or a list of them" if or_one else f"a list, each item {item.label}"
+    several = f"a list of {noun[1]}{'es' if noun[1].endswith('s') else 's'}"
+    return f"{item.label} or {several}" if or_one else several
+
+
+_NOUN = re.compile(r"(?:an? )?(?!.*\b(?:of|in|with|that|such|from|above|or)\b)([\w ]+)")
+"""Matches the label of an item whose plural ends with "s"."""
 
 
 class MapOf(Shape[Mapping[str, T]]):
@@ -230,7 +247,8 @@ class Record(Shape[T]):
                     whole = False
                 values[attribute] = value
             elif default is REQUIRED:
-                self.missing(key, entries, node, reading)
+                if not self.is_misspelled(key, entries):
+                    self.missing(key, entries, node, reading)
                 whole = False
             else:
                 values[attribute] = default
@@ -239,6 +257,11 @@ class Record(Shape[T]):
         if self.rule is not None and (fault := self.rule(values, node, reading)):
             return reading.problem(node, fault.expected, fault.found, fault.hint)
         return self.build(**values)
+
+    def is_misspelled(self, key: str, entries: Entries) -> bool:
+        """Returns whether the message on an unknown key already names ``key`` as the one that was meant."""
+        unknown = [name for name in entries if name not in self.keys and not (self.free and name.startswith(self.free))]
+        return any(near(name, self.keys) == f"did you mean {key!r}?" for name in unknown)
 
     def missing(self, key: str, entries: Entries, node: Node, reading: Reading) -> None:
         """Note that a required key is missing."""

@@ -32,7 +32,7 @@ from pytest_webarena.tasks.reference_text import (
 )
 from pytest_webarena.tasks.setup_form import SETUP_KINDS
 from pytest_webarena.tasks.shapes import Schema, Schemas, Shape
-from pytest_webarena.tasks.steps import BESIDE, STEPS
+from pytest_webarena.tasks.steps import EXTRA_KEYS, STEPS
 from pytest_webarena.tasks.templates import FILTERS
 
 __all__ = ["DOCS_PATH", "SCHEMA_PATH", "examples", "json_schema", "reference", "schema_text"]
@@ -106,7 +106,7 @@ def examples() -> Iterator[tuple[str, str]]:
             yield f"{record.name} {field.key}", _task_example(field.example)
     for field in TASK.fields:
         yield f"task {field.key}", _task_example(field.example)
-    for name, field in (*STEPS.items(), *BESIDE.items()):
+    for name, field in (*STEPS.items(), *EXTRA_KEYS.items()):
         yield f"step {name}", _task_example("solution:\n" + _indent(field.example))
     for record in _records([field.shape for field in STEPS.values()]):
         for field in record.fields:
@@ -178,7 +178,7 @@ def reference() -> str:
     parts += _sections([field.shape for field in TASK.fields if field.key in _EXPLAINED], entries)
     steps = ["## Steps", STEPS_INTRODUCTION, entries.steps(STEPS.values())]
     steps += _sections([field.shape for field in STEPS.values()], entries)
-    steps += ["### With a step", entries.of(BESIDE.values())]
+    steps += ["### With a step", entries.of(EXTRA_KEYS.values())]
     steps += ["## Set-up steps", "Each item of `setup` has one of these keys.", entries.of(SETUP_KINDS, chosen=True)]
     steps += _sections([field.shape for field in SETUP_KINDS], entries)
     kinds = [*_COMMON, *(name for name in BUILTIN if name not in (*_COMMON, *_RESEARCH))]
@@ -259,7 +259,7 @@ class _Entries:
     """Writes lists of keys. A key or an example that the page has already is not repeated."""
 
     def __init__(self) -> None:
-        self._said: dict[tuple[str, str], str] = {}
+        self._first_kinds: dict[tuple[str, str], str] = {}
         self._shown: set[str | tuple[str, str]] = set()
         self._kind = ""
 
@@ -281,7 +281,7 @@ class _Entries:
                 continue
             for field in group:
                 if self._kind:
-                    self._said.setdefault((field.key, field.doc), self._kind)
+                    self._first_kinds.setdefault((field.key, field.doc), self._kind)
                 values = f" ({_label(field.shape)}{'' if chosen else _given(field)})"
                 items.append(f"* **`{field.key}`**{values}: {field.doc}{self._example(field)}")
         return "\n".join(items)
@@ -292,7 +292,7 @@ class _Entries:
 
     def _explained_at(self, field: Field) -> str:
         """Returns where the page explains a key of a check already; empty if it does not."""
-        kind = self._said.get((field.key, field.doc), "") if self._kind else ""
+        kind = self._first_kinds.get((field.key, field.doc), "") if self._kind else ""
         return "" if not kind else "as above" if kind == self._kind else f"as in [`{kind}`](#{kind})"
 
     def _example(self, field: Field) -> str:

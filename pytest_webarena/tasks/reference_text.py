@@ -1,5 +1,7 @@
 """Text of the task format's reference that can't be derived from the declarations."""
 
+# ruff: noqa: E501 - rows of tables
+
 from __future__ import annotations
 
 __all__ = [
@@ -27,7 +29,7 @@ tasks:
   - id: shopping-spend-on-books
     intent: How much did I spend on books in 2023?
     checks:
-      - answer: {number: 84.97, tolerance: 0.01}
+      - answer: {number: 84.97, unit: USD}
     solution:
       - goto: /accounts/orders/
       - stop: "84.97"
@@ -47,7 +49,7 @@ Six checks cover most tasks:
 
 | check | it proves that | example |
 |---|---|---|
-| [`answer`](#answer) | the agent gave the right answer | `answer: {number: 84.97}` |
+| [`answer`](#answer) | the agent gave the right answer | `answer: {number: 84.97, unit: USD}` |
 | [`page`](#page) | a page shows the result | `page: {open: /basket/, includes: Coffee Grinder}` |
 | [`url`](#url) | the browser is at an address | `url: /accounts/orders/` |
 | [`state`](#state) | the database or API holds the result | `state: {sql: select count(*) from notes, equals: 1}` |
@@ -62,7 +64,10 @@ Each item of `checks` has one key, the kind of check, or it [combines checks](#c
 `when` and `weight`. [Scores and verdicts](#scores-and-verdicts) explains *undecided*.
 """
 
-TEXT_CONDITIONS = "These keys mean the same wherever a text is judged: an answer, a page, data, a request's body."
+TEXT_CONDITIONS = """
+These keys mean the same wherever a text is judged: a page, data, a request's body. In an `answer`, `exact`, `one_of`
+and `excludes` do, too; its other keys are [types](#how-answers-are-read).
+"""
 
 RESEARCH_INTRODUCTION = """
 Tasks of your own rarely need these. Imported benchmarks use the kinds of their [grading](grading.md).
@@ -187,9 +192,40 @@ without spaces between words match anywhere, as does `whole_words: false`.
 * fractions (`3/4`, `2 1/2`, `½`), powers (`1.2e-3`, `1.2×10^-3`) and per cent;
 * in texts without digits, words up to thousands (`two hundred and six`).
 
-Digits in names (`SKU-123`), dates, times and versions are not numbers. "84.97 in 2023" answers "How much did I spend
-in 2023?", because numbers of the intent are ignored. A last `\\boxed{…}` decides like a last line `Answer: …`.
-Comparison is exact: `84.970` equals `84.97`, and a difference equal to the tolerance passes.
+Digits in names (`SKU-123`), dates, times and versions are not numbers. Comparison is exact: `84.970` equals `84.97`,
+and a difference equal to the tolerance passes.
+
+## How answers are read
+
+An `answer` has a type, and one principle decides whatever the type:
+
+| the answer | outcome |
+|---|---|
+| does not state the value | not met |
+| states it, and nothing else that the intent does not account for | met |
+| anything else | [undecided](#scores-and-verdicts): only a person or a judge model can tell |
+
+`answer: {number: 36}` for "How many lamps are there?":
+
+| answer | outcome | reason |
+|---|---|---|
+| `36`, `**36**`, `thirty-six`, `{"count": 36}`, "There are 36 lamps." | met | every word is the value's, the intent's, or claims nothing |
+| `37`, "I can't find any." | not met | the value is not in it |
+| "36 desks", "not 36", "about 36", "36 lamps, 4 of them broken" | undecided | `desks`, `not`, `about`, `4 … broken` |
+
+| type | states the value | does not |
+|---|---|---|
+| `number` | `1,234.50`, `1.234,50`, words; with `unit`: none, this one, or another one for the same quantity | a part of a code, date, range or sum; another unit |
+| `name`, `names` | the name or an alias as whole words; codes such as `B42a` in their case | `main-old` for `main`; a name that is missing |
+| `text` | the text, quoted | a paraphrase |
+| `date`, `time`, `duration` | `14 March 2026`, `2:30 pm`, `85 min` | another day; `3/4/2026` is undecided |
+| `yes_no` | `yes`, `no`, `true`, `false` as a reply of its own | the other one |
+| `url` | the full address | another path, query or fragment |
+| `unachievable` | `N/A` and the like, or a denial in the words of the intent or the reason | a value |
+
+Agents get the sentence that asks for the type, e.g. "Answer with the number alone, in digits. If the task can't be
+done, answer N/A and why." It is the same for all tasks of a type. If a question asks for a type, a task like it that
+can't be done has the same `type`. Tool-calling agents also get a JSON schema of the answer.
 
 ## Scores and verdicts
 
@@ -216,12 +252,13 @@ these scores give the same result:
 | not met | undecided | not met | undecided | undecided, 0 to 0.75 |
 | undecided | undecided | undecided | undecided | undecided, 0 to 1 |
 
-An undecided verdict has one of two reasons:
+The task passes if the lower bound reaches `threshold`, and fails if the upper bound does not. Otherwise its verdict is
+undecided, for one of two reasons:
 
 | reason | outcome of the trial | success rate |
 |---|---|---|
-| Evidence is missing: data were not recorded or can't be read, the browser refuses a selector, a query fails | error, with a cause | excluded |
-| The rules can't decide complete evidence; a person or a [judge model](judge.md) could | failed, marked *undecided*; its score is the lower bound | not met; reports add the rate if all undecided trials are met |
+| evidence is missing, such as a page that can't be read or a query that fails | error, with a cause | excluded |
+| the rules can't decide, a person or [judge](judge.md) could | failed, *undecided*; score: lower bound | both bounds |
 
 If both apply, the trial is an error. Stored runs can be judged again, without browser or sites.
 

@@ -18,13 +18,13 @@ def _digest_fault(text: str, _: Reading) -> Fault | None:
     if re.fullmatch(r"[0-9a-f]{8,32}", text):
         return None
     return Fault(
-        "a task's digest, or its first 8 digits or more", f"'{text[:40]}'", "`webarena tasks monitor` tells it"
+        "a task's digest, or its first 8 digits or more", f"'{text[:40]}'", "`webarena tasks monitor` prints it"
     )
 
 
 def _opinion_fault(values: dict[str, Any], _: MapNode, __: Reading) -> Fault | None:
     if values["verdict"] == "disagrees" and not values["about"]:
-        return Fault("'about' of a reviewer who disagrees", "none", "say with what")
+        return Fault("'about' of a reviewer who disagrees", "none", "add the reason")
     return None
 
 
@@ -33,11 +33,11 @@ def _review_fault(values: dict[str, Any], _: MapNode, __: Reading) -> Fault | No
     settled = values["adjudicated"]
     if settled is not None:
         if all(each.verdict == "agrees" for each in values["reviewers"]):
-            return Fault("'adjudicated' where a reviewer disagrees", "nobody who does")
+            return Fault("'adjudicated' where a reviewer disagrees", "no such reviewer")
         names.append(settled.by)
     twice = next((name for number, name in enumerate(names) if name in names[:number]), None)
     if twice is not None:
-        return Fault("somebody else for each part of a review", f"'{twice}' twice")
+        return Fault("a different person for each part of a review", f"'{twice}' twice")
     if len(values["reviewers"]) > REVIEWERS:
         return Fault(f"at most {REVIEWERS} reviewers", f"{len(values['reviewers'])}", "a third one adjudicates")
     return None
@@ -46,7 +46,7 @@ def _review_fault(values: dict[str, Any], _: MapNode, __: Reading) -> Fault | No
 _NAME = Text("a name", strip=True)
 _ABOUT = Field(
     key="about",
-    shape=Text("what it is about", strip=True),
+    shape=Text("a reason", strip=True),
     default="",
     default_text="nothing",
     doc="The reason, in words. Required with `disagrees`.",

@@ -95,7 +95,7 @@ REQUEST_FIELDS = (
     ),
     Field(
         key="headers",
-        shape=MapOf(Text(blank=True), "a mapping from header names to values", key=Text("a header's name")),
+        shape=MapOf(Text(blank=True), "a mapping from header names to values", key=Text("a header name")),
         default={},
         default_text="none",
         doc="Further request headers.",
@@ -103,7 +103,7 @@ REQUEST_FIELDS = (
     ),
     Field(
         key="body",
-        shape=Text("the body as text", blank=True),
+        shape=Text("a body as text", blank=True),
         default=None,
         default_text="none",
         doc="The request's body, sent as it is.",
@@ -243,7 +243,7 @@ _BROWSER_RECORD = Record(
         _site_field("- browser: {site: homepage, steps: [{goto: /notes/}]}"),
         Field(
             key="user",
-            shape=Text("an account's name", blank=True, check=_account_fault, form="word"),
+            shape=Text("an account name", blank=True, check=_account_fault, form="word"),
             default=None,
             default_text="the task's user",
             doc="The account that is signed in; `''` means signed out.",

@@ -154,8 +154,8 @@ class Text(Shape[str]):
 class Int(Shape[int]):
     """A whole number within bounds."""
 
-    def __init__(self, label: str = "a whole number", *, low: int | None = None, high: int | None = None) -> None:
-        self.label = label
+    def __init__(self, label: str = "", *, low: int | None = None, high: int | None = None) -> None:
+        self.label = label or f"a whole number{_bounds(low, high)}"
         self.low = low
         self.high = high
 
@@ -181,14 +181,14 @@ class Number(Shape[T]):
     def __init__(
         self,
         kind: Callable[[Decimal], T],
-        label: str = "a number",
+        label: str = "",
         *,
         low: float | None = None,
         above: float | None = None,
         high: float | None = None,
     ) -> None:
         self.kind = kind
-        self.label = label
+        self.label = label or f"a number{_bounds(low, high)}"
         self.low = low
         self.above = above
         self.high = high
@@ -214,6 +214,13 @@ class Number(Shape[T]):
         return schemas.or_template({"type": "number", **{k: v for k, v in bounds.items() if v is not None}})
 
 
+def _bounds(low: float | None, high: float | None) -> str:
+    """Returns the text for inclusive bounds, with a leading space."""
+    if low is not None and high is not None:
+        return f" from {low:g} to {high:g}"
+    return f" of at least {low:g}" if low is not None else f" of at most {high:g}" if high is not None else ""
+
+
 def _unquote(node: Node) -> str:
     """Returns the hint for a number in quotes."""
     quoted = isinstance(node, ScalarNode) and node.style == QUOTED and parse_decimal(node.value) is not None
@@ -232,8 +239,8 @@ class Bool(Shape[bool]):
         if isinstance(filled, ScalarNode) and filled.style and filled.value in BOOLS:
             return BOOLS[filled.value]
         word = filled.value.lower() if isinstance(filled, ScalarNode) else ""
-        meant = {"yes": "true", "on": "true", "true": "true", "no": "false", "off": "false", "false": "false"}.get(word)
-        return self.mismatch(filled, reading, f"write {meant}" if meant else "")
+        plain = {"yes": "true", "on": "true", "true": "true", "no": "false", "off": "false", "false": "false"}.get(word)
+        return self.mismatch(filled, reading, f"write {plain}" if plain else "")
 
     def json_schema(self, schemas: Schemas) -> Schema:
         return schemas.or_template({"type": "boolean"})

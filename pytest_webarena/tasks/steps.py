@@ -16,7 +16,7 @@ from pytest_webarena.tasks.shapes import Choice, Int, Number, Schema, Schemas, S
 from pytest_webarena.tasks.syntax import SELECTOR
 from pytest_webarena.text import clip
 
-__all__ = ["ANSWERED_STEPS", "BESIDE", "BROWSER_STEPS", "STEPS", "Steps"]
+__all__ = ["ANSWERED_STEPS", "BROWSER_STEPS", "EXTRA_KEYS", "STEPS", "Steps"]
 
 Actions = tuple[Action, ...]
 
@@ -85,21 +85,23 @@ _SCROLL: Shape[Actions] = Either(
     "up, down, left or right, or a mapping from a selector to one of them",
     scalar=Convert(Choice("up", "down", "left", "right"), _one(cast("Callable[..., Action]", actions.Scroll))),
     mapping=Convert(
-        _into(Choice("up", "down", "left", "right"), "a selector with a direction"),
-        _each(lambda target, way: actions.Scroll(way, target)),
+        _into(Choice("up", "down", "left", "right"), "a mapping from a selector to a direction"),
+        _each(lambda target, direction: actions.Scroll(direction, target)),
     ),
 )
 
 _PRESS: Shape[Actions] = Either(
     "keys, or a mapping from a selector to keys",
     scalar=Convert(_KEYS, _one(actions.Press)),
-    mapping=Convert(_into(_KEYS, "a selector with keys"), _each(lambda target, keys: actions.Press(keys, target))),
+    mapping=Convert(
+        _into(_KEYS, "a mapping from a selector to keys"), _each(lambda target, keys: actions.Press(keys, target))
+    ),
 )
 
 
 def _typing(clear: bool) -> Shape[Actions]:
     return Convert(
-        _into(Text(blank=True), "a selector with a text"),
+        _into(Text(blank=True), "a mapping from a selector to text"),
         _each(lambda target, text: actions.Type(target, text, clear=clear)),
     )
 
@@ -140,7 +142,7 @@ STEPS: Mapping[str, Field] = {
         Field(
             key="select",
             shape=Convert(
-                _into(ListOf(Text(), or_one=True), "a selector with an option's label"),
+                _into(ListOf(Text(), or_one=True), "a mapping from a selector to an option's label"),
                 _each(lambda target, options: actions.Select(target, options)),
             ),
             doc="Choose an option of a list, or a list of options, by label or value.",
@@ -173,7 +175,7 @@ STEPS: Mapping[str, Field] = {
         Field(
             key="drag",
             shape=Convert(
-                _into(SELECTOR, "a selector with that of the destination"),
+                _into(SELECTOR, "a mapping from a selector to the destination's selector"),
                 _each(lambda target, to: actions.Drag(target, Selector(to))),
             ),
             doc="Drag elements onto others.",
@@ -182,7 +184,7 @@ STEPS: Mapping[str, Field] = {
         Field(
             key="upload",
             shape=Convert(
-                _into(ListOf(Text(), or_one=True), "a selector with a file's name"),
+                _into(ListOf(Text(), or_one=True), "a mapping from a selector to a file name"),
                 _each(lambda target, files: actions.Upload(target, files)),
             ),
             doc=(
@@ -194,14 +196,14 @@ STEPS: Mapping[str, Field] = {
         Field(
             key="wait",
             shape=Convert(
-                Number(float, "seconds, above 0, at most 20", above=0, high=20), _one(lambda value: actions.Wait(value))
+                Number(float, "seconds above 0, at most 20", above=0, high=20), _one(lambda value: actions.Wait(value))
             ),
             doc=("Wait until the page has changed and settled, at most this many seconds (above 0, up to 20)."),
             example="- wait: 5",
         ),
         Field(
             key="tab",
-            shape=Convert(Int("a tab's number, from 0", low=0, high=999), _one(actions.FocusTab)),
+            shape=Convert(Int("a tab number from 0", low=0, high=999), _one(actions.FocusTab)),
             doc="Make a tab current; the first one is 0.",
             example="- tab: 1",
         ),
@@ -241,7 +243,7 @@ STEPS: Mapping[str, Field] = {
 
 _SELECTORS = ListOf(SELECTOR, label="a selector or a list of them", low=1, or_one=True)
 
-BESIDE: Mapping[str, Field] = {
+EXTRA_KEYS: Mapping[str, Field] = {
     field.key: field
     for field in (
         Field(
@@ -317,7 +319,7 @@ class Steps(Shape[Actions]):
         if not isinstance(node, MapNode):
             return reading.problem(node, "a step", shown(node))
         entries = dict(reading.entries(node))
-        beside = {key: entries.pop(key) for key in BESIDE if key in entries} if self.answered else {}
+        extra_keys = {key: entries.pop(key) for key in EXTRA_KEYS if key in entries} if self.answered else {}
         if len(entries) != 1:
             hint = "start each step with '- '" if len(entries) > 1 else ""
             return reading.problem(node, "a step with one key", shown(node), hint)
@@ -326,11 +328,11 @@ class Steps(Shape[Actions]):
             hint = f"write '- {name}'" if name in _BARE_ONLY else self._hint(name)
             return reading.problem(key, "a step", f"'{clip(name)}'", hint)
         step = cast("Actions | Invalid", STEPS[name].shape.read(value, reading))
-        for name_beside, (key, said) in beside.items():
-            others = _SELECTORS.read(said, reading)
+        for extra_name, (key, selectors) in extra_keys.items():
+            others = _SELECTORS.read(selectors, reading)
             if isinstance(step, Invalid) or isinstance(others, Invalid):
                 return INVALID
-            step = _with_others(step, name_beside, others, key, reading)
+            step = _with_others(step, extra_name, others, key, reading)
         return step
 
     def _names(self) -> set[str]:
@@ -358,7 +360,7 @@ class Steps(Shape[Actions]):
                             if key in names and key not in _BARE_ONLY
                         },
                     },
-                    *(_beside_schemas(schemas) if self.answered else ()),
+                    *(_extra_key_schemas(schemas) if self.answered else ()),
                 ]
             }
 
@@ -378,21 +380,21 @@ def _with_others(step: Actions, name: str, others: Sequence[str], key: Node, rea
     return (replace(aimed, **{field: replace(target, repair_selectors=tuple(others))}),)
 
 
-def _beside_schemas(schemas: Schemas) -> Sequence[Schema]:
+def _extra_key_schemas(schemas: Schemas) -> Sequence[Schema]:
     """Returns the schemas of steps that have additional keys."""
 
-    def schema(names: Sequence[str], beside: Sequence[str]) -> Schema:
-        fields = {name: STEPS[name] for name in names} | {name: BESIDE[name] for name in beside}
+    def schema(names: Sequence[str], extra_keys: Sequence[str]) -> Schema:
+        fields = {name: STEPS[name] for name in names} | {name: EXTRA_KEYS[name] for name in extra_keys}
         return {
             "type": "object",
-            "required": [beside[-1]],
+            "required": [extra_keys[-1]],
             "minProperties": 2,
-            "maxProperties": 1 + len(beside),
+            "maxProperties": 1 + len(extra_keys),
             "additionalProperties": False,
             "properties": {name: field_schema(field, schemas) for name, field in fields.items()},
         }
 
-    return schema(_AIMED, ["repair_selectors"]), schema(["drag"], list(BESIDE))
+    return schema(_AIMED, ["repair_selectors"]), schema(["drag"], list(EXTRA_KEYS))
 
 
 ANSWERED_STEPS = Steps(answered=True)

@@ -177,7 +177,7 @@ def sql_fault(sql: str, *, write: bool) -> Fault | None:
     if not statements:
         return Fault("an SQL statement", "nothing but space and comments")
     if len(statements) > 1:
-        return Fault("one SQL statement", f"{len(statements)} of them", "one step or check holds one statement")
+        return Fault("one SQL statement", f"{len(statements)} of them", "one step or check has one statement")
     if what := _unbalanced(statements[0]):
         return Fault("an SQL statement", f"{what} in '{clip(sql)}'")
     match = re.match(r"[\s(]*(\w+)", statements[0])

@@ -35,16 +35,16 @@ ID = Text("an id", check=_id_fault, pattern=f"^{_ID.pattern}$")
 class SiteNames(Shape[tuple[str, ...]]):
     """The task's sites. Sets them in the `Reading`, so that addresses and site names in the task can be checked."""
 
-    label = "a site's name or a list of names"
+    label = "a site name or a list of site names"
     pure = False
 
     def __init__(self) -> None:
-        self.names = ListOf(Text("a site's name", check=self._fault, pattern=f"^{SITE_NAME.pattern}$"), or_one=True)
+        self.names = ListOf(Text("a site name", check=self._fault, pattern=f"^{SITE_NAME.pattern}$"), or_one=True)
 
     @staticmethod
     def _fault(name: str, reading: Reading) -> Fault | None:
         if not SITE_NAME.fullmatch(name):
-            return Fault("a site's name", f"'{clip(name)}'")
+            return Fault("a site name", f"'{clip(name)}'")
         return known_site_fault(name, reading)
 
     def read(self, node: Node, reading: Reading) -> tuple[str, ...] | Invalid:
@@ -64,10 +64,10 @@ class SiteNames(Shape[tuple[str, ...]]):
 class Accounts(Shape[Mapping[str, str]]):
     """Accounts by site; a single name is an account of the first site."""
 
-    label = "an account's name, or a mapping from sites to accounts"
+    label = "an account name, or a mapping from sites to accounts"
 
     def __init__(self) -> None:
-        account = Text("an account's name", blank=True, form="word")
+        account = Text("an account name", blank=True, form="word")
         self.either: Shape[Any] = Either(
             self.label, scalar=account, mapping=MapOf(account, "a mapping from sites to accounts", key=SiteShape())
         )
@@ -99,7 +99,7 @@ class Accounts(Shape[Mapping[str, str]]):
 def reason_fault(text: str, _: Reading) -> Fault | None:
     """Returns a fault if a reason, read by `Text`, is only a boolean."""
     if text.lower() in ("true", "false", "yes", "no", "1", "0"):
-        return Fault("the reason in words", text)
+        return Fault("a reason", text)
     return None
 
 
@@ -136,11 +136,11 @@ _VALUES = MapOf(
     Json("a value", null=False),
     "a mapping from variables to values",
     key=Text(
-        "a variable's name",
+        "a variable name",
         check=lambda name, _: (
             None
             if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name)
-            else Fault("a variable's name: letters, digits and '_'", f"'{clip(name)}'")
+            else Fault("a variable name: letters, digits and '_'", f"'{clip(name)}'")
         ),
     ),
 )
@@ -177,7 +177,7 @@ GRADING_LISTS: Record[dict[str, tuple[Check, ...]]] = Record(
             default=(),
             default_text="those of `checks` that support this grading",
             doc=doc,
-            example=f"gradings:\n  {name}:\n    - answer: {{number: 84.97}}",
+            example=f"gradings:\n  {name}:\n    - answer: {{number: 84.97, unit: USD}}",
         )
         for name, doc in (
             ("original", "Judged as by the benchmark's own harness, including its defects."),

@@ -41,11 +41,12 @@ class Report:
 
     def summary(self) -> str:
         """Returns one line with the number of files, tasks and problems."""
-        read = f"{_count(len(self.files), 'file')}, {_count(len(self.tasks), 'task')}"
+        files = _count(len(self.files), "file")
         if self.valid:
-            return f"{read}: no problems"
+            return f"{files}, {_count(len(self.tasks), 'task')}: no problems"
         wrong = len({problem.path for problem in self.problems})
-        return f"{read} right: {_count(len(self.problems), 'problem')} in {_count(wrong, 'file')}"
+        problems = f"{_count(len(self.problems), 'problem')} in {_count(wrong, 'file')}"
+        return f"{files}, {_count(len(self.tasks), 'valid task')}: {problems}"
 
 
 def render(report: Report, form: str = "text") -> str:

@@ -62,23 +62,23 @@ class Scene(Protocol):
 
 def run_agent(
     plan: TrialPlan,
-    stage: Scene,
+    scene: Scene,
     recorder: Recorder,
     writer: AttemptWriter,
     recalled: Recollection | None,
     guard: Watched | None,
 ) -> Episode:
-    """Make the agent and let it act on ``stage`` until it stops or is stopped.
+    """Make the agent and let it act on ``scene`` until it stops or is stopped.
 
     Raises what `run_episode` raises. ``recalled`` is the agent's memory of earlier trials; ``guard`` is the watchdog
     for its code.
     """
     limits = plan.effective_limits
-    sites = stage.sites
+    sites = scene.sites
     view = TaskView(
-        intent=resolve_placeholders(plan.task.intent, sites), images=stage.images,
-        sites=sites, reach=stage.reach, start=stage.start, max_steps=limits.steps, seed=plan.seed,
-        answer_format=plan.answer_format, answer_form=plan.answer_form,
+        intent=resolve_placeholders(plan.task.intent, sites), images=scene.images,
+        sites=sites, reach=scene.reach, start=scene.start, max_steps=limits.steps, seed=plan.seed,
+        answer_format=plan.answer_format, answer_form=plan.answer_form, answer_schema=plan.answer_schema,
         memory=recalled.begun.text if recalled is not None else None,
     )  # fmt: skip
     key = plan.key.folder
@@ -86,7 +86,7 @@ def run_agent(
         view=view, task=plan.task, trial=plan.trial, attempt=writer.number, key=key, folder=writer.path,
         temp_dir=plan.temp_dir, limits=plan.agent_limits, worker=plan.worker or "main", models=plan.options.models,
         waiting=plan.waiting,
-        find_neighbour=lambda selector: stage.session.find_neighbour(selector), refusal=lambda url: stage.refusal(url),
+        find_neighbour=lambda selector: scene.session.find_neighbour(selector), refusal=lambda url: scene.refusal(url),
     )  # fmt: skip
     spending = _spending(plan, key)
     parse: Callable[[str], Any] = grammar(plan.agent.grammar).parse
@@ -107,17 +107,17 @@ def run_agent(
             answer=None, ending=Ending("time", "the agent was not ready in time"), steps=(), seconds=limits.seconds,
             usage_gap="the agent was not ready in time",
         )  # fmt: skip
-    with worker, plan.breaking_off.ended_by(worker.cancel):
-        if stage.driven is not None and not isinstance(stage.session, Pageless):
-            episode = run_self_driven(stage.session, stage.driven, worker, limits=limits, recorder=recorder)
+    with worker, plan.cancellation.ended_by(worker.cancel):
+        if scene.driven is not None and not isinstance(scene.session, Pageless):
+            episode = run_self_driven(scene.session, scene.driven, worker, limits=limits, recorder=recorder)
             if spending is not None and episode.usage is not None:
                 ending = spending.spend(episode.usage)
                 if ending is not None and ending.reason == "agent_crash":
                     episode = replace(episode, ending=ending)
         else:
             episode = run_episode(
-                stage.session, worker, parse=parse, limits=limits, recorder=recorder,
-                spend=spending.spend if spending is not None else lambda usage: None, arrive=stage.arrive,
+                scene.session, worker, parse=parse, limits=limits, recorder=recorder,
+                spend=spending.spend if spending is not None else lambda usage: None, arrive=scene.arrive,
                 uncounted=plan.agent.is_uncounted,
             )  # fmt: skip
         if worker.crash is not None:
@@ -126,7 +126,7 @@ def run_agent(
         if recalled is not None:
             recalled.ask(worker, episode.ending.reason, writer)
             if recalled.usage is None:
-                gap = episode.usage_gap or "the agent did not tell what its notes for later trials used"
+                gap = episode.usage_gap or "the agent did not report the usage of its notes for later trials"
                 episode = replace(episode, usage_gap=gap)
             else:
                 if spending is not None:

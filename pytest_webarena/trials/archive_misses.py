@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from pytest_webarena.errors import Shortfall
     from pytest_webarena.evidence import Evidence, RequestRecord
 
-__all__ = ["lacked", "reporting_misses", "with_misses"]
+__all__ = ["missing_resources", "reporting_misses", "with_misses"]
 
 _SHOWN = 5
 _LISTED = 200
 
 
-def lacked(evidence: Evidence) -> dict[str, str]:
+def missing_resources(evidence: Evidence) -> dict[str, str]:
     """The requests that an archive could not answer, each once: method and address to the kind of resource
     (`RequestRecord.lacks`)."""
     return _listed(evidence.requests)
@@ -43,16 +43,16 @@ def reporting_misses(requests: Callable[[], Sequence[RequestRecord]], environmen
         if found:
             environment["not_archived"] = found
         if isinstance(error, TaskError) and (missing := _decisive(found)):
-            raise _Lacking(f"{_message(missing)}\n{error}") from error
+            raise _NotArchived(f"{_message(missing)}\n{error}") from error
         raise
 
 
-class _Lacking(SiteError):
+class _NotArchived(SiteError):
     """An archive lacks something that the trial needs. Not retried, because another attempt would fail in the same
     way."""
 
     again = False
-    shortfall = "lacking"
+    shortfall = "not_archived"
 
 
 def _decisive(found: dict[str, str]) -> list[str]:
@@ -64,7 +64,7 @@ def _message(missing: Sequence[str]) -> str:
     names = ", ".join(shorten(each, 150) for each in missing[:_SHOWN])
     more = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
     return (
-        f"not archived: {names}{more}; nobody knows what the agent would have done with it. Add it to the archive "
+        f"not archived: {names}{more}; the trial can't be judged without it. Add it to the archive "
         "(webarena sites archive record, archive add)"
     )
 
@@ -77,9 +77,11 @@ def with_misses(decided: Decided, evidence: Evidence) -> tuple[Decided, Shortfal
     that something is impossible or absent: a missing page looks like that. The agent chose where it went, so straying
     must not improve its success rate: gates count the trial as not passed.
     """
-    found = lacked(evidence)
+    found = missing_resources(evidence)
     missing = _decisive(found)
-    misled = decided.outcome == "passed" and "page" in found.values() and says_unachievable(evidence.text_answer or "")
-    if not (misled or (decided.outcome == "failed" and missing)):
+    passed_wrongly = (
+        decided.outcome == "passed" and "page" in found.values() and says_unachievable(evidence.text_answer or "")
+    )
+    if not (passed_wrongly or (decided.outcome == "failed" and missing)):
         return decided, ""
-    return Decided("error", "site", f"{_message(missing)}\n{decided.message}".rstrip()), "lacking"
+    return Decided("error", "site", f"{_message(missing)}\n{decided.message}".rstrip()), "not_archived"

@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["OfTrials", "Output", "divided", "in_trial", "inside"]
+__all__ = ["Output", "TrialLogHandler", "divided", "in_trial", "inside"]
 
 _MOST = 1 << 20
 """Maximum number of characters kept of each kind of a trial's output."""
@@ -39,7 +39,7 @@ class Output:
         """The output of each kind as one text."""
         return {kind: "".join(texts) for kind, texts in list(self.parts.items())}
 
-    def tell(self, item: Any) -> None:
+    def flush_to_report(self, item: Any) -> None:
         """Add the output to the report sections of the pytest ``item``, and clear it."""
         for kind, text in self.texts().items():
             if shown := text.strip("\n") if kind == "log" else text:
@@ -84,7 +84,7 @@ def divided(stream: Any, kind: str) -> Iterator[None]:
         del stream.write
 
 
-class OfTrials(logging.Handler):
+class TrialLogHandler(logging.Handler):
     """Logging handler that adds formatted records to their trial's output."""
 
     def emit(self, record: logging.LogRecord) -> None:

@@ -36,13 +36,13 @@ class Used:
     usage: Usage | None = None
     gap: str = ""
     seconds: float | None = None
-    booked: bool = False
+    recorded_per_call: bool = False
     """Whether the run's account has recorded each of its calls, independently of the agent's reports."""
 
     @property
     def least(self) -> Usage | None:
         """``usage`` for records. With a gap it is only a lower bound, so at least one call is marked as unreported."""
-        if self.usage is None or not self.gap or self.booked:
+        if self.usage is None or not self.gap or self.recorded_per_call:
             return self.usage
         return replace(self.usage, untold_calls=max(1, self.usage.untold_calls))
 
@@ -58,13 +58,13 @@ class Collector:
     """
 
     def __init__(
-        self, task: Task, stage: TrialEnvironment, options: TrialOptions = _USUAL, *, see_pages: bool = False
+        self, task: Task, environment: TrialEnvironment, options: TrialOptions = _USUAL, *, see_pages: bool = False
     ) -> None:
-        self._stage = stage
+        self._environment = environment
         self._checks = task.every_check
         self._ends_session = task.ends_session
         self._needs = needs(task.every_check)
-        self._by_changes = self._needs.changes or (wants_ledger(task) and stage.keeps_ledger)
+        self._by_changes = self._needs.changes or (wants_ledger(task) and environment.keeps_ledger)
         """Whether changes on the sites decide the verdict."""
         self._looks_at_sites = self._needs.sites or self._by_changes
         self._write_timeout = options.write_timeout
@@ -94,13 +94,13 @@ class Collector:
     def _timed_page(self) -> str:
         began = time.monotonic()
         try:
-            return self._stage.session.html()
+            return self._environment.session.html()
         finally:
             self.seconds_for_pages += time.monotonic() - began
 
     def stepped(self, index: int) -> None:
         """Collect what ``when: any_step`` checks need of the state after a step."""
-        self._signals_after.append(len(self._stage.session.signals.since()))
+        self._signals_after.append(len(self._environment.session.signals.since()))
         self.probes += self._collect(self._needs.each_step, index)
 
     def finish(
@@ -119,21 +119,23 @@ class Collector:
         such. Raises `SiteError` when a request that may change a site gets no answer and the checks depend on its
         effect, or when a replica has died.
         """
-        stage = self._stage
-        stage.arrive()
+        environment = self._environment
+        environment.arrive()
         self._wait_for_requests()
-        stage.check_sites(ask=stop_reason == "time")  # a dead or hanging site must not look like an agent's failure
-        tabs = stage.session.tabs()
-        signals = stage.session.signals
-        changes = stage.lease.changes() if stage.lease is not None else ()  # before checks open pages
+        environment.check_sites(
+            ask=stop_reason == "time"
+        )  # a dead or hanging site must not look like an agent's failure
+        tabs = environment.session.tabs()
+        signals = environment.session.signals
+        changes = environment.lease.changes() if environment.lease is not None else ()  # before checks open pages
         probes = self._collect(self._checks if self._needs.end else (), "end", [tab.url for tab in tabs])
         requests = self._requests()  # last, so that checks see no effect of a request that is not listed
         # Checked last, because what a dying site shows is no evidence; and whatever the traffic was, because pages of a
         # site whose database has died may look like an agent's failure.
-        stage.check_sites(ask=True)
+        environment.check_sites(ask=True)
         if picture is not None:  # after everything that depends on the page, which may be slow to paint
             try:
-                if shot := stage.session.screenshot():
+                if shot := environment.session.screenshot():
                     picture(shot)
             except BrowserError as error:
                 self.no_picture = str(error)
@@ -143,7 +145,7 @@ class Collector:
             tabs=tabs,
             steps=tuple(steps),
             requests=requests,
-            unrecorded=stage.unrecorded(),
+            unrecorded=environment.unrecorded(),
             probes=(*self.probes, *probes),
             signals=signals.since(),
             lost_signals=signals.lost,
@@ -153,8 +155,8 @@ class Collector:
             began=signals.began,
             pages=tuple(self._pages),
             dom_events=signals.dom_events,
-            sites=stage.live.sites,
-            reached=stage.visits.reached(),
+            sites=environment.live.sites,
+            reached=environment.visits.reached(),
             changes=changes,
             answer_format=answer_format,
             usage=used.usage,
@@ -165,11 +167,11 @@ class Collector:
     def _collect(self, checks: Sequence[Check], state: State, tabs: Sequence[str] = ()) -> tuple[Probe, ...]:
         if not checks:
             return ()
-        with self._stage.session.own_pages():
-            return collect(checks, self._stage.live, state=state, ends_session=self._ends_session, tabs=tabs)
+        with self._environment.session.own_pages():
+            return collect(checks, self._environment.live, state=state, ends_session=self._ends_session, tabs=tabs)
 
     def _requests(self) -> tuple[RequestRecord, ...]:
-        requests = with_browsers_record(self._stage.requests(), self._stage.session.signals.refused)
+        requests = with_browsers_record(self._environment.requests(), self._environment.session.signals.refused)
         if self._needs.responses:
             return requests
         return tuple(request.without_response_body() for request in requests)
@@ -178,62 +180,64 @@ class Collector:
         """Wait for pending requests: the last click may still be processed when an agent stops or is stopped."""
         began = time.monotonic()
         self.unfinished, self.unanswered = (), ()
-        if self._stage.lease is None:
+        if self._environment.lease is None:
             return
         try:
-            self._wait(self._stage.lease, Deadline(self._write_timeout))
+            self._wait(self._environment.lease, Deadline(self._write_timeout))
         finally:
             self.waited = time.monotonic() - began
         if self._looks_at_sites:
             self._require_answers(self.unfinished)
 
-    def _require_answers(self, left: Sequence[Unfinished]) -> None:
-        if any(each.repeated for each in left):
-            self._stage.check_sites(ask=True)  # tells a hanging site from a page that keeps sending requests
-        require_answers(left, self._write_timeout, "the agent's last step")
+    def _require_answers(self, unfinished: Sequence[Unfinished]) -> None:
+        if any(each.repeated for each in unfinished):
+            self._environment.check_sites(ask=True)  # tells a hanging site from a page that keeps sending requests
+        require_answers(unfinished, self._write_timeout, "the agent's last step")
 
     def _wait(self, lease: Lease, limit: Deadline) -> None:
-        session, quiet = self._stage.session, 0.0
+        session, quiet = self._environment.session, 0.0
         while True:
             if self._looks_at_sites and self._write_timeout:
                 moving = session.wait_for_idle(limit.left(), quiet=self._quiet_time)
                 quiet = self._quiet_time if moving and session.seconds_since_action else 0.0
             reads = session.seconds_since_action if self._looks_at_sites else 0.0
-            asked = bool(reads) and any(each.method in SAFE_METHODS for each in lease.wait_for_writes(0, reads=reads))
-            left = self._writes_left(lease, limit, quiet)
-            self.unfinished = tuple(each for each in left if each.method not in SAFE_METHODS)
-            self.unanswered = tuple(f"{each.method} {each.url}" for each in left if each.method in SAFE_METHODS)
-            if left or not self._looks_at_sites:
+            reads_waited = bool(reads) and any(
+                each.method in SAFE_METHODS for each in lease.wait_for_writes(0, reads=reads)
+            )
+            unfinished = self._writes_left(lease, limit, quiet)
+            self.unfinished = tuple(each for each in unfinished if each.method not in SAFE_METHODS)
+            self.unanswered = tuple(f"{each.method} {each.url}" for each in unfinished if each.method in SAFE_METHODS)
+            if unfinished or not self._looks_at_sites:
                 return
             waited, self.unanswered = session.wait_for_reads(limit.left())
-            if self.unanswered or not (waited or asked):  # the answer may be a page that requests more
+            if self.unanswered or not (waited or reads_waited):  # the answer may be a page that requests more
                 return
 
     def _writes_left(self, lease: Lease, limit: Deadline, quiet: float) -> tuple[Unfinished, ...]:
-        session = self._stage.session
+        session = self._environment.session
         reads = session.seconds_since_action if self._looks_at_sites else 0.0
         acted = session.seconds_since_first_action if self._looks_at_sites else 0.0
-        while not (left := lease.wait_for_writes(limit.left(), quiet=quiet, reads=reads, acted=acted)):
+        while not (unfinished := lease.wait_for_writes(limit.left(), quiet=quiet, reads=reads, acted=acted)):
             if not session.wait_for_writes(limit.left()):
                 break
             if not (
-                left := lease.wait_for_writes(0, acted=acted)
+                unfinished := lease.wait_for_writes(0, acted=acted)
             ):  # the browser has lost track of it: it no longer exists
                 break
-        return left
+        return unfinished
 
 
-def require_answers(left: Sequence[Unfinished], waited: float, after: str) -> None:
+def require_answers(unfinished: Sequence[Unfinished], waited: float, after: str) -> None:
     """Raise `SiteError` when a site did not answer a request within ``waited`` seconds; never when ``waited`` is 0."""
-    late = next((each for each in left if each.waits_for == "site"), None)
+    late = next((each for each in unfinished if each.waits_for == "site"), None)
     if late is not None and waited and late.repeated:
         raise SiteRestless(
-            f"expected {late.method} {late.url} to be over within {waited:g} s after {after}, found that its page "
-            "makes it over and over: nobody knows whether that is what was set off last, or goes on for ever "
+            f"expected {late.method} {late.url} to end within {waited:g} s after {after}, found that its page "
+            "repeats it: its effect on the site is unknown "
             "(--write-timeout waits longer, or with 0 not at all)"
         )
     if late is not None and waited:
         raise SiteError(
-            f"expected an answer to {late.method} {late.url} within {waited:g} s after {after}, found none: nobody "
-            "knows what it will have changed (--write-timeout waits longer, or with 0 not at all)"
+            f"expected an answer to {late.method} {late.url} within {waited:g} s after {after}, found none: its "
+            "effect on the site is unknown (--write-timeout waits longer, or with 0 not at all)"
         )

@@ -27,7 +27,7 @@ def automatic_width(*, driven: bool, workers: int = 1) -> int:
     return max(1, most // workers)
 
 
-def most_replicas(workers: int, wide: int) -> int:
+def most_replicas(workers: int, concurrency: int) -> int:
     """The maximum number of replicas of each app: for the trials in flight, and a few that are being reset."""
-    in_flight = workers * wide if wide > 1 else 0
+    in_flight = workers * concurrency if concurrency > 1 else 0
     return max(3 * workers + 2, in_flight + in_flight // 8 + 2)

@@ -196,7 +196,7 @@ def run_episode(
     steps: list[StepRecord] = []
     answer: str | None = None
     usage: Usage | None = None
-    broke: Ending | None = None
+    budget_end: Ending | None = None
     gap, thought = "", 0.0
 
     def over(ending: Ending) -> Episode:
@@ -208,25 +208,25 @@ def run_episode(
 
     def ask(observation: Observation) -> object:
         nonlocal thought
-        asked = clock()
+        asked_at = clock()
         try:
-            return agent.act(observation, max(0.0, limits.seconds - (asked - began)))
+            return agent.act(observation, max(0.0, limits.seconds - (asked_at - began)))
         finally:
-            thought += clock() - asked
+            thought += clock() - asked_at
 
     while True:
         if len(turns) >= limits.steps:
             return over(Ending("max_steps", f"the limit of {limits.steps} steps"))
         if len(steps) - len(turns) >= _UNCOUNTED:
             return over(Ending("max_steps", f"the limit of {_UNCOUNTED:,} acts that count as no steps"))
-        if (ending := rule(turns) or limits.reached(usage) or broke) is not None:
+        if (ending := rule(turns) or limits.reached(usage) or budget_end) is not None:
             return over(_with_reason(ending, steps))
         started = clock() - began
         if started >= limits.seconds:
             return over(Ending("time", f"the limit of {limits.seconds:g} s"))
 
         observation = session.observe()
-        seen = clock() - began
+        observed = clock() - began
         text_file, shot_file = recorder.observed(len(steps), observation)
         try:
             reply = _reply(ask(observation))
@@ -238,12 +238,12 @@ def run_episode(
             return over(Ending("agent_crash", str(crash)))
         try:
             if reply.usage is None:
-                gap = gap or f"the agent did not tell what step {len(steps)} used"
+                gap = gap or f"the agent did not report the usage of step {len(steps)}"
             else:
                 usage = reply.usage if usage is None else usage + reply.usage
-                broke = spend(reply.usage)
-                if broke is not None and broke.reason == "agent_crash":
-                    return over(broke)
+                budget_end = spend(reply.usage)
+                if budget_end is not None and budget_end.reason == "agent_crash":
+                    return over(budget_end)
             if reply.ended is not None:
                 return over(Ending(*reply.ended))
             action, raw = _understand(reply, parse)
@@ -274,8 +274,8 @@ def run_episode(
             screenshot=shot_file,
             started=round(started, 3),
             seconds={
-                "observe": round(seen - started, 4),
-                "act": round(decided - seen, 4),
+                "observe": round(observed - started, 4),
+                "act": round(decided - observed, 4),
                 "execute": round(done - decided, 4),
             },
             thought=reply.thought,

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pytest_webarena.trials.plan import TrialPlan
     from pytest_webarena.trials.trial_environment import Resources, TrialEnvironment
 
-__all__ = ["Unanswered", "blamed", "failed_by_all", "sites_stand_alone", "unanswered"]
+__all__ = ["Unanswered", "blamed", "failed_by_all", "sites_survive_without_agent", "unanswered"]
 
 _LOOK = 1.0
 """Seconds between two checks of an idle site."""
@@ -47,12 +47,15 @@ class Unanswered:
 
 def unanswered(task: Task, evidence: Evidence, verdict: Verdict) -> Unanswered:
     """The checks of ``verdict`` that a site left without an answer, and their pages; empty when it answered all."""
-    left = [result for result in _leaves(verdict) if result.score is None and result.cause == "site"]
+    open_results = [result for result in _leaves(verdict) if result.score is None and result.cause == "site"]
     known = {check.path: check for check in _parts(task.every_check)}
     places = dict.fromkeys(
-        url for result in left if _sees_place(known.get(result.path)) for url in _places(evidence, result.state)
+        url
+        for result in open_results
+        if _depends_on_place(known.get(result.path))
+        for url in _places(evidence, result.state)
     )
-    return Unanswered(checks=frozenset(result.path for result in left), places=tuple(places))
+    return Unanswered(checks=frozenset(result.path for result in open_results), places=tuple(places))
 
 
 def _leaves(verdict: Verdict) -> Iterator[CheckResult]:
@@ -64,7 +67,7 @@ def _parts(checks: Sequence[Check]) -> Iterator[Check]:
         yield from _parts(check.children) if check.children else (check,)
 
 
-def _sees_place(check: Check | None) -> bool:
+def _depends_on_place(check: Check | None) -> bool:
     """Whether a check depends on where the agent is; assumed for checks that do not declare what they look at."""
     kind = find_kind(check.kind) if check is not None else None
     return check is not None and kind is not None and "place" in (kind.sights(check.spec) or ("place",))
@@ -82,63 +85,65 @@ def _failed(requests: Sequence[RequestRecord], url: str) -> bool:
     return no_answer(document_status(requests, url) or 200) == "site"
 
 
-def sites_stand_alone(
+def sites_survive_without_agent(
     plan: TrialPlan,
     resources: Resources,
     *,
     times: int,
     seconds: float,
     visited: Sequence[str] = (),
-    asked: Unanswered = Unanswered(),
+    earlier: Unanswered = Unanswered(),
 ) -> bool:
     """Whether fresh replicas survive the whole trial, including set-up and checks, without an agent.
 
     If they do not, the agent cannot be held responsible: the site is down for everybody, or a check, the set-up or time
     breaks it. Each control lasts as long as the longest attempt, and there are as many controls, one after the other,
     as attempts that broke the site, which also catches sites that fail only now and then. An unanswered request of
-    ``asked`` that has no answer without the agent either makes the site responsible, even though other checks fail
+    ``earlier`` that has no answer without the agent either makes the site responsible, even though other checks fail
     without an agent.
 
     Args:
         times: Number of attempts that broke the site.
         seconds: Duration of the longest attempt.
         visited: Sites that the task does not list and the attempts visited; they are checked, too.
-        asked: What the sites did not answer in the attempts.
+        earlier: What the sites did not answer in the attempts.
     """
-    return all(_stand(plan, resources, seconds, visited, asked) for _ in range(times))
+    return all(_survives_control(plan, resources, seconds, visited, earlier) for _ in range(times))
 
 
-def _stand(plan: TrialPlan, resources: Resources, seconds: float, visited: Sequence[str], asked: Unanswered) -> bool:
+def _survives_control(
+    plan: TrialPlan, resources: Resources, seconds: float, visited: Sequence[str], earlier: Unanswered
+) -> bool:
     task = plan.task
     try:
         holder = f"{plan.holder}, without its agent"
-        with set_up_environment(task, resources, holder=holder, options=plan.options, visited=visited) as stage:
-            stage.open_first_pages()
-            _outlast(stage, seconds)
-            evidence = Collector(task, stage, plan.options).finish(
+        with set_up_environment(task, resources, holder=holder, options=plan.options, visited=visited) as environment:
+            environment.open_first_pages()
+            _keep_leased(environment, seconds)
+            evidence = Collector(task, environment, plan.options).finish(
                 answer="", stop_reason="answered", steps=(), answer_format=plan.answer_format,
                 used=Used(usage=Usage(), seconds=0.0),
             )  # fmt: skip
-            stage.check_sites(ask=True)
+            environment.check_sites(ask=True)
             verdict = judge_bounded(task, evidence, grading=plan.options.grading)
-            if not asked.checks.isdisjoint(unanswered(task, evidence, verdict).checks):
+            if not earlier.checks.isdisjoint(unanswered(task, evidence, verdict).checks):
                 return False
-            if asked.places:  # last, because these pages may break the site
-                stage.session.open_tabs(asked.places)
-                if any(_failed(stage.requests(), url) for url in asked.places):
+            if earlier.places:  # last, because these pages may break the site
+                environment.session.open_tabs(earlier.places)
+                if any(_failed(environment.requests(), url) for url in earlier.places):
                     return False
     except Exception:  # after any error, blaming the agent would be a guess
         return False
     return not (verdict.undecided and verdict.cause == "site")
 
 
-def _outlast(stage: TrialEnvironment, seconds: float) -> None:
+def _keep_leased(environment: TrialEnvironment, seconds: float) -> None:
     """Keep the site leased for ``seconds`` without doing anything. Raises as soon as a site has broken."""
     ends = time.monotonic() + seconds
-    while (left := ends - time.monotonic()) > 0:
-        stage.check_sites()
-        threading.Event().wait(min(left, _LOOK))
-    stage.check_sites(ask=True)
+    while (remaining := ends - time.monotonic()) > 0:
+        environment.check_sites()
+        threading.Event().wait(min(remaining, _LOOK))
+    environment.check_sites(ask=True)
 
 
 def blamed(record: TrialRecord, plan: TrialPlan) -> TrialRecord:

@@ -23,9 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["guarded", "without_alarms"]
 
 _MESSAGE = (
-    "the agent held the interpreter beyond the trial's limits (an endless match of a pattern or call of a C library "
-    "holds up every thread), so its process was ended and no check could be asked; agents of kind process can be "
-    "cut off"
+    "the agent held the interpreter beyond the trial's limits (an endless regular expression or C call blocks "
+    "every thread), so its process was killed before any check; agents of kind process can be interrupted"
 )
 
 
@@ -63,9 +62,9 @@ def guarded(plan: TrialPlan, record: TrialRecord, writer: AttemptWriter) -> Iter
         attempt=writer.number,
         attempts=(attempt,),
     )
-    message = "something held the interpreter for long while the agent was not asked, such as a thread of its own"
+    message = "a thread of the agent blocked the interpreter for long between its steps"
     lost = replace(attempt, outcome="error", cause="agent", message=message)
-    erred = replace(
+    error_record = replace(
         record, outcome="error", cause="agent", shortfall="declared", message=message, attempt=writer.number,
         attempts=(lost,),
     )  # fmt: skip
@@ -75,7 +74,7 @@ def guarded(plan: TrialPlan, record: TrialRecord, writer: AttemptWriter) -> Iter
             writer.path.parent / "trial.json",
             steps=writer.path / "steps.jsonl",
             acting=scrub_plain(failed.to_json()),
-            idle=scrub_plain(erred.to_json()),
+            idle=scrub_plain(error_record.to_json()),
             name=f"{plan.task.id} ({plan.agent.id}, trial {plan.trial})",
         ) as guard,
     ):

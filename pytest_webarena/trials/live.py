@@ -145,9 +145,9 @@ class LiveTrial:
         if not open:
             reading = self._session.read_page(open=None, locate=locate, prepare=prepare, late=late)
             reading = self._decided(reading, harness=False)
-            said = self._lease.own_answer(as_requested(reading.url)) if self._lease is not None else ""
+            refusal = self._lease.own_answer(as_requested(reading.url)) if self._lease is not None else ""
             # The tab shows a response of the gateway, which is no content of any site.
-            return replace(reading, texts=(), html="", value=None, refused=said) if said else reading
+            return replace(reading, texts=(), html="", value=None, refused=refusal) if refusal else reading
         url = absolute_url(self.sites, next(iter(self.sites), ""), open)
         try:
             reading = self._session.read_page(open=url, locate=locate, prepare=prepare, late=late)
@@ -156,7 +156,9 @@ class LiveTrial:
             raise
         self._require_a_site(url, reading.url)
         reading = self._decided(reading, harness=True)
-        return replace(reading, signed_out=self._shut_out(url, reading.url), shut_out=self._kept_from(reading))
+        return replace(
+            reading, signed_out=self._login_redirect_reason(url, reading.url), shut_out=self._refusal_reason(reading)
+        )
 
     def read_page_late(self, *, open: str | None, locate: str | None, prepare: Sequence[str] = ()) -> PageReading:
         """Like `read_page`, for content that must be absent: the page gets a moment longer to show it."""
@@ -244,7 +246,7 @@ class LiveTrial:
         if (site, check.path) not in self._discerns_cache:
             recipe = self._recipe(site)[1]
             self._discerns_cache[site, check.path] = recipe.kind == "header" or bool(
-                self._asked_with([], site, check)[0]
+                self._request_with([], site, check)[0]
             )
         return self._discerns_cache[site, check.path]
 
@@ -256,15 +258,15 @@ class LiveTrial:
         place = urlsplit(address_of(check, account, access.url)).path or "/"
         began = (self._session.config.storage_state or {}).get("cookies", ())
         now, host = self._session.own_cookies(), urlsplit(access.url).hostname or ""
-        ask = self._opened_with if opens else self._asked_with
-        asked = 0
+        ask = self._page_with if opens else self._request_with
+        tried = 0
         for path in paths_elsewhere(began, now, access.url):
             sent, at_check = cookies_at(now, access.url, path), cookies_at(now, access.url, place)
             if sent == at_check and (not opens or len(sent) == sum(is_of(each, host) for each in now)):
                 continue  # the check itself was sent with the same cookies
-            if asked == _MOST_PATHS:
-                return f"more than {asked} paths have cookies other than at the sign-in", None
-            asked += 1
+            if tried == _MOST_PATHS:
+                return f"more than {tried} paths have cookies other than at the sign-in", None
+            tried += 1
             first = cookies_at(began, access.url, path)
             if not _ids(cookies_at(began, access.url, place)) <= _ids(first) and ask(first, site, check)[0]:
                 continue  # nobody was signed in there at the beginning either
@@ -274,7 +276,9 @@ class LiveTrial:
             now = self._session.own_cookies()
         return "", None
 
-    def _asked_with(self, cookies: Sequence[Mapping[str, Any]], site: str, check: LoginCheck) -> tuple[str, int | None]:
+    def _request_with(
+        self, cookies: Sequence[Mapping[str, Any]], site: str, check: LoginCheck
+    ) -> tuple[str, int | None]:
         """Send a plain request with ``cookies``, regardless of the paths they belong to. Returns why the account may
         not be signed in, and the status. Cookies that the response sets are kept if the account is signed in."""
         access, _, account = self._recipe(site)
@@ -286,27 +290,25 @@ class LiveTrial:
         address = address_of(check, account, access.url)
         answer = visitor.call("GET", address, headers={"Cookie": sent} if sent else {})
         doubt = doubt_from_response(answer, check, account, url=access.url)
-        if known and not doubt and (left := visitor.left(known)) != known:
-            self._session.keep_own_cookies(left)
+        if known and not doubt and (updated := visitor.updated(known)) != known:
+            self._session.keep_own_cookies(updated)
         return doubt, answer.status
 
-    def _opened_with(
-        self, cookies: Sequence[Mapping[str, Any]], site: str, check: LoginCheck
-    ) -> tuple[str, int | None]:
-        """Like `_asked_with`, for a page in a browser that has no other cookies of the site."""
+    def _page_with(self, cookies: Sequence[Mapping[str, Any]], site: str, check: LoginCheck) -> tuple[str, int | None]:
+        """Like `_request_with`, for a page in a browser that has no other cookies of the site."""
         assert not isinstance(self._session, Pageless)
         access, recipe, account = self._recipe(site)
         given = {each["name"]: {**each, "path": "/"} for each in cookies}
         if len(given) < len(cookies):  # a browser stores one cookie per name and path, so it cannot send them all
-            return self._asked_with(cookies, site, check)
+            return self._request_with(cookies, site, check)
         host, known = urlsplit(access.url).hostname or "", self._session.own_cookies()
         others = [each for each in known if not is_of(each, host)]
         with self._session.own_pages(cookies=[*others, *given.values()]):
             doubt, status = sign_in_doubt(self._session, recipe, account, url=access.url)
-            left = self._session.own_cookies()
+            cookies_after = self._session.own_cookies()
         if not doubt:
             own = {(each["name"], each["value"]) for each in cookies}
-            fresh = [each for each in left if is_of(each, host) and (each["name"], each["value"]) not in own]
+            fresh = [each for each in cookies_after if is_of(each, host) and (each["name"], each["value"]) not in own]
             ids = _ids(fresh)
             self._session.keep_own_cookies([*(each for each in known if not _ids([each]) & ids), *fresh])
         return doubt, status
@@ -392,17 +394,17 @@ class LiveTrial:
         cookies = self._session.own_cookies()
         visitor = Visitor(url, proxy=lease.harness_proxy, state={"cookies": cookies}, timeout=_API_TIMEOUT)
         answer = visitor.call(method, url, **request)
-        if (left := visitor.left(cookies)) != cookies:
-            self._session.keep_own_cookies(left)
+        if (updated := visitor.updated(cookies)) != cookies:
+            self._session.keep_own_cookies(updated)
         self._require_a_site(url, answer.url)
         return answer
 
-    def _shut_out(self, asked: str, landed: str) -> str:
-        """Why the sign-in page of a site that the task visits signed in was shown in place of ``asked``; empty when it
-        was not."""
+    def _login_redirect_reason(self, requested: str, landed: str) -> str:
+        """Why the sign-in page of a site that the task visits signed in was shown in place of ``requested``; empty when
+        it was not."""
         sites = self._lease.sites.values() if self._lease is not None else ()
         known = {site.name: user for site in sites if (user := _visitor(site, self._users))}
-        login_site = redirected_to_login([site for site in sites if site.name in known], asked, landed)
+        login_site = redirected_to_login([site for site in sites if site.name in known], requested, landed)
         if login_site is None:
             return ""
         return (
@@ -419,23 +421,23 @@ class LiveTrial:
         ask = partial(self._lease.answers, harness=harness)
         return replace(reading, waiting=unresolved_doubt(reading.doubts, ask))
 
-    def _kept_from(self, page: PageReading) -> str:
+    def _refusal_reason(self, page: PageReading) -> str:
         """The refusal of a request of an opened page, or its redirect to a sign-in page; empty when there was none."""
         sites = self._lease.sites.values() if self._lease is not None else ()
-        doors = [site for site in sites if _visitor(site, self._users)]
-        for asked, status, landed in page.refused_requests:
-            ours = _origin(asked) in map(_origin, self.sites.values())
-            if ours and status in CLIENTS_FAULT:
-                return f"got status {status} for {shorten(asked, 100)}, as for a visitor's cookies"
-            if not doors:
+        signed_in_sites = [site for site in sites if _visitor(site, self._users)]
+        for requested, status, landed in page.refused_requests:
+            is_task_site = _origin(requested) in map(_origin, self.sites.values())
+            if is_task_site and status in CLIENTS_FAULT:
+                return f"got status {status} for {shorten(requested, 100)}, as for a visitor's cookies"
+            if not signed_in_sites:
                 continue
-            if redirected_to_login(doors, asked, landed) is not None:
-                return f"was led to a sign-in page for {shorten(asked, 100)}"
-            if ours and status in _REFUSALS:
-                return f"got status {status} for {shorten(asked, 100)}"
+            if redirected_to_login(signed_in_sites, requested, landed) is not None:
+                return f"was led to a sign-in page for {shorten(requested, 100)}"
+            if is_task_site and status in _REFUSALS:
+                return f"got status {status} for {shorten(requested, 100)}"
         return ""
 
-    def _require_a_site(self, asked: str, landed: str) -> None:
+    def _require_a_site(self, requested: str, landed: str) -> None:
         """Raise when the gateway itself answered, because its response is no site's.
 
         `SiteError` when the site failed, or redirects to an address without a site; `TaskError` when the check asks for
@@ -443,15 +445,17 @@ class LiveTrial:
         """
         if self._lease is None:
             return
-        answers = (self._lease.own_answer(as_requested(url), harness=True) for url in (landed, asked))
-        said = next(filter(None, answers), "")
-        if not said:
+        answers = (self._lease.own_answer(as_requested(url), harness=True) for url in (landed, requested))
+        own_answer = next(filter(None, answers), "")
+        if not own_answer:
             return
         self._lease.check()
-        if _origin(asked) not in map(_origin, self.sites.values()):
-            raise TaskError(f"expected a page of this task's sites ({', '.join(self.sites)}), found {asked}: {said}")
-        where = f", which leads to {landed}" if landed != asked else ""
-        raise SiteError(f"expected an answer of a site to {asked}{where}; found the gateway's: {said}")
+        if _origin(requested) not in map(_origin, self.sites.values()):
+            raise TaskError(
+                f"expected a page of this task's sites ({', '.join(self.sites)}), found {requested}: {own_answer}"
+            )
+        where = f", which leads to {landed}" if landed != requested else ""
+        raise SiteError(f"expected an answer of a site to {requested}{where}; found the gateway's: {own_answer}")
 
     def _leased(self, site: str) -> Lease:
         if self._lease is None or site not in self._lease.sites:

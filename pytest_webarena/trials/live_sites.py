@@ -80,7 +80,7 @@ def _endless(requests: Sequence[RequestRecord]) -> list[tuple[RequestRecord, Res
     return []
 
 
-def _wall(evidence: Evidence) -> str:
+def _block_page_text(evidence: Evidence) -> str:
     """The words by which the final page is a wall without other content; empty if it is none."""
     for tab in evidence.tabs:
         if tab.active and urlsplit(tab.url).scheme in ("http", "https"):
@@ -127,21 +127,18 @@ def with_obstacles(decided: Decided, evidence: Evidence) -> tuple[Decided, Short
     as not passed.
     """
     decisive = [each for each in _found(evidence.requests) if each[1] in ("page", "part")]
-    wall = _wall(evidence)
-    pages = wall or any(role == "page" for _, role, _, _ in decisive)
-    misled = decided.outcome == "passed" and pages and says_unachievable(evidence.text_answer or "")
-    if not (misled or (decided.outcome == "failed" and (decisive or wall))):
+    wall_text = _block_page_text(evidence)
+    pages = wall_text or any(role == "page" for _, role, _, _ in decisive)
+    passed_wrongly = decided.outcome == "passed" and pages and says_unachievable(evidence.text_answer or "")
+    if not (passed_wrongly or (decided.outcome == "failed" and (decisive or wall_text))):
         return decided, ""
     causes = [cause for _, _, cause, _ in sorted(decisive, key=lambda each: each[1])]
-    cause: Cause = "blocked" if wall or "blocked" in causes else "site"
+    cause: Cause = "blocked" if wall_text or "blocked" in causes else "site"
     shown = [f"{shorten(f'{each.method} {each.url}', 150)} ({why})" for each, _, _, why in decisive]
-    if wall:
-        shown.insert(0, f"the page at the end says {wall!r}")
+    if wall_text:
+        shown.insert(0, f"the page at the end says {wall_text!r}")
     more = f" and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else ""
-    message = (
-        f"the living web did not answer as it does to people: {'; '.join(shown[:_SHOWN])}{more}; nobody knows what the "
-        "agent would have done otherwise"
-    )
+    message = f"a live site turned the agent away: {'; '.join(shown[:_SHOWN])}{more}; the trial does not count"
     began = min((step.started for step in evidence.steps if step.started), default=None)
     before = began is None or any(role == "page" and each.time < began for each, role, _, _ in decisive)
-    return Decided("error", cause, f"{message}\n{decided.message}".rstrip()), "" if before else "hindered"
+    return Decided("error", cause, f"{message}\n{decided.message}".rstrip()), "" if before else "site_unavailable"

@@ -12,15 +12,15 @@ if TYPE_CHECKING:
 __all__ = ["redirected_to_login"]
 
 
-def redirected_to_login(sites: Iterable[SiteAccess], asked: str, landed: str) -> SiteAccess | None:
-    """The site on whose sign-in page a request for ``asked`` ended; None when it did not, or when that page was
+def redirected_to_login(sites: Iterable[SiteAccess], requested: str, landed: str) -> SiteAccess | None:
+    """The site on whose sign-in page a request for ``requested`` ended; None when it did not, or when that page was
     requested."""
     for site in sites:
         if site.login is None or not site.login.path:
             continue
         login_url = urljoin(f"{site.url}/", site.login.path)
         # If the sign-in page is also the start page, its address proves nothing.
-        if _is_specific(login_url) and _leads_to(login_url, landed) and not _leads_to(login_url, asked):
+        if _is_specific(login_url) and _leads_to(login_url, landed) and not _leads_to(login_url, requested):
             return site
     return None
 

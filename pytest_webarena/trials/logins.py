@@ -41,7 +41,7 @@ _FRESH = 300.0
 
 
 @dataclass(slots=True)
-class _Kept:
+class _StoredState:
     """A storage state that signed an account in, and the time when it was last seen to work."""
 
     state: Mapping[str, Any]
@@ -98,7 +98,7 @@ class Logins:
         """Sites for which no sign-in on a replica that later ones start from is known to be needed."""
         self._proved: dict[tuple[str, str, int], float] = {}
         """When a session that replicas have from their start was last seen to work; by site, account and number."""
-        self._states: dict[tuple[str, str], _Kept] = {}
+        self._states: dict[tuple[str, str], _StoredState] = {}
         self._access: dict[str, SiteAccess] = {}
         self._accepting: dict[str, bool] = {}
         """Whether another replica accepted a session, by name of a site whose sessions should be portable."""
@@ -229,7 +229,7 @@ class Logins:
             own[key] = self._initial_session(site, user, lease) or self._sign_in(site, user, lease)
         return own[key]
 
-    def _kept_state(self, kept: _Kept, site: SiteAccess, user: str, lease: Lease) -> Mapping[str, Any] | None:
+    def _kept_state(self, kept: _StoredState, site: SiteAccess, user: str, lease: Lease) -> Mapping[str, Any] | None:
         """The kept state with its current cookies; None when a browser has to check it again."""
         self._send_headers(lease, site, self._headers_of(site, user))
         if site.name not in self._accepting:
@@ -238,7 +238,9 @@ class Logins:
             kept.state = state
         return state
 
-    def _checked_again(self, site: SiteAccess, user: str, lease: Lease, before: _Kept | None) -> Mapping[str, Any]:
+    def _checked_again(
+        self, site: SiteAccess, user: str, lease: Lease, before: _StoredState | None
+    ) -> Mapping[str, Any]:
         """A state that a browser has just seen to sign the account in. ``before`` is the kept state that raised
         doubts."""
         key = site.name, user
@@ -314,7 +316,7 @@ class Logins:
             return self._sign_in(site, user, lease), False
 
     def _keep(self, site: SiteAccess, user: str, state: Mapping[str, Any]) -> None:
-        self._states[site.name, user] = _Kept(state, self._clock())
+        self._states[site.name, user] = _StoredState(state, self._clock())
 
     def _sign_in(self, site: SiteAccess, user: str, lease: Lease) -> Mapping[str, Any]:
         assert site.login is not None  # `_user` is empty for sites without a recipe

@@ -57,16 +57,16 @@ class Recollection:
     def keep(self, *, judged: bool) -> MemoryUse:
         """Store what the attempt left for later trials, if it was ``judged``; return the entry for the record, which is
         written afterwards."""
-        left, problem = self._left, self._problem
+        notes, problem = self._left, self._problem
         self._left, self._problem, self.usage = None, "", None
-        if judged and left is not None:
-            self.memory.add(left, trial=self.trial, after=self.begun)
+        if judged and notes is not None:
+            self.memory.add(notes, trial=self.trial, after=self.begun)
         return MemoryUse(
             scope=self.keys.scope,
             of=self.of,
             trials=self.begun.trials,
             after=self.begun.trial,
-            wrote=judged and left is not None,
+            wrote=judged and notes is not None,
             problem=problem,
         )
 

@@ -16,10 +16,7 @@ __all__ = ["Decided", "decide", "shortfall_of"]
 _EXPLAINED = ("invalid", "repeated", "context", "filtered")
 """Stop reasons whose detail says what to fix."""
 
-_REMEDY = (
-    "The rules can't decide it. Use a judge (--judge MODEL, for a finished run --rescore RUN --judge MODEL) or a typed "
-    "answer."
-)
+_REMEDY = "Let a judge model decide: --judge MODEL, or for a finished run --rescore RUN --judge MODEL."
 
 _OF_USE = ("cost", "tokens", "seconds")
 """Kinds of checks that depend on the usage that the agent reports."""
@@ -42,9 +39,8 @@ def decide(verdict: Verdict, *, stop_reason: StopReason | None, stop_detail: str
     if stop_reason == "agent_crash":
         return Decided("failed", None, f"the agent crashed: {stop_detail}\n{verdict.render()}")
     if verdict.judgeable:
-        return Decided(
-            "failed", None, f"{UNDECIDED}{' '.join(verdict.open_because.split())}\n{_REMEDY}\n{verdict.render()}"
-        )
+        rest = verdict.render().partition("\n")[2]  # its first line is the reason
+        return Decided("failed", None, f"{UNDECIDED}{' '.join(verdict.open_because.split())}\n{_REMEDY}\n{rest}")
     if verdict.passed is None:
         why = f"{NO_VERDICT}{' '.join(verdict.open_because.split())}"
         return Decided("error", verdict.cause, f"{why}\n{verdict.render()}")
@@ -58,5 +54,5 @@ def shortfall_of(verdict: Verdict) -> Shortfall:
     """Why a gate counts an undecided verdict as not passed: an agent that reports its own usage must not avoid a
     threshold by not reporting it. Empty if it does not."""
     results = (result for each in verdict.results for _, result in each.walk())
-    untold = any(result.score is None and result.kind in _OF_USE for result in results)
-    return "untold" if verdict.passed is None and untold else ""
+    unreported = any(result.score is None and result.kind in _OF_USE for result in results)
+    return "usage_unreported" if verdict.passed is None and unreported else ""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.agents.definitions import with_observation
 from pytest_webarena.agents.protocol import AgentDefinition, AgentLimits
-from pytest_webarena.checks.answer_form import answer_form, chance_of
+from pytest_webarena.checks.answer_form import answer_form, answer_schema, chance_of
 from pytest_webarena.checks.grading import answer_format
 from pytest_webarena.errors import TaskError
 from pytest_webarena.results.attempts import TRACE, VIDEOS
@@ -61,7 +61,7 @@ class TrialPlan:
     trials do this processor-bound work at a time."""
     in_flight: int = 1
     """Maximum number of concurrent trials in this process."""
-    breaking_off: Cancellation = field(default_factory=Cancellation)
+    cancellation: Cancellation = field(default_factory=Cancellation)
     """The run's cancellation."""
     since: float = math.inf
     """Unix time at which the invocation of pytest began: verdicts since then stand, see `TrialFolder.finish`."""
@@ -86,6 +86,11 @@ class TrialPlan:
     def answer_form(self) -> str:
         """Additional instructions for the agent: the kind of answer that the task's checks expect."""
         return answer_form(self.task, self.options.grading)
+
+    @property
+    def answer_schema(self) -> Mapping[str, Any] | None:
+        """JSON schema of the answer in tool calls; None: any text."""
+        return answer_schema(self.task, self.options.grading) if self.answer_format == "text" else None
 
     @property
     def effective_limits(self) -> EpisodeLimits:

@@ -68,11 +68,11 @@ class Recorder:
     """Passes each step to the attempt's files and to the collector of its checks."""
 
     def __init__(
-        self, writer: AttemptWriter, collector: Collector, stage: TrialEnvironment, progress: Progress
+        self, writer: AttemptWriter, collector: Collector, environment: TrialEnvironment, progress: Progress
     ) -> None:
         self._writer = writer
         self._collector = collector
-        self._stage = stage
+        self._environment = environment
         self._progress = progress
         self._signals = 0
         """Number of signals already written."""
@@ -86,10 +86,10 @@ class Recorder:
         """Store a finished step with its signals, collect probes, and keep the sites signed in."""
         self._progress.add(step.usage)
         self._writer.stepped(step)
-        signals = self._stage.session.signals.since(self._signals)
+        signals = self._environment.session.signals.since(self._signals)
         self._signals += len(signals)
         self._writer.signalled(signals)
         self._progress.steps = step.index + 1
         self._collector.stepped(step.index)
-        if renewed := self._stage.stay_signed_in(step):
+        if renewed := self._environment.stay_signed_in(step):
             self._progress.environment.setdefault("renewed_sign_ins", []).append(renewed)

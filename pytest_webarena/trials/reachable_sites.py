@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from pytest_webarena.tasks.model import Task
     from pytest_webarena.trials.options import TrialOptions
 
-__all__ = ["FirstVisits", "in_reach"]
+__all__ = ["FirstVisits", "reachable_names"]
 
 _PAGE = 30.0
 """Seconds that a site which has become available may take to replace the gateway's waiting page."""
 _LOOK = 0.3
 
 
-def in_reach(task: Task, options: TrialOptions) -> tuple[str, ...]:
+def reachable_names(task: Task, options: TrialOptions) -> tuple[str, ...]:
     """Names of sites that can be visited in addition to the task's (``*``: all): as the run says, otherwise as the task
     does."""
     if options.reach is not None:

@@ -52,9 +52,7 @@ def recorded_agent(run: Path, *, task: str, agents: tuple[str, ...]) -> str:
     if (named := next((name for name in agents if name in found), None)) is not None:
         return named
     if len(found) > 1:
-        raise UsageError(
-            f"--replay-run: {task} was tried by {', '.join(found)} in {run}; say whose trial with --replay-of"
-        )
+        raise UsageError(f"--replay-run: {task} was tried by {', '.join(found)} in {run}; choose one with --replay-of")
     return found[0] if found else ""
 
 
@@ -84,8 +82,8 @@ class RecordReplay:
         definition = config.agent_of(agent, task) if config.agent_of is not None else self._named(agent)
         if definition.self_driving:
             raise UsageError(
-                f"--replay-run: expected an agent that is asked for its next action, found {agent}, which drives a "
-                "browser itself: there is none"
+                f"--replay-run: expected an agent that returns actions, found {agent}, which drives a "
+                "browser itself; a replay has none"
             )
         self._run.describe(self._info.facts)
         if (definition.id, definition.digest) not in self._ready:
@@ -103,13 +101,13 @@ class RecordReplay:
             worker=config.worker,
             since=self._info.facts.get("started", math.inf),
         )
-        whose = self._of or recorded_agent(self._source, task=task.id, agents=(definition.id,))
-        recorded = find_recording(self._source, task=task.id, agent=whose, trial=trial)
-        self._require_same_sight(definition, recorded.folder, whose)
+        recorded_by = self._of or recorded_agent(self._source, task=task.id, agents=(definition.id,))
+        recorded = find_recording(self._source, task=task.id, agent=recorded_by, trial=trial)
+        self._require_same_observation(definition, recorded.folder, recorded_by)
         plan = replace(plan, asker=self._judge.session(plan.key.folder))
         folder = self._run.folder(plan.key)
         writer = folder.begin(worker=plan.worker, node_id=node_id, task=plan.facts())
-        record = _Following(plan, recorded, whose, self._source).play(writer)
+        record = _Following(plan, recorded, recorded_by, self._source).play(writer)
         attempt = Attempt(
             number=writer.number, outcome=record.outcome, cause=record.cause, message=record.message,
             started=record.started, seconds=record.seconds.get("total", 0.0), usage=record.usage,
@@ -127,19 +125,19 @@ class RecordReplay:
     def _named(self, agent: str) -> AgentDefinition:
         return resolve_agent(agent, self._config.agent_directories, self._config.overrides)
 
-    def _require_same_sight(self, agent: AgentDefinition, attempt: Path, whose: str) -> None:
+    def _require_same_observation(self, agent: AgentDefinition, attempt: Path, recorded_by: str) -> None:
         """Raise `UsageError` when the recording shows pages in another form than the agent is to see."""
         before = RunDir(self._source)
         record = next((each for each in before.records() if before.folder(each.key).path == attempt.parent), None)
         summary: object = (record.environment if record is not None else {}).get("observation")
         if not isinstance(summary, Mapping):
             return  # a task without pages, or a record from before it was stored
-        mine = with_observation(agent.observation, self._config.session.observation).to_plain()
-        for name in sorted(mine, key=lambda each: (each in _AMOUNTS, each)):
-            if name in summary and mine[name] != summary[name]:
+        observation = with_observation(agent.observation, self._config.session.observation).to_plain()
+        for name in sorted(observation, key=lambda each: (each in _AMOUNTS, each)):
+            if name in summary and observation[name] != summary[name]:
                 raise UsageError(
-                    f"--replay-run: expected {agent.id} to see pages as {whose} did, whose trial is recorded: "
-                    f"observation.{name} is {mine[name]!r} and was {summary[name]!r}; choose another recording "
+                    f"--replay-run: expected {agent.id} to see pages as {recorded_by} did, whose trial is recorded: "
+                    f"observation.{name} is {observation[name]!r} and was {summary[name]!r}; choose another recording "
                     "(--replay-of), or set it in the agent's definition"
                 )
 
@@ -165,10 +163,10 @@ class _Recorder:
 class _Following:
     """Runs one agent on one recording."""
 
-    def __init__(self, plan: TrialPlan, recorded: Recording, whose: str, source: Path) -> None:
+    def __init__(self, plan: TrialPlan, recorded: Recording, recorded_by: str, source: Path) -> None:
         self._plan = plan
         self._recorded = recorded
-        self._whose = whose
+        self._recorded_by = recorded_by
         self._source = source
 
     def play(self, writer: AttemptWriter) -> TrialRecord:
@@ -184,8 +182,8 @@ class _Following:
             )
             try:
                 episode = run_agent(plan, scene, recorder, writer, None, None)
-            except LeftRecord as left:
-                decided = Decided("failed", None, str(left))
+            except LeftRecord as departure:
+                decided = Decided("failed", None, str(departure))
             else:
                 ending = episode.ending
                 facts = {"stop_reason": ending.reason, "stop_detail": ending.detail, "answer": episode.answer}
@@ -203,7 +201,7 @@ class _Following:
             with suppress(RecordingError):
                 writer.note_traceback(error)
         summary = {
-            "run": str(self._source), "agent": self._whose, "steps": len(self._recorded.steps),
+            "run": str(self._source), "agent": self._recorded_by, "steps": len(self._recorded.steps),
             "followed": session.followed,
         }  # fmt: skip
         return TrialRecord(
@@ -252,7 +250,7 @@ class _Following:
             "score": verdict.known_score,
             "verdict": verdict.to_json(),
             "grading": name,
-            "verdicts": {each: its.to_json() for each, its in verdicts.items()},
+            "verdicts": {each: verdict_of_grading.to_json() for each, verdict_of_grading in verdicts.items()},
         }
 
     def _stopped_elsewhere(self, session: RecordedSession) -> str | None:

@@ -71,7 +71,7 @@ class RecordedSession(Pageless):
         self._steps = tuple(steps)
         self._next = 0
         """Index of the step to be decided next."""
-        self._asked = False
+        self._is_shown = False
         """Whether the step's observation was shown and no action has followed."""
         self._departure: Departure | None = None
 
@@ -92,13 +92,13 @@ class RecordedSession(Pageless):
 
     def observe(self) -> Observation:
         """The recorded observation before the next step."""
-        if self._asked:  # shown, but nothing was executed: the reply was no action
+        if self._is_shown:  # shown, but nothing was executed: the reply was no action
             self.take(Invalid("", ""))
         if self._departure is not None:
             raise LeftRecord(self._departure)
         if self._next >= len(self._steps):
             raise LeftRecord(self._leave("", "goes on", "the record ends here"))
-        self._asked = True
+        self._is_shown = True
         before = self._steps[self._next - 1] if self._next else None
         try:
             return read_look(self._attempt, self._steps[self._next], before)
@@ -120,12 +120,12 @@ class RecordedSession(Pageless):
 
     def take(self, action: Action) -> Departure | None:
         """Compare the agent's ``action`` with the next recorded step; return the departure if they differ."""
-        self._asked = False
+        self._is_shown = False
         step = self._steps[self._next]
-        seen = self._seen(step)
-        why = _invalid(step) if isinstance(action, Invalid) else difference(action, step, seen)
+        observation = self._seen(step)
+        why = _invalid(step) if isinstance(action, Invalid) else difference(action, step, observation)
         if why:
-            return self._leave(_recorded(step, seen), _done(action, seen), why)
+            return self._leave(_recorded(step, observation), _done(action, observation), why)
         self._next += 1
         return None
 
@@ -151,18 +151,22 @@ def _invalid(step: StepRecord) -> str:
     return "" if step.action.get("kind") == "invalid" else "its reply is no action"
 
 
-def _recorded(step: StepRecord, seen: str) -> str:
+def _recorded(step: StepRecord, observation: str) -> str:
     """The recorded action and the element that it acted on."""
-    hit, target = step.target, step.action.get("target") or {}
-    text = f" ({hit.role} {hit.name!r})" if hit is not None and hit.role and "id" not in target else ""
-    return clip(_described(step.action, seen) + text, _LONGEST)
+    target_record, target = step.target, step.action.get("target") or {}
+    text = (
+        f" ({target_record.role} {target_record.name!r})"
+        if target_record is not None and target_record.role and "id" not in target
+        else ""
+    )
+    return clip(_described(step.action, observation) + text, _LONGEST)
 
 
-def _done(action: Action, seen: str) -> str:
-    return "no action" if isinstance(action, Invalid) else _described(as_record(action), seen)
+def _done(action: Action, observation: str) -> str:
+    return "no action" if isinstance(action, Invalid) else _described(as_record(action), observation)
 
 
-def _described(record: Mapping[str, Any], seen: str) -> str:
+def _described(record: Mapping[str, Any], observation: str) -> str:
     """An action as text, with the line of the observation that its element id refers to."""
     try:
         text = describe_step(action_from_record(record))
@@ -171,7 +175,9 @@ def _described(record: Mapping[str, Any], seen: str) -> str:
     target = record.get("target")
     line = ""
     if isinstance(target, Mapping) and "id" in target:
-        line = next((each.strip() for each in seen.splitlines() if each.strip().startswith(f"[{target['id']}]")), "")
+        line = next(
+            (each.strip() for each in observation.splitlines() if each.strip().startswith(f"[{target['id']}]")), ""
+        )
     return clip(f"{text} ({line})" if line else text, _LONGEST)
 
 

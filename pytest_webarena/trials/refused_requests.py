@@ -31,11 +31,11 @@ def with_browsers_record(
         if request.method == "CONNECT" and request.refused and request.status != 200:
             open_ends.setdefault(request.url, []).append(index)
     for known in failed:
-        left = open_ends.get(as_tunnel(known.url), [])
-        explained = [i for i in left if -_CLOCKS <= known.time - joined[i].time <= _LATE]
+        tunnels = open_ends.get(as_tunnel(known.url), [])
+        explained = [i for i in tunnels if -_CLOCKS <= known.time - joined[i].time <= _LATE]
         if explained:
             index = max(explained, key=lambda i: joined[i].time)
-            left.remove(index)
+            tunnels.remove(index)
             refused = joined[index]
             joined[index] = replace(known, time=refused.time, status=refused.status, refused=refused.refused)
     return tuple(joined)

@@ -21,24 +21,26 @@ __all__ = ["renew_ended_session"]
 _SIGNING_OUT = re.compile(r"(log|sign)[-_]?(out|off)", re.IGNORECASE)
 
 
-def renew_ended_session(logins: Logins, users: Mapping[str, str], stage: TrialEnvironment, step: StepRecord) -> str:
+def renew_ended_session(
+    logins: Logins, users: Mapping[str, str], environment: TrialEnvironment, step: StepRecord
+) -> str:
     """Implements `TrialEnvironment.stay_signed_in`. Costs nothing unless the step ended on a page with a sign-in
     form."""
-    lease = stage.lease
+    lease = environment.lease
     if lease is None:
         return ""
     site = next((site for site in lease.sites.values() if _at_login_page(site, step)), None)
-    if site is None or _signed_out_itself(stage, site):
+    if site is None or _signed_out_itself(environment, site):
         return ""
-    if not logins.ended(lease, site.name, users, stage.session.storage_state()):
+    if not logins.ended(lease, site.name, users, environment.session.storage_state()):
         return ""
-    stage.session.sign_in(logins.renew(lease, site.name, users))
+    environment.session.sign_in(logins.renew(lease, site.name, users))
     user = users.get(site.name, site.default_user)
     if step.action.get("kind") == Goto.kind:
-        stage.session.execute(Goto(str(step.action["url"])))  # as if the session had not ended
+        environment.session.execute(Goto(str(step.action["url"])))  # as if the session had not ended
     else:
-        stage.session.execute(Goto(step.url_before))
-        stage.session.note_error(
+        environment.session.execute(Goto(step.url_before))
+        environment.session.note_error(
             f"The site {site.name} had ended the session; you are signed in again as {user}. Repeat your last action."
         )
     return f"signed in to {site.name} as {user} again after step {step.index + 1}"
@@ -53,7 +55,7 @@ def _at_login_page(site: SiteAccess, step: StepRecord) -> bool:
     return place_of(step.url_after) == login_page != before and before[:2] == login_page[:2]
 
 
-def _signed_out_itself(stage: TrialEnvironment, site: SiteAccess) -> bool:
+def _signed_out_itself(environment: TrialEnvironment, site: SiteAccess) -> bool:
     own = place_of(site.url)[:2]
-    places = (place_of(request.url) for request in stage.requests())
+    places = (place_of(request.url) for request in environment.requests())
     return any(place[:2] == own and _SIGNING_OUT.search(place[2]) for place in places)

@@ -83,8 +83,8 @@ class Rescorer:
         record = replace(record, chance=chance_of(task))
         before = Verdict.from_json(record.verdict) if record.verdict else None
         # For an agent whose model calls are counted here, such a verdict never had a shortfall.
-        counted_here = before is not None and bool(shortfall_of(before)) and record.shortfall != "untold"
-        if record.shortfall in ("untold", "lacking", "hindered"):
+        counted_here = before is not None and bool(shortfall_of(before)) and record.shortfall != "usage_unreported"
+        if record.shortfall in ("usage_unreported", "not_archived", "site_unavailable"):
             record = replace(record, shortfall="")
         cleared: dict[str, Any] = {"score": None, "verdict": None, "verdicts": {}, "grading": ""}
         try:
@@ -95,14 +95,14 @@ class Rescorer:
             if not verdict.grading and record.grading:  # the task has a single grading
                 name, verdicts = record.grading, {record.grading: verdict}
             decided = decide(verdict, stop_reason=evidence.stop_reason, stop_detail=record.stop_detail)
-            decided, lacking = with_misses(decided, evidence)
+            decided, shortfall = with_misses(decided, evidence)
             if record.environment.get("live"):
-                decided, lacking = with_obstacles(decided, evidence)
+                decided, shortfall = with_obstacles(decided, evidence)
             cleared = {
                 "score": verdict.known_score,
                 "verdict": verdict.to_json(),
                 "grading": name,
-                "shortfall": lacking
+                "shortfall": shortfall
                 or (shortfall_of(verdict) if decided.outcome == "error" and not counted_here else ""),
                 "verdicts": {each: its.to_json() for each, its in verdicts.items()},
             }

@@ -106,7 +106,7 @@ class Runtime:
         """Protects what is made on first use."""
         self._agents_lock = threading.Lock()
         """Protects agents, whose lookup and checks may be slow."""
-        self._breaking_off = Cancellation(info.controller)
+        self._cancellation = Cancellation(info.controller)
         self._starts = threading.BoundedSemaphore(config.starts)
         self._throttle = Throttle(config.starts)
         self._spent = Spent()
@@ -124,7 +124,7 @@ class Runtime:
         self._judge = _judge(config)
         self._logins = Logins(
             self.engine,
-            lambda sites, holder, ahead: self._lend(sites, holder=holder, ahead=ahead),
+            lambda sites, holder, ahead: self._lease_sites(sites, holder=holder, ahead=ahead),
             look=lambda sites: self._connected().look(sites),
             visits=config.visits,
             prepare=lambda visits, holder: self._with_trust(
@@ -159,10 +159,10 @@ class Runtime:
         if (config.judge, config.options.models) != (before.judge, before.options.models):
             self._judge = _judge(config)
 
-    def break_off(self) -> None:
+    def cancel_trials(self) -> None:
         """End the trials that run in other threads; may be called from any thread. `run` raises `Cancelled` there and
         writes no record."""
-        self._breaking_off.now()
+        self._cancellation.now()
         with self._lock:
             engines, client = self._engines(), self._client
         with ExitStack() as exits:
@@ -198,7 +198,7 @@ class Runtime:
                 f"fixture browser_name: expected {browser}, which the trial's id and record name, found {own}; choose "
                 "browsers by --browser"
             )
-        self._breaking_off.check()
+        self._cancellation.check()
         with self._agents_lock:  # imports an agent's module once, and checks once that a model is available
             definition = (config.agent_of or self._named)(agent, task)
             self._run.describe(self._info.facts)
@@ -206,7 +206,7 @@ class Runtime:
         memory: Memory | None = None
         begun: list[str] = []
         if definition.memory is not None:
-            of = definition.memory.of(task)
+            of = definition.memory.name_for(task)
             memory = open_memory(
                 memory_folder(self._run.path, agent=definition.id, digest=definition.digest, of=of, browser=browser)
             )
@@ -224,7 +224,7 @@ class Runtime:
             worker=f"{config.worker}.{number}" if (number := thread_number()) else config.worker,
             in_flight=self._concurrent(config),
             start=partial(self._start, begun) if config.in_flight > 1 else nullcontext,
-            breaking_off=self._breaking_off,
+            cancellation=self._cancellation,
             since=self._info.facts.get("started", math.inf),
         )
         plan = replace(plan, asker=self._judge_of(config).session(plan.key.folder))
@@ -254,25 +254,25 @@ class Runtime:
         steps = self._run.steps_of(record)
         with self._lock:
             self._spent.add(record, steps)
-            waits = self._spent.seconds["agent"] >= _WAITING * self._spent.total
-            self._throttle.most = MOST if waits else math.inf
+            agents_wait = self._spent.seconds["agent"] >= _WAITING * self._spent.total
+            self._throttle.most = MOST if agents_wait else math.inf
 
     @contextmanager
     def _start(self, begun: list[str]) -> Iterator[None]:
         """Entered around the start of an attempt. ``begun`` is empty only before the first attempt of a trial."""
         if not begun:  # a repeated trial counts as begun already and would wait for itself
-            self._throttle.hold(lambda: self._begun, lambda: self._breaking_off.over)
-            self._breaking_off.check()
+            self._throttle.hold(lambda: self._begun, lambda: self._cancellation.over)
+            self._cancellation.check()
             with self._lock:
                 begun.append("begun")
                 self._begun += 1
         with self._starts:
-            self._breaking_off.check()
+            self._cancellation.check()
             yield
 
     def _judge_of(self, config: RuntimeConfig) -> Judge:
-        mine = self._config
-        if (config.judge, config.options.models) == (mine.judge, mine.options.models):
+        own = self._config
+        if (config.judge, config.options.models) == (own.judge, own.options.models):
             return self._judge
         return _judge(config)
 
@@ -330,7 +330,7 @@ class Runtime:
             self._connected().lease(sites, holder=holder, timeout=timeout, reach=reach, now=now, live=live)
         )
 
-    def _lend(self, sites: Sequence[str], *, holder: str, ahead: Sequence[str] = ()) -> Lease:
+    def _lease_sites(self, sites: Sequence[str], *, holder: str, ahead: Sequence[str] = ()) -> Lease:
         return self._with_trust(
             self._connected().lease(sites, holder=holder, timeout=self._config.lease_timeout, ahead=ahead)
         )
@@ -347,7 +347,7 @@ class Runtime:
 
     def _connected(self) -> BrokerClient:
         with self._lock:
-            self._breaking_off.check()
+            self._cancellation.check()
             if self._client is None:
                 trusts = self._config.engine.browser_name == "chromium"
                 self._client = BrokerClient(
@@ -358,7 +358,7 @@ class Runtime:
     def engine(self) -> BrowserEngine:
         """The worker's browser."""
         with self._lock:
-            self._breaking_off.check()
+            self._cancellation.check()
             if self._engine is None:
                 self._engine = BrowserEngine(replace(self._config.engine, trust=self._trust))
             return self._engine
@@ -404,9 +404,9 @@ class FittedRuntime:
         """As `Runtime.prune`."""
         self._runtime.prune(record, self._config)
 
-    def lease(self, sites: Sequence[str], **how: Any) -> Lease:
+    def lease(self, sites: Sequence[str], **arguments: Any) -> Lease:
         """As `Runtime.lease`."""
-        return self._runtime.lease_within(self._config.lease_timeout, sites, **how)
+        return self._runtime.lease_within(self._config.lease_timeout, sites, **arguments)
 
     def session_config(self, lease: Lease | None, storage_state: Mapping[str, Any] | None) -> SessionConfig:
         """As `Runtime.session_config`."""

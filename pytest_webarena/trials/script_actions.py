@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from pytest_webarena.element_paths import path_of, way_in
+from pytest_webarena.element_paths import css_path, frame_prefix
 from pytest_webarena.evidence import ScriptAct, TargetRecord
 from pytest_webarena.signals import AddressChanged, DomEvent, Signal
 
@@ -66,22 +66,22 @@ class ScriptActs:
     def take(self, url: str = "") -> tuple[ScriptAct, ...]:
         """The script actions before a step that begins now. With ``url``, only those before a page came to that address
         without a command: later ones belong to the next step."""
-        led = (
+        triggering = (
             number for number, each in enumerate(self._waiting) if isinstance(each, AddressChanged) and each.url == url
         )
-        end = next(led, len(self._waiting) - 1) + 1
+        end = next(triggering, len(self._waiting) - 1) + 1
         taken, self._waiting = self._waiting[:end], self._waiting[end:]
         return tuple(act_of(each) for each in taken if isinstance(each, DomEvent))[:_MOST]
 
 
 def act_of(event: DomEvent) -> ScriptAct:
     """The script action that an event describes."""
-    own = event.target.selector or path_of(event.chain)
+    own = event.target.selector or css_path(event.chain)
     known = bool(own) and event.whole
     return ScriptAct(
         event=event.event,
         target=event.target,
-        selector=f"{way_in(event.chain, shadows=True)}css={own}" if known else "",
+        selector=f"{frame_prefix(event.chain, shadows=True)}css={own}" if known else "",
         rows=event.rows,
         value=event.value,
         tab=event.tab,

@@ -69,7 +69,7 @@ def _drive(driven: Driven, agent: AgentWorker) -> None:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Look:
+class _StepObservation:
     """The observation before a step."""
 
     started: float
@@ -134,7 +134,7 @@ class _Watch:
     def episode(self, ending: Ending) -> Episode:
         seconds = self._now()
         over = seconds if self._over is None else self._over
-        gap = "" if self._usage is not None else "the agent did not tell what it used"
+        gap = "" if self._usage is not None else "the agent did not report its usage"
         if self._usage is None and not self.returned:
             gap = "the agent was ended before it reported what it used"
         return Episode(
@@ -144,9 +144,9 @@ class _Watch:
 
     def until_over(self) -> Ending:
         while True:
-            left = self._limits.seconds - self._now()
+            remaining = self._limits.seconds - self._now()
             try:
-                event = self._later.popleft() if self._later else self._driven.events.get(timeout=max(0.0, left))
+                event = self._later.popleft() if self._later else self._driven.events.get(timeout=max(0.0, remaining))
             except queue.Empty:
                 self._over = self._now()
                 self._finish()
@@ -183,11 +183,11 @@ class _Watch:
 
     def _arrived(self) -> Ending | None:
         """Assign pages that have loaded to the current step."""
-        here = []
+        arrivals = []
         while not self._driven.events.empty():
-            here.append(self._driven.events.get())
-        self._later.extend(each for each in here if not isinstance(each, Navigated))
-        endings = (self._navigated(each) for each in here if isinstance(each, Navigated))
+            arrivals.append(self._driven.events.get())
+        self._later.extend(each for each in arrivals if not isinstance(each, Navigated))
+        endings = (self._navigated(each) for each in arrivals if isinstance(each, Navigated))
         return next((ending for ending in endings if ending is not None), None)
 
     def _navigated(self, event: Navigated) -> Ending | None:
@@ -238,17 +238,17 @@ class _Watch:
             self._usage = result.usage
             if result.ended is not None:
                 return Ending(result.ended[0], cut(result.ended[1]))
-        said = result.action if isinstance(result, Reply) else result
-        if isinstance(said, Stop):
-            said = said.answer
-        if said is not None and not isinstance(said, str):
-            return Ending("agent_crash", f"expected the agent to return text, found {type(said).__name__}")
-        if said is not None and len(said) > LONGEST_TEXT:
-            self._begin(None, as_record(Stop(said)), said)
+        answer = result.action if isinstance(result, Reply) else result
+        if isinstance(answer, Stop):
+            answer = answer.answer
+        if answer is not None and not isinstance(answer, str):
+            return Ending("agent_crash", f"expected the agent to return text, found {type(answer).__name__}")
+        if answer is not None and len(answer) > LONGEST_TEXT:
+            self._begin(None, as_record(Stop(answer)), answer)
             self._finish()
-            found = f"found {len(said):,}"
+            found = f"found {len(answer):,}"
             return Ending("agent_crash", f"expected an answer of at most {LONGEST_TEXT:,} characters, {found}")
-        self._answer = said or ""
+        self._answer = answer or ""
         raw = result.raw if isinstance(result, Reply) else self._answer
         self._begin(None, as_record(Stop(self._answer)), raw, look)
         self._finish(usage=self._usage)
@@ -259,15 +259,16 @@ class _Watch:
             return Ending("max_steps", f"the limit of {self._limits.steps} steps")
         return None
 
-    def _look(self, begun: StartedStep | None) -> _Look:
-        look = _Look(started=self._now())
+    def _look(self, begun: StartedStep | None) -> _StepObservation:
+        look = _StepObservation(started=self._now())
         try:
             self._session.follow(begun.target if begun is not None else "")
             if begun is not None and begun.move.answers_dialog:
-                look.observation = self._session.glance()  # a page with a dialog is frozen until it is answered
+                # A page with a dialog is frozen until it is answered.
+                look.observation = self._session.observe_without_page()
             else:
                 look.observation = self._session.observe()
-                self._session.sweep()
+                self._session.sweep_fields()
             if begun is not None and begun.move.point is not None:
                 look.target = self._session.element_at(*begun.move.point)
             elif begun is not None and begun.move.focused:
@@ -289,10 +290,12 @@ class _Watch:
             return
         if (shaped := entered.shaped) is not None:  # the value that keys gave a date field
             typed.value = shaped
-        if (left := entered.left_in(typed.target)) is not None:
-            typed.left = left
+        if (value := entered.left_in(typed.target)) is not None:
+            typed.left = value
 
-    def _begin(self, begun: StartedStep | None, action: dict[str, Any], raw: str, look: _Look | None = None) -> None:
+    def _begin(
+        self, begun: StartedStep | None, action: dict[str, Any], raw: str, look: _StepObservation | None = None
+    ) -> None:
         look = look or self._look(begun)
         url, text_file, shot_file, tab = "", "", "", 0
         if (observation := look.observation) is not None:
@@ -300,10 +303,10 @@ class _Watch:
             tab = next((number for number, each in enumerate(observation.tabs) if each.active), 0)
             with contextlib.suppress(BrowserError):
                 text_file, shot_file = self._recorder.observed(len(self._steps), observation)
-        acts = self._scripts.take(str(action["url"]) if begun is None and action["kind"] == "goto" else "")
+        script_acts = self._scripts.take(str(action["url"]) if begun is None and action["kind"] == "goto" else "")
         self._open = _Open(
             begun=begun, action=action, raw=raw, url_before=url, observation=text_file, screenshot=shot_file,
-            target=look.target, value=_empty_prompt_text(begun, look), by_script=acts, tab=tab,
+            target=look.target, value=_empty_prompt_text(begun, look), by_script=script_acts, tab=tab,
             started=look.started, observed=look.seconds,
         )  # fmt: skip
 
@@ -354,7 +357,7 @@ def _full_action(step: _Open) -> dict[str, Any]:
     return {**action, "clear": True} if action["kind"] == "type" else action
 
 
-def _empty_prompt_text(begun: StartedStep | None, look: _Look) -> str | None:
+def _empty_prompt_text(begun: StartedStep | None, look: _StepObservation) -> str | None:
     """The empty text if a prompt is accepted without a text, because browsers do not use the prompt's default then;
     otherwise None."""
     if begun is None or look.observation is None or begun.move.action["kind"] != AcceptDialog.kind:

@@ -106,13 +106,13 @@ def prove(
 
     Raises `SiteError` with the cookies that the sites share, and a remedy.
     """
-    ours = {visit.site.name for visit in visits}
+    visited = {visit.site.name for visit in visits}
     sign_ins = [
         (visit.site.login, visit.site.users[visit.user], visit.site.url)
         for visit in visits
         if visit.site.login is not None
     ]
-    others = [site for site in sites if site.name not in ours]
+    others = [site for site in sites if site.name not in visited]
     try:
         return verify_together(engine, sign_ins, others=[site.start for site in others], proxy=proxy, state=state)
     except SiteError as error:
@@ -120,10 +120,10 @@ def prove(
         names += [f"{site.name} ({site.url})" for site in others]
         last = visits[-1].site.name
         raise SiteError(
-            f"the sign-ins do not hold together in one browser: {error}\n"
+            f"the sign-ins do not work together in one browser: {error}\n"
             f"Cookies belong to a host, whatever the port, so {' and '.join(names)} share {', '.join(shared)}. Give "
             f"each site a host name of its own, as in --site-url {last}=http://{last}.example:8080, or have tasks "
-            f"visit one of them as nobody (user: {{{last}: ''}})."
+            f"visit one of them signed out (user: {{{last}: ''}})."
         ) from error
 
 

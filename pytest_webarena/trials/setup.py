@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
-from pytest_webarena.agents.builtin import addressed, describe_step
+from pytest_webarena.agents.builtin import describe_step, with_full_address
 from pytest_webarena.errors import TaskError
 from pytest_webarena.tasks.setup_form import ApiRequest, BrowserSetup, SqlSetup
 
@@ -44,7 +44,7 @@ def run_setup(
                 with visit(browsing) as session:
                     session.open_tabs([live.start(step.site)])
                     for action in actions:
-                        outcome = session.execute(addressed(action, live.sites))
+                        outcome = session.execute(with_full_address(action, live.sites))
                         if outcome.error:
                             raise TaskError(
                                 f"{where}: {describe_step(action)} failed at {outcome.url_after}: {outcome.error}"

@@ -18,7 +18,7 @@ from pytest_webarena.browser.login import (
 from pytest_webarena.checks.kind import no_answer
 from pytest_webarena.checks.sign_ins import API_REMEDY
 from pytest_webarena.errors import SiteError
-from pytest_webarena.sites.catalogues.account_checks import names_nobody
+from pytest_webarena.sites.catalogues.account_checks import no_account_warning
 from pytest_webarena.sites.client.visitor import Visitor
 from pytest_webarena.sites.doctor import Diagnosis
 
@@ -37,7 +37,7 @@ _OTHERS = 3
 def holds_for_everybody(check: LoginCheck) -> str:
     """A message for a ``check`` that anonymous visitors pass, with the remedy."""
     return (
-        f"the check of sign_in ({check}) holds for visitors who are not signed in as well, so it proves nothing. Name "
+        f"the check of sign_in ({check}) passes for visitors who are not signed in too, so it proves nothing. Name "
         "a page that only the account sees, and text with its name: check: {path: /account, includes: '{username}'}"
     )
 
@@ -74,13 +74,15 @@ def examine_sign_in(engine: BrowserEngine, lease: Lease, site: SiteAccess) -> It
     if site.api is None and (doubt := _plain_request_doubt(lease, site, user, state)):
         yield found(
             "note",
-            f"plain requests with cookies of {user} are nobody's, so checks of its API are errors ({API_REMEDY}): "
+            f"plain requests with cookies of {user} are not signed in, so checks of its API are errors ({API_REMEDY}): "
             f"{doubt}",
         )
-    nobody = "" if recipe.check.names_account() else f"; {names_nobody(recipe.check)}"
+    unproven = "" if recipe.check.names_account() else f"; {no_account_warning(recipe.check)}"
     others = [name for name in site.users if name != user]
     if not others:
-        yield found("note" if nobody else "ok", f"signed in as {user}; one account: nothing to compare with{nobody}")
+        yield found(
+            "note" if unproven else "ok", f"signed in as {user}; one account: nothing to compare with{unproven}"
+        )
         return
     # Accounts of the same role come first, because they can open the same pages.
     others.sort(key=lambda name: site.users[name].role != account.role)
@@ -99,17 +101,17 @@ def examine_sign_in(engine: BrowserEngine, lease: Lease, site: SiteAccess) -> It
         if doubt:
             compared.append(other)
             continue
-        why = nobody or "; name a page that shows this account's own data and nobody else's"
+        why = unproven or "; name a page that shows only this account's data"
         yield found(
             "note",
-            f"the check of sign_in ({recipe.check}) holds for {user} while {other} is signed in, so checks of tasks "
-            f"take one for the other{why}",
+            f"the check of sign_in ({recipe.check}) passes for {user} while {other} is signed in, so it does not "
+            f"distinguish them{why}",
         )
         return
     if compared:
-        yield found("ok", f"the check of sign_in tells {user} from {', '.join(compared)}")
+        yield found("ok", f"the check of sign_in distinguishes {user} from {', '.join(compared)}")
     else:
-        yield found("note", f"signed in as {user}; no other account to compare with{nobody}: {refused}")
+        yield found("note", f"signed in as {user}; no other account to compare with{unproven}: {refused}")
 
 
 def _plain_request_doubt(lease: Lease, site: SiteAccess, user: str, state: Mapping[str, Any]) -> str:

@@ -101,7 +101,7 @@ class Stops:
             else:
                 failed = (BROWSER,) if error.cause == "browser" and BROWSER in needs else ()
             row = _found(rows, _ErrorSeries(cause=error.cause, agent=agent, browser=browser, needs=failed))
-            row.reason = row.reason or f"{row.who} what it needs is not there ({error.cause}): {shorten(str(error))}"
+            row.reason = row.reason or f"{row.who} a prerequisite is missing ({error.cause}): {shorten(str(error))}"
             return row.reason
 
     @contextmanager

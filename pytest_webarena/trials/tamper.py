@@ -40,7 +40,7 @@ def tamper_with(lease: Lease, task: Task) -> str:
             continue  # a trigger of the app may refuse the deletion
         if _removed(lease) != before:
             return f"{site}: {statement}"
-    raise TaskError(f"expected a table of {site} whose rows can be taken away, found none")
+    raise TaskError(f"expected a table of {site} with rows that can be deleted, found none")
 
 
 def _removed(lease: Lease) -> int:

@@ -55,7 +55,8 @@ class ThreadedExecutor:
         """Start no threads yet; `submit` starts them.
 
         ``runner`` is a `TrialRunner`, or takes further arguments (`submit`). ``around`` is entered around each trial,
-        in its thread, with its node id. ``patience`` is the time in seconds that `break_off` waits for trials to end.
+        in its thread, with its node id. ``patience`` is the time in seconds that `cancel_trials` waits for trials to
+        end.
         """
         if width < 1:
             raise ValueError(f"expected room for at least one trial, found {width}")
@@ -110,12 +111,12 @@ class ThreadedExecutor:
         for thread in self._threads:
             thread.join()
 
-    def break_off(self, end: Callable[[], None] = lambda: None) -> None:
+    def cancel_trials(self, end: Callable[[], None] = lambda: None) -> None:
         """Accept no more trials and end the running ones. Their futures raise `Cancelled`, and later results are
         dropped.
 
-        ``end`` makes the runner end its trials (`Runtime.break_off`). Trials that are not over within ``patience`` are
-        abandoned: their runner must write no record of them.
+        ``end`` makes the runner end its trials (`Runtime.cancel_trials`). Trials that are still running
+        after ``patience`` are abandoned: their runner must write no record of them.
         """
         self._shut(cancel=True)
         end()
@@ -128,8 +129,8 @@ class ThreadedExecutor:
                 thread.join(0.05)
         timer.cancel()
         with self._lock:
-            left = list(self._open)
-        for future in left:
+            unfinished = list(self._open)
+        for future in unfinished:
             with suppress(InvalidStateError):
                 future.set_exception(Cancelled("the run was broken off during this trial"))
 

@@ -27,9 +27,9 @@ from pytest_webarena.results.records import Attempt, Outcome, TrialRecord
 from pytest_webarena.secrets import scrub_plain
 from pytest_webarena.sites.catalogues.archived import ARCHIVE
 from pytest_webarena.trials.agent_run import run_agent
-from pytest_webarena.trials.archive_misses import lacked, reporting_misses, with_misses
+from pytest_webarena.trials.archive_misses import missing_resources, reporting_misses, with_misses
 from pytest_webarena.trials.collecting import Collector, Used
-from pytest_webarena.trials.fault_attribution import Unanswered, blamed, sites_stand_alone, unanswered
+from pytest_webarena.trials.fault_attribution import Unanswered, blamed, sites_survive_without_agent, unanswered
 from pytest_webarena.trials.hung_agent import guarded
 from pytest_webarena.trials.live_sites import obstacles, reporting_obstacles, with_obstacles
 from pytest_webarena.trials.memory import Recollection, recollection
@@ -70,7 +70,7 @@ def run_trial(plan: TrialPlan, resources: Resources, folder: TrialFolder) -> Tri
     if plan.memory is None or (keys := plan.agent.memory) is None:
         return _run_attempts(plan, resources, folder, None)
     # Wait before leasing anything: another trial that is waited for may need what this one would hold.
-    with recollection(keys, plan.memory, of=keys.of(plan.task), trial=folder.key.folder) as recalled:
+    with recollection(keys, plan.memory, of=keys.name_for(plan.task), trial=folder.key.folder) as recalled:
         return _run_attempts(plan, resources, folder, recalled)
 
 
@@ -80,8 +80,8 @@ def _run_attempts(
     attempts: list[Attempt] = []
     longest = 0.0
     visited: tuple[str, ...] = ()
-    asked = Unanswered()
-    broke, lost, retries = 0, 0, plan.options.env_retries
+    unanswered_so_far = Unanswered()
+    site_failures, lost, retries = 0, 0, plan.options.env_retries
     patience = replace(plan.options, write_timeout=plan.options.write_timeout * PATIENCE)
     while True:
         writer = folder.begin(worker=plan.worker, node_id=plan.node_id, task=plan.facts())
@@ -91,7 +91,7 @@ def _run_attempts(
                 tried = _attempt(
                     plan, resources, writer, recalled, visited, alone=lost >= _SHARED_LOSSES, ready=beginning
                 )
-            plan.breaking_off.check()
+            plan.cancellation.check()
         except (SiteMissing, SiteUnready):
             folder.withdraw(writer.number)
             raise
@@ -105,12 +105,12 @@ def _run_attempts(
         if record.cause == "site" and again and tried.unreached:
             retries = max(retries, 1)  # the agent only visited a site that it may visit
         elif record.cause == "site" and again and not tried.unbreakable and _acted(record, plan):
-            broke += 1
+            site_failures += 1
             retries = max(retries, 1)  # only another attempt shows whether the agent caused it
             plan = replace(plan, options=patience)  # a site that saves slowly is not broken
-            longest, asked = max(longest, _use(record)), asked + tried.unanswered
-            if broke > 1 and sites_stand_alone(
-                plan, resources, times=broke, seconds=longest, visited=visited, asked=asked
+            longest, unanswered_so_far = max(longest, _use(record)), unanswered_so_far + tried.unanswered
+            if site_failures > 1 and sites_survive_without_agent(
+                plan, resources, times=site_failures, seconds=longest, visited=visited, earlier=unanswered_so_far
             ):
                 record = blamed(record, plan)
         if recalled is not None:
@@ -145,7 +145,7 @@ def _acted(record: TrialRecord, plan: TrialPlan) -> bool:
     return acted and bool(plan.task.leased)
 
 
-class _Tried(NamedTuple):
+class _AttemptResult(NamedTuple):
     """A finished attempt."""
 
     record: TrialRecord
@@ -177,7 +177,7 @@ def _attempt(
     *,
     alone: bool,
     ready: ExitStack,
-) -> _Tried:
+) -> _AttemptResult:
     """Run one attempt. ``alone`` gives it a browser of its own. ``ready`` is closed when the agent has its first page,
     or cannot get one."""
     started = time.time()
@@ -193,7 +193,7 @@ def _attempt(
                 evidence = _gather(plan, resources, writer, progress, recalled, alone=alone, ready=ready)
             finally:
                 ready.close()
-            plan.breaking_off.check()
+            plan.cancellation.check()
             writer.finish(evidence)
             with progress.timed("judge"):
                 progress.verdicts = judge_all_bounded(
@@ -211,8 +211,8 @@ def _attempt(
                 stop_reason=ending.reason if ending is not None else None,
                 stop_detail=ending.detail if ending is not None else "",
             )
-            if lacks := lacked(evidence):
-                progress.environment["not_archived"] = lacks
+            if missing := missing_resources(evidence):
+                progress.environment["not_archived"] = missing
                 (outcome, cause, message), shortfall = with_misses(Decided(outcome, cause, message), evidence)
                 again = not shortfall  # another attempt would have the same result
             if progress.environment.get("live"):
@@ -237,7 +237,7 @@ def _attempt(
             with suppress(RecordingError):
                 writer.note_traceback(error)
     record = _record(plan, progress, outcome, cause, message, started)
-    return _Tried(
+    return _AttemptResult(
         replace(record, shortfall=shortfall), again, progress.visited, unreached, yielded, lost, progress.unbreakable,
         progress.unanswered,
         unused=plan.agent.asks_models and (plan.agent.kind == "model" or "episode" not in progress.seconds),
@@ -259,7 +259,7 @@ def _gather(
     if plan.in_flight > 1:
         progress.environment["in_flight"] = plan.in_flight  # shows how busy the machine may have been
     with ExitStack() as exits:
-        stage = exits.enter_context(
+        environment = exits.enter_context(
             set_up_environment(
                 task,
                 resources,
@@ -272,38 +272,38 @@ def _gather(
                 visited=progress.visited,
             )
         )
-        exits.callback(_note_visits, stage, progress)
-        progress.replicas, progress.sites = stage.replicas, stage.live.sites
-        progress.browser = stage.session.browser_version
-        progress.environment = {**progress.environment, **stage.session.environment}
+        exits.callback(_note_visits, environment, progress)
+        progress.replicas, progress.sites = environment.replicas, environment.live.sites
+        progress.browser = environment.session.browser_version
+        progress.environment = {**progress.environment, **environment.session.environment}
         progress.environment |= plan.conditions
         if task.user:
             progress.environment["users"] = dict(task.user)
-        if external := stage.external_sites:
+        if external := environment.external_sites:
             progress.environment["external_sites"] = external
-        if stage.lease is not None:
-            if stage.lease.live:
-                progress.environment["live"] = dict(stage.lease.live)
-            replicas = stage.lease.replicas
+        if environment.lease is not None:
+            if environment.lease.live:
+                progress.environment["live"] = dict(environment.lease.live)
+            replicas = environment.lease.replicas
             archived = bool(replicas) and all(each.backend == ARCHIVE for each in replicas)
-            progress.unbreakable = archived or bool(stage.lease.live)
-        writer.given(stage.images)
+            progress.unbreakable = archived or bool(environment.lease.live)
+        writer.given(environment.images)
         see_pages = needs_pages(task, plan.options.grading)
-        collector = Collector(task, stage, plan.options, see_pages=see_pages)
-        recorder = Recorder(writer, collector, stage, progress)
-        with stage.attributing_site_errors(), progress.timed("episode"):
-            environment = progress.environment
-            with reporting_obstacles(stage.requests, environment), reporting_misses(stage.requests, environment):
-                stage.open_first_pages()
+        collector = Collector(task, environment, plan.options, see_pages=see_pages)
+        recorder = Recorder(writer, collector, environment, progress)
+        with environment.attributing_site_errors(), progress.timed("episode"):
+            facts = progress.environment
+            with reporting_obstacles(environment.requests, facts), reporting_misses(environment.requests, facts):
+                environment.open_first_pages()
             ready.close()
             so_far = _record(plan, progress, "failed", None, "", time.time())
-            with reporting_misses(stage.requests, environment), guarded(plan, so_far, writer) as guard:
-                progress.episode = episode = run_agent(plan, stage, recorder, writer, recalled, guard)
-        with stage.attributing_site_errors(), progress.timed("collect"):
+            with reporting_misses(environment.requests, facts), guarded(plan, so_far, writer) as guard:
+                progress.episode = episode = run_agent(plan, environment, recorder, writer, recalled, guard)
+        with environment.attributing_site_errors(), progress.timed("collect"):
             try:
-                _require_time(plan, episode, stage)
-                if plan.agent.tampers and stage.lease is not None:
-                    progress.environment["meddled"] = tamper_with(stage.lease, task)
+                _require_time(plan, episode, environment)
+                if plan.agent.tampers and environment.lease is not None:
+                    progress.environment["meddled"] = tamper_with(environment.lease, task)
                 return collector.finish(
                     answer=episode.answer,
                     stop_reason=episode.ending.reason,
@@ -328,22 +328,22 @@ def _with_own_browser(config: SessionConfig, alone: bool) -> SessionConfig:
     return replace(config, own_browser=True) if alone else config
 
 
-def _note_visits(stage: TrialEnvironment, progress: Progress) -> None:
+def _note_visits(environment: TrialEnvironment, progress: Progress) -> None:
     """Record which reachable sites the attempt visited, however it ended."""
-    progress.visited = stage.visits.names(progress.visited)
-    if stage.visits.sites:
+    progress.visited = environment.visits.names(progress.visited)
+    if environment.visits.sites:
         with suppress(TrialError):
-            reached = [asdict(site) for site in stage.visits.reached()]
-            progress.environment["reach"] = {"sites": list(stage.visits.sites), "visited": reached}
+            reached = [asdict(site) for site in environment.visits.reached()]
+            progress.environment["reach"] = {"sites": list(environment.visits.sites), "visited": reached}
 
 
-def _require_time(plan: TrialPlan, episode: Episode, stage: TrialEnvironment) -> None:
+def _require_time(plan: TrialPlan, episode: Episode, environment: TrialEnvironment) -> None:
     """Raise `SiteUnreached` when a self-driving agent ran out of time partly because of waits for sites. Its time
     cannot be extended; its next attempt begins with the sites that it had visited."""
-    stage.arrive()
-    if plan.agent.self_driving and episode.ending.reason == "time" and stage.visits.waited > _NOTHING:
+    environment.arrive()
+    if plan.agent.self_driving and episode.ending.reason == "time" and environment.visits.waited > _NOTHING:
         raise SiteUnreached(
-            f"the agent had no more time, of which it had waited {stage.visits.waited:.1f} s for sites on first visits"
+            f"the agent's time was up; it had waited {environment.visits.waited:.1f} s of it for sites on first visits"
         )
 
 
@@ -353,7 +353,7 @@ def _used(plan: TrialPlan, episode: Episode) -> Used:
         return Used(usage=Usage(), seconds=episode.agent_seconds)
     gap = episode.usage_gap if plan.agent.asks_models else ""
     booked = plan.agent.kind == "model" and plan.options.models.calls is not None
-    return Used(usage=episode.usage, gap=gap, seconds=episode.agent_seconds, booked=booked)
+    return Used(usage=episode.usage, gap=gap, seconds=episode.agent_seconds, recorded_per_call=booked)
 
 
 def _unexpected(error: Exception) -> str:

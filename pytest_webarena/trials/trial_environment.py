@@ -18,7 +18,7 @@ from pytest_webarena.trials.images import load_images
 from pytest_webarena.trials.live import LiveTrial, absolute_url, as_requested
 from pytest_webarena.trials.live_sites import wishes_of
 from pytest_webarena.trials.options import TrialOptions
-from pytest_webarena.trials.reachable_sites import FirstVisits, in_reach
+from pytest_webarena.trials.reachable_sites import FirstVisits, reachable_names
 from pytest_webarena.trials.setup import run_setup
 
 if TYPE_CHECKING:
@@ -116,8 +116,8 @@ class TrialEnvironment:
         """Load the task's first tabs. All later changes on the sites count as the agent's."""
         self.session.open_tabs(self.start)
         if self.lease is not None:
-            self.lease.mark(asked=self.asks_changes)
-        self.session.signals.begun()
+            self.lease.mark(required=self.asks_changes)
+        self.session.signals.mark_agent_start()
 
     @property
     def keeps_ledger(self) -> bool:
@@ -135,10 +135,12 @@ class TrialEnvironment:
     def refusal(self, url: str) -> str:
         """Why the gateway refused the agent's latest request for ``url``; empty when it did not. A missing response of
         a live site or an archive is not a refusal."""
-        asked = as_requested(url)
-        if self.lease is None or not self.lease.own_answer(asked):
+        requested = as_requested(url)
+        if self.lease is None or not self.lease.own_answer(requested):
             return ""
-        latest = next((each for each in reversed(self.requests()) if each.url in (asked, as_tunnel(asked))), None)
+        latest = next(
+            (each for each in reversed(self.requests()) if each.url in (requested, as_tunnel(requested))), None
+        )
         return latest.refused if latest is not None and not latest.obstacle else ""
 
     def stay_signed_in(self, step: StepRecord) -> str:
@@ -212,10 +214,10 @@ def set_up_environment(
         driven: Driven | None = None
         with timed("lease"):
             if task.leased:
-                reachable = in_reach(task, options)
+                reachable = reachable_names(task, options)
                 more: dict[str, Any] = {"reach": reachable, "now": tuple(visited)} if reachable else {}
-                if (wishes := wishes_of(task)) is not None:
-                    more["live"] = wishes
+                if (live_wishes := wishes_of(task)) is not None:
+                    more["live"] = live_wishes
                 lease = exits.enter_context(resources.lease(task.leased, users=task.user, holder=holder, **more))
         with timed("session"):
             if lease is not None:

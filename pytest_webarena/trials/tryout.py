@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_webarena.actions import Action, Element, Hover, Stop, answers_dialogs, as_record
-from pytest_webarena.agents.builtin import addressed, describe_step, refused_step
+from pytest_webarena.agents.builtin import describe_step, refused_step, with_full_address
 from pytest_webarena.browser.grammars import grammar
 from pytest_webarena.browser.pageless import Pageless
 from pytest_webarena.checks import REPAIRED, judge_bounded
@@ -49,17 +49,17 @@ or one of:
 class Tryout:
     """One task in its environment, operated step by step."""
 
-    def __init__(self, task: Task, stage: TrialEnvironment, say: Callable[[str], None], pictures: Path) -> None:
+    def __init__(self, task: Task, environment: TrialEnvironment, say: Callable[[str], None], pictures: Path) -> None:
         self._task = task
-        self._stage = stage
+        self._environment = environment
         self._say = say
         self._pictures = pictures
         self._answer: str | None = None
         self._steps: list[StepRecord] = []
-        self._collector = Collector(task, stage)
+        self._collector = Collector(task, environment)
         self._solution = list(task.solution or ())
         self._shown_verdict: Verdict | None = None
-        stage.open_first_pages()
+        environment.open_first_pages()
 
     @property
     def steps_left(self) -> int:
@@ -69,7 +69,7 @@ class Tryout:
     @property
     def sites(self) -> Mapping[str, str]:
         """Address of each site, by name."""
-        return self._stage.live.sites
+        return self._environment.live.sites
 
     @property
     def done(self) -> Sequence[StepRecord]:
@@ -92,7 +92,7 @@ class Tryout:
             self._say("the solution has no more steps" if self._task.solution else "the task has no solution")
             return False
         total = len(self._task.solution or ())
-        step = addressed(self._solution.pop(0), self._stage.live.sites)
+        step = with_full_address(self._solution.pop(0), self._environment.live.sites)
         return self.act(step, label=f"step {total - len(self._solution)} of {total}: ")
 
     def play(self) -> bool:
@@ -102,25 +102,25 @@ class Tryout:
         while self._solution:
             if not self.next_step():
                 number = total - len(self._solution)
-                self._say(f"step {number} does not work. Do it by hand; 's' goes on with the step after it.")
+                self._say(f"step {number} does not work. Do it manually; 's' continues with the next step.")
                 return False
         return True
 
     def parse(self, text: str) -> tuple[Action, ...] | None:
         """The actions of a step in a solution's syntax; None for other texts. `ValueError` for an invalid step."""
         steps = parse_step(text, next(iter(self.sites), ""))
-        return None if steps is None else tuple(addressed(step, self.sites) for step in steps)
+        return None if steps is None else tuple(with_full_address(step, self.sites) for step in steps)
 
     def act(self, action: Action, label: str = "") -> bool:
         """Carry out one action and print its effect after ``label``; return whether it had one."""
-        session = self._stage.session
+        session = self._environment.session
         outcome = None if isinstance(action, Stop) else session.execute(action)
-        self._stage.arrive()
+        self._environment.arrive()
         if isinstance(action, Stop):
             self._answer = action.answer
         url = outcome.url_after if outcome else session.observe().url
         error = outcome.error if outcome else ""
-        refused = refused_step(action, url, self._stage.refusal)
+        refused = refused_step(action, url, self._environment.refusal)
         error = "; ".join(filter(None, (error, refused)))
         self._steps.append(
             StepRecord(
@@ -141,7 +141,7 @@ class Tryout:
 
     def evidence(self) -> Evidence:
         """Everything recorded so far, and the current state of the sites."""
-        with self._stage.attributing_site_errors():
+        with self._environment.attributing_site_errors():
             return self._collector.finish(
                 answer=self._answer,
                 stop_reason="answered",
@@ -156,7 +156,7 @@ class Tryout:
 
     def remote_input(self) -> RemoteInput:
         """Access for a user without a browser window to see pages and act in them."""
-        session = self._stage.session
+        session = self._environment.session
         if isinstance(session, Pageless):
             raise TaskError("expected a task with a site to be used, found one without; name a site")
         return session.remote_input()
@@ -167,30 +167,30 @@ class Tryout:
 
     def signals(self) -> tuple[Signal, ...]:
         """The browser's events, whoever caused them; the first `signals_before` came from the first pages."""
-        return self._stage.session.signals.since()
+        return self._environment.session.signals.since()
 
     @property
     def signals_before(self) -> int:
         """Number of signals before the first action."""
-        return self._stage.session.signals.before
+        return self._environment.session.signals.before
 
     @property
     def signals_lost(self) -> int:
         """Number of signals dropped because there was no room."""
-        return self._stage.session.signals.lost
+        return self._environment.session.signals.lost
 
     def find(self, selector: str, patience: float = 0.0) -> TargetRecord | None:
         """The first match in the current tab, waited for at most ``patience`` seconds. The element is not changed."""
-        return self._stage.session.element_of(selector, patience)
+        return self._environment.session.element_of(selector, patience)
 
     def find_matches(self, selectors: Sequence[str]) -> tuple[SelectorMatch, ...]:
         """The elements that each selector currently matches in the current tab. They are not changed."""
-        return self._stage.session.find_matches(selectors)
+        return self._environment.session.find_matches(selectors)
 
     def which(self, text: str) -> tuple[str, ...]:
         """Selectors that match one element only, the most stable first. ``text`` is the element's id in the agent's
         observation, which moves the mouse over it, or a selector. `TaskError` when there is no such element."""
-        session = self._stage.session
+        session = self._environment.session
         if number := re.fullmatch(r"\[?\s*(\d+)\s*\]?", text):
             outcome = session.execute(Hover(Element(number[1])))
             if outcome.error:
@@ -200,10 +200,17 @@ class Tryout:
             target = self.find(text)
         if target is None:
             raise TaskError(f"expected an element that is there, found none that is {text}; 'o' shows what is there")
-        ways = [way for way in _selector_candidates(target, text) if way]
-        seen = dict(zip(ways, session.find_matches(ways), strict=False))
-        itself = next((seen[way].element for way in reversed(ways) if way in seen and seen[way].is_unique), -1)
-        return tuple(way for way, found in seen.items() if found.is_unique and found.element == itself)
+        selectors = [selector for selector in _selector_candidates(target, text) if selector]
+        matches = dict(zip(selectors, session.find_matches(selectors), strict=False))
+        element = next(
+            (
+                matches[selector].element
+                for selector in reversed(selectors)
+                if selector in matches and matches[selector].is_unique
+            ),
+            -1,
+        )
+        return tuple(selector for selector, found in matches.items() if found.is_unique and found.element == element)
 
     def show_checks(self, width: int = 80, *, changes: bool = False) -> bool:
         """Print the verdict on the current state, or only its ``changes``; return whether it is a pass."""
@@ -217,11 +224,11 @@ class Tryout:
 
     def see(self) -> str:
         """The observation that an agent would get now."""
-        return self._stage.session.observe().text
+        return self._environment.session.observe().text
 
     def screenshot(self) -> bytes:
         """A screenshot as JPEG; empty while a dialog is open."""
-        return self._stage.session.screenshot()
+        return self._environment.session.screenshot()
 
     def picture(self) -> Path:
         """Save a screenshot and return its file. `TaskError` when there is nothing to show."""
@@ -236,7 +243,7 @@ class Tryout:
     def inputs(self) -> list[Path]:
         """Save the images of the intent and return their files."""
         targets = []
-        for number, image in enumerate(self._stage.images):
+        for number, image in enumerate(self._environment.images):
             suffix = image.media_type.rpartition("/")[2]
             targets.append(self._pictures / f"{self._task.id}-input-{number}.{suffix}")
             self._pictures.mkdir(parents=True, exist_ok=True)
@@ -270,19 +277,19 @@ def tryout(
     say: Callable[[str], None],
     pictures: Path,
     *,
-    by_hand: bool = False,
+    user_answers_dialogs: bool = False,
     uploads: Mapping[str, Path] | None = None,
 ) -> Iterator[Tryout]:
-    """Set up ``task`` and yield its `Tryout`. ``by_hand`` says that a user answers dialogs; ``uploads`` are files that
-    steps may choose, by name."""
-    holds = by_hand or answers_dialogs(task.solution or ())
+    """Set up ``task`` and yield its `Tryout`. ``user_answers_dialogs`` leaves dialogs to the user; ``uploads`` are
+    files that steps may choose, by name."""
+    holds_dialogs = user_answers_dialogs or answers_dialogs(task.solution or ())
 
     def tailor(config: SessionConfig) -> SessionConfig:
         config = replace(config, uploads={**config.uploads, **uploads}) if uploads else config
-        return replace(config, dialogs="hold") if holds else config
+        return replace(config, dialogs="hold") if holds_dialogs else config
 
-    with set_up_environment(task, resources, holder=f"trying out {task.id}", tailor=tailor) as stage:
-        yield Tryout(task, stage, say, pictures)
+    with set_up_environment(task, resources, holder=f"trying out {task.id}", tailor=tailor) as environment:
+        yield Tryout(task, environment, say, pictures)
 
 
 def converse(
@@ -301,9 +308,9 @@ def converse(
     """
     parse = grammar("webarena").parse
     say(HELP)
-    again = True
-    while again:
-        again = False
+    goes_on = True
+    while goes_on:
+        goes_on = False
         with tryout(task, resources, say, pictures) as trying:
             say("\n" + about(task))
             for image in trying.inputs():
@@ -315,13 +322,13 @@ def converse(
                 trying.show_checks(changes=True)
             while command := _next(read):
                 if command in ("r", "reset"):
-                    again = True
+                    goes_on = True
                     break
                 try:
-                    _obey(trying, command, say, parse)
+                    _run_command(trying, command, say, parse)
                 except TrialError as error:
                     say(f"error ({error.cause}): {error}")
-            if not again:
+            if not goes_on:
                 ended(trying)
 
 
@@ -334,7 +341,7 @@ def _next(read: Callable[[], str]) -> str:
     return "" if command in ("q", "quit") else command or "c"
 
 
-def _obey(trying: Tryout, command: str, say: Callable[[str], None], parse: Callable[[str], Action]) -> None:
+def _run_command(trying: Tryout, command: str, say: Callable[[str], None], parse: Callable[[str], Action]) -> None:
     match command:
         case "h" | "help":
             say(HELP)
@@ -351,8 +358,8 @@ def _obey(trying: Tryout, command: str, say: Callable[[str], None], parse: Calla
             while trying.steps_left and trying.next_step():
                 pass
             trying.show_checks(changes=True)
-        case _ if (asked := re.fullmatch(r"(?:w|which)\s+(\S.*)", command)) is not None:
-            found = trying.which(asked[1])
+        case _ if (which := re.fullmatch(r"(?:w|which)\s+(\S.*)", command)) is not None:
+            found = trying.which(which[1])
             say("\n".join(found) or "nothing finds it alone: its role, name, text and place are others', too")
         case _:
             _do(trying, command, say, parse)

@@ -144,9 +144,8 @@ def record_at_page(
         opened.append(address)
         there.set()
 
-    given = PageOptions(
-        **{"live": True, "ignored": {}, "name": lambda intent: "made", "say": messages.append, "open": show, **options}
-    )
+    defaults = {"live": True, "ignored": {}, "name": lambda intent: "made", "report": messages.append, "open": show}
+    given = PageOptions(**{**defaults, **options})
 
     def record() -> None:
         try:

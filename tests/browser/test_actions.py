@@ -173,9 +173,11 @@ def test_observation_repeats_error_until_an_action_works(show: Show) -> None:
 
 
 def test_action_waits_for_selector_to_match(calm: Session, web: Web) -> None:
-    page = "<script>setTimeout(() => document.body.innerHTML = '<button>Late</button>', 300)</script>"
+    late = '<button onclick="document.title = this.textContent">Late</button>'
+    page = f"<title>early</title><script>setTimeout(() => document.body.innerHTML = '{late}', 300)</script>"
     calm.open_tabs([web.put("/", page)])
     done(calm, Click(Selector('role=button[name="Late"]')))
+    assert calm.observe().title == "Late"
 
 
 LEAVES = """<button id=save>Save</button><script>

@@ -25,7 +25,7 @@ defaults:
   mutates: true
   checks:
     - state: {sql: "select count(*) from notes where title = 'Rye'", equals: 1}
-    - answer: {includes: Rye}
+    - answer: {name: Rye, aliases: Rye · Tarnmark Start}
 tasks:
   - id: note
     intent: &intent Add a note titled "Rye" and say what its page is called.

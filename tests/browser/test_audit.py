@@ -123,7 +123,7 @@ def test_audit_finds_exactly_the_injected_faults(pytester: pytest.Pytester) -> N
     assert reasons["seen-at-once"] == "passed by doing nothing and answering with the whole page"
     assert reasons["half-done"].startswith("passed by leaving out step 6 of")
     assert reasons["always-true"].startswith("passed by leaving out step 2 of")
-    assert "checks[0] holds before anything is done" in reasons["always-true"]
+    assert "checks[0] passes before anything is done" in reasons["always-true"]
     assert reasons["damage"] == "passed by replaying the solution and taking away something else"
     assert "taking what is next to the target of one step: in place of step 2: link " in reasons["neighbour"]
     assert reasons["sibling.milk"] == "passed by replaying the solution of sibling.tea"

@@ -182,7 +182,7 @@ def test_hanging_site_is_not_counted_as_agent_timeout(attempt: Try) -> None:
     actions = [Goto(f"{SITE}/freeze")] + [Goto(f"{SITE}/")] * 20
     record = attempt("[{state: {sql: select count(*) from notes, equals: 0}}]", *actions, limits=limits, once=True)
     assert attempts_of(record) == [("error", "site"), ("passed", None)], record.message
-    assert "it runs, but does not answer; it was asked for 2 s" in record.attempts[0].message
+    assert "it runs, but does not answer; no success within 2 s" in record.attempts[0].message
 
 
 @pytest.mark.matrix(1)

@@ -84,7 +84,7 @@ def test_custom_form_is_printed_under_its_title(show: Any) -> None:
     [
         ("thrown", "the observation form 'thrown' failed: ScriptFailed: Error: no such thing"),
         ("mistaken", "the observation form 'mistaken' failed: KeyError: 'price'"),
-        ("empty", "the observation form 'empty' gave no lines for http://"),
+        ("empty", "the observation form 'empty' returned no lines for http://"),
     ],
 )
 def test_failing_custom_form_is_a_named_error(show: Any, kind: str, sentence: str) -> None:

@@ -124,7 +124,7 @@ def test_open_file_dialog_is_reported_and_can_be_answered_later(
     session = open_session(uploads=files)
     session.open_tabs([web.put("/", FORM.format("multiple hidden"))])
     done(session, Click(Selector("text=Choose…")))
-    message = "The page opened a dialog to choose a file. The files to choose from: cv.pdf, photo.png."
+    message = "The page opened a dialog to choose a file. Available files: cv.pdf, photo.png."
     assert session.observe().notes == (message,)
     done(session, Upload(None, ("cv.pdf", "photo.png")))
     assert js(session, CHOSEN) == "cv.pdf:14,photo.png:17"
@@ -315,5 +315,5 @@ def test_playwright_grammar_locators_find_elements(show: Show, code: str, expres
 def test_tabs_can_be_focused_while_a_file_dialog_is_open(show: Show) -> None:
     session = show(FORM.format(""))
     done(session, Click(Selector("text=Choose…")))
-    assert session.observe().notes == ("The page opened a dialog to choose a file. No files are there to be uploaded.",)
+    assert session.observe().notes == ("The page opened a dialog to choose a file. There are no files to upload.",)
     done(session, FocusTab(0))

@@ -117,16 +117,18 @@ def test_page_under_open_dialog_is_not_queried(page: Page, watched: Watched) -> 
     session = watched.session
     with page.expect_event("dialog") as opened:
         page.evaluate("setTimeout(() => document.title = prompt('who?', 'x'))")
-    wait_until(lambda: session.glance().dialog is not None)
-    seen, tab = session.glance(), session._tabs.current
+    wait_until(lambda: session.observe_without_page().dialog is not None)
+    seen, tab = session.observe_without_page(), session._tabs.current
     assert (seen.url, seen.dialog) == ("http://a.test/", "prompt 'who?' (proposed answer: 'x')")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tab.dom_events, "sweep", lambda seconds: pytest.fail("it would wait until its time is over"))
-        session.sweep()
+        patch.setattr(
+            tab.dom_events, "sweep_fields", lambda seconds: pytest.fail("it would wait until its time is over")
+        )
+        session.sweep_fields()
     opened.value.accept()
     assert page.title() == ""  # accepted without a text, the answer is empty, whatever the default
-    wait_until(lambda: session.glance().dialog is None)
-    assert session.glance().text == session.observe().text.splitlines()[0]
+    wait_until(lambda: session.observe_without_page().dialog is None)
+    assert session.observe_without_page().text == session.observe().text.splitlines()[0]
 
 
 def test_http_endpoint_lists_targets_for_clients(playwright: Playwright, client: Browser, watched: Watched) -> None:

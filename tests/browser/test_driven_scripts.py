@@ -25,7 +25,7 @@ def events_since(watched: Watched) -> Told:
     before = len(watched.session.signals.since())
 
     def told() -> list[tuple[str, str, str | None, bool]]:
-        watched.session.sweep()
+        watched.session.sweep_fields()
         found = [each for each in watched.session.signals.since(before) if isinstance(each, DomEvent)]
         return [(each.event, each.target.selector, each.value, each.commanded) for each in found if each.by_script]
 
@@ -146,7 +146,7 @@ def test_agent_script_actions_are_recorded(page: Page, watched: Watched, web: We
     before, script, expected = CASES[case]
     web.put("/form", f"{FORM}<script>{before}</script>")
     page.goto("http://a.test/form")
-    watched.session.sweep()  # as before each step
+    watched.session.sweep_fields()  # as before each step
     recorded = events_since(watched)
     page.evaluate(f"() => {{ {script} }}")
     wait_until(lambda: len(recorded()) >= len(expected))
@@ -228,7 +228,7 @@ def test_value_after_input_mask_is_recorded(page: Page, watched: Watched, web: W
     page.locator("#note").fill("5551234")
 
     def told() -> list[tuple[str, str | None]]:
-        watched.session.sweep()
+        watched.session.sweep_fields()
         found = watched.session.signals.since(before)
         return [(each.event, each.value) for each in found if isinstance(each, DomEvent)]
 

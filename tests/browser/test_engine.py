@@ -31,7 +31,7 @@ def own_engine(browser_executable: str | None, tmp_path: Path) -> EngineConfig:
     return EngineConfig(executable=browser_executable, temp_dir=tmp_path / "temp")
 
 
-def of_driver(before: list[Process]) -> tuple[list[Process], list[Process]]:
+def driver_processes(before: list[Process]) -> tuple[list[Process], list[Process]]:
     """Return Playwright's driver started since ``before``, and the processes of its browser.
 
     Processes of the shared test browser are excluded.
@@ -60,7 +60,7 @@ def test_closing_leaves_no_process(own_engine: EngineConfig) -> None:
     before = descendants()
     engine = BrowserEngine(own_engine)
     with engine.session(SessionConfig()):
-        driver, browser = of_driver(before)
+        driver, browser = driver_processes(before)
         assert browser
     engine.close()
     assert still_running(driver + browser) == []
@@ -81,7 +81,7 @@ def test_killed_browser_is_a_browser_error_and_is_replaced(own_engine: EngineCon
     with BrowserEngine(own_engine) as engine:
         with engine.session(SessionConfig(proxy=web.proxy)) as session:
             session.open_tabs(["http://a.test/"])
-            _, browser = of_driver(before)
+            _, browser = driver_processes(before)
             assert browser
             kill(browser)
             with pytest.raises(BrowserError, match="the browser crashed or was killed"):
@@ -98,7 +98,7 @@ def test_killed_driver_is_replaced(own_engine: EngineConfig, web: Web) -> None:
     with BrowserEngine(own_engine) as engine:
         with engine.session(SessionConfig(proxy=web.proxy)) as session:
             session.open_tabs(["http://a.test/"])
-            driver, _ = of_driver(before)
+            driver, _ = driver_processes(before)
             kill(driver)
             with pytest.raises(BrowserError):
                 session.observe()

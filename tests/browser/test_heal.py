@@ -202,7 +202,7 @@ def test_position_only_step_fails_without_trust_place(heal: object) -> None:
     code, stdout, stderr = heal(OLD, tasks=BY_PLACE)  # type: ignore[operator]
     assert code == 1
     assert "as recorded, but its place alone says which one is meant" in stdout
-    assert "drop: nothing but a place says which element step 1 means: name it by what it says, or" in stderr
+    assert "drop: only its place identifies the element of step 1: name it by its text, or" in stderr
     code, _, stderr = heal(OLD, "--trust-place", tasks=BY_PLACE)  # type: ignore[operator]
     assert (code, stderr) == (0, "2 solutions replayed: 2 as recorded, 0 healed\n")
 

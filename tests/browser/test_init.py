@@ -39,7 +39,7 @@ def test_init_keeps_existing_files_and_prints_needed_settings(
     output = capsys.readouterr().out
     assert (target / "sites.yaml").read_text() == "apps: {}\n"
     assert not (target / "pytest.ini").exists()
-    assert "sites.yaml                      was there already" in output
+    assert "sites.yaml                      exists and is unchanged" in output
     assert 'webarena_sites = "./sites.yaml"' in output
     written, kept, _ = start_project(target)
     assert not written

@@ -220,13 +220,13 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     commands = [
         run_command(folder, "tea.tasks.yaml", imported.name, "--record=minimal", *agents, f"--sites={catalogue.name}"),
         [sys.executable, "-m", "pytest_webarena.commands.cli", "tasks", "monitor", imported.name,
-         f"--sites={catalogue.name}", "--folder=upkeep"],
+         f"--sites={catalogue.name}", "--folder=monitored"],
     ]  # fmt: skip
     done, world = run_in_simulated_internet(folder, commands)
     return Run(
         records=outcomes(folder),
         world=world,
-        checked=json.loads((folder / "upkeep" / "report.json").read_text()),
+        checked=json.loads((folder / "monitored" / "report.json").read_text()),
         output=done.stdout,
     )
 

@@ -49,16 +49,16 @@ def test_recorded_web_sites_are_replayed_without_the_web(tmp_path: Path) -> None
     assert {each["key"]["task"]: each["outcome"] for each in records} == {"tried": "passed", "found": "passed"}
     assert not any("live" in each["environment"] for each in records)
     live = done.stdout.partition("### the archive")[0]
-    assert "agency.org" in live.partition("captures more;")[2].partition("\n")[0]
+    assert "agency.org" in live.partition("captures added;")[2].partition("\n")[0]
     assert "passed: 2 of 2 checks hold" in live
     posts = [line for lines in world["asked"].values() for line in lines if line.startswith("POST")]
     assert posts == ["POST /search"]  # once, by the recording
 
 
-HINDERED = """
+BLOCKED_PAGES = """
 defaults: {sites: [live], start: "https://www.teahouse.com/"}
 tasks:
-  - id: wronged
+  - id: wrong-answer
     intent: What does Assam cost?
     checks:
       - answer: "8.50"
@@ -74,13 +74,13 @@ tasks:
 """
     for name in ("captcha", "wall")
 )
-"""The start page reports that it was seen, which is not sent; the others turn visitors away."""
+"""The start page sends a tracking request, which the gateway withholds; the other pages block visitors."""
 
 
 @pytest.mark.exhaustive
 def test_failure_on_an_archive_of_the_web_counts_as_failed(tmp_path: Path) -> None:
     """A trial that was blocked on the live site is not counted as failed on the archive."""
-    (tmp_path / "web.tasks.yaml").write_text(HINDERED)
+    (tmp_path / "web.tasks.yaml").write_text(BLOCKED_PAGES)
     common = [sys.executable, "-m", "pytest", "--rootdir=.", "-c", os.devnull, "-q", "-p", "no:cacheprovider",
               "--agent=oracle", "web.tasks.yaml"]  # fmt: skip
     run_in_simulated_internet(
@@ -90,10 +90,10 @@ def test_failure_on_an_archive_of_the_web_counts_as_failed(tmp_path: Path) -> No
             [*common, "--sites=archive:web.warc.gz", "--run-dir=archived"],
         ],
     )
-    fared = {}
+    outcomes = {}
     for run in ("live", "archived"):
         records = [json.loads(file.read_text()) for file in (tmp_path / run).rglob("trial.json")]
-        fared[run] = {each["key"]["task"]: (each["outcome"], each["cause"]) for each in records}
-    blocked, lacking = ("error", "blocked"), ("error", "site")
-    assert fared["live"] == {"wronged": ("failed", None), "captcha": blocked, "wall": blocked}
-    assert fared["archived"] == {"wronged": ("failed", None), "captcha": lacking, "wall": lacking}
+        outcomes[run] = {each["key"]["task"]: (each["outcome"], each["cause"]) for each in records}
+    blocked, not_archived = ("error", "blocked"), ("error", "site")
+    assert outcomes["live"] == {"wrong-answer": ("failed", None), "captcha": blocked, "wall": blocked}
+    assert outcomes["archived"] == {"wrong-answer": ("failed", None), "captcha": not_archived, "wall": not_archived}

@@ -357,16 +357,16 @@ def test_session_from_replica_start_is_verified_once_and_renewed(engine: Browser
 @pytest.mark.parametrize(
     ("check", "users", "expected"),
     [
-        ({"path": "/account", "includes": "Signed in as {username}"}, "ada bob", ["ok tells ada from bob"]),
+        ({"path": "/account", "includes": "Signed in as {username}"}, "ada bob", ["ok distinguishes ada from bob"]),
         (
             {"path": "/account", "locate": "text=Signed in as {username}", "includes": "{username}"},
             "ada bob",
-            ["ok tells ada from bob"],
+            ["ok distinguishes ada from bob"],
         ),
-        ({"path": "/account"}, "ada bob", ["note holds for ada while bob is signed in", "names nobody"]),
-        ({"path": "/account"}, "ada", ["note one account: nothing to compare with", "names nobody"]),
-        ({"path": "/members", "includes": "{username}"}, "ada bob", ["note holds for ada while bob is signed in"]),
-        ({"path": "/", "includes": "Home"}, "ada bob", ["failed holds for visitors who are not signed in as well"]),
+        ({"path": "/account"}, "ada bob", ["note passes for ada while bob is signed in", "names no account"]),
+        ({"path": "/account"}, "ada", ["note one account: nothing to compare with", "names no account"]),
+        ({"path": "/members", "includes": "{username}"}, "ada bob", ["note passes for ada while bob is signed in"]),
+        ({"path": "/", "includes": "Home"}, "ada bob", ["failed passes for visitors who are not signed in too"]),
         ({"path": "/account", "includes": "{username}"}, "eve bob", ["failed signing in to forum as eve: expected"]),
         ({"path": "/account", "includes": "{username}"}, "ada eve", ["note no other account to compare with"]),
         ({"path": "/account", "includes": "{username}"}, "ada", ["ok one account: nothing to compare with"]),
@@ -431,16 +431,16 @@ def test_session_that_ends_in_a_trial_is_renewed_unless_agent_signed_out(
     requests: list[Any] = []
     session = open_session(storage_state={"cookies": [], "origins": []})
     session.open_tabs(["http://a.test/"])
-    stage: Any = SimpleNamespace(lease=lease, session=session, requests=lambda: requests)
+    environment: Any = SimpleNamespace(lease=lease, session=session, requests=lambda: requests)
 
     def step(action: dict[str, str], after: str) -> StepRecord:
         return StepRecord(index=2, action=action, raw="", url_before="http://a.test/", url_after=after)
 
     at_the_door = step({"kind": "goto", "url": "http://a.test/account"}, "http://a.test/login")
-    assert renew_ended_session(logins, {}, stage, step({"kind": "goto", "url": "/"}, "http://a.test/")) == ""
+    assert renew_ended_session(logins, {}, environment, step({"kind": "goto", "url": "/"}, "http://a.test/")) == ""
     requests.append(SimpleNamespace(url="http://a.test/sign_out"))
-    assert renew_ended_session(logins, {}, stage, at_the_door) == ""
+    assert renew_ended_session(logins, {}, environment, at_the_door) == ""
     requests.clear()
-    assert renew_ended_session(logins, {}, stage, at_the_door) == "signed in to forum as ada again after step 3"
+    assert renew_ended_session(logins, {}, environment, at_the_door) == "signed in to forum as ada again after step 3"
     assert session.read_page(open=None, locate="css=header").texts == ("Signed in as ada",)  # opened once more
-    assert renew_ended_session(logins, {}, stage, at_the_door) == ""  # the session is good now
+    assert renew_ended_session(logins, {}, environment, at_the_door) == ""  # the session is good now

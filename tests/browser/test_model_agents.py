@@ -250,7 +250,7 @@ def test_missing_price_key_or_package_stops_run_before_first_trial(
     with model_server([say("x")]) as server:
         arguments = ("--run-dir=run", f"--agent-option=endpoint.base_url={server.url}", "--agent=cot")
         result = pytester.runpytest_inprocess(*arguments, "--model=brand-new", "--max-cost=1")
-        result.stderr.fnmatch_lines(["*expected a price for model 'brand-new', because --max-cost is to be held*"])
+        result.stderr.fnmatch_lines(["*expected a price for model 'brand-new', because --max-cost limits the run*"])
         assert result.ret == pytest.ExitCode.USAGE_ERROR
         monkeypatch.delenv("OPENAI_API_KEY")
         result = pytester.runpytest_inprocess(*arguments)

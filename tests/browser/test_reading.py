@@ -370,7 +370,7 @@ def test_partially_loaded_page_is_reported_as_waiting(session: Session, web: Web
     session.open_tabs([web.put("/", "<script>setTimeout(() => location.href = '/half', 0)</script>")])
     session.tabs()
     for late in (True, False):
-        assert "had not arrived" in session.read_page(open=None, locate="css=h1", late=late).waiting
+        assert "had not loaded completely" in session.read_page(open=None, locate="css=h1", late=late).waiting
 
 
 REPLACED = """<p id=f>Bread</p><form>In a form<input name=innerText></form><script>

@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable")
 
 _MAIN = """
 import signal, sys
-signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell starts in the background ignores it
+signal.signal(signal.SIGINT, signal.default_int_handler)  # commands that a shell starts in the background ignore it
 from pytest_webarena.commands.cli import main
 sys.exit(main(sys.argv[1:]))
 """
@@ -60,7 +60,7 @@ def address_of(recording: subprocess.Popen[str]) -> tuple[str, str]:
     """Return the first message and the page's address; the browser is ready then."""
     assert recording.stdout is not None
     greeting, shown = recording.stdout.readline(), recording.stdout.readline()
-    found = re.match(r"(http://127\.0\.0\.1:\d+/[\w-]{32}/) is where the task is made", shown)
+    found = re.match(r"(http://127\.0\.0\.1:\d+/[\w-]{32}/) is the recording page", shown)
     assert found, shown
     wait_until(lambda: ask(found[1], "state.json")["browser"] is not None, seconds=100)
     return greeting, found[1]
@@ -89,7 +89,7 @@ def test_record_without_display_serves_a_page_and_reports_it(recording: subproce
     assert who.startswith("homepage: signed in as mara.linden; --user homepage=NAME for tobin.ashgrove, ")
     assert who.endswith(" more")
     assert len(who) < 200
-    assert (recording.returncode, made) == (1, "nothing was made")
+    assert (recording.returncode, made) == (1, "no task was recorded")
 
 
 @pytest.mark.exhaustive

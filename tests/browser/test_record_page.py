@@ -31,7 +31,7 @@ tasks:
     start: homepage:/scratchpad/
     checks: [{answer: placeholder}]
 """
-WHO = "homepage: nobody is signed in"
+WHO = "homepage: signed out"
 Record = Callable[..., tuple[int, list[str]]]
 
 
@@ -259,7 +259,7 @@ def test_restart_clears_steps_and_leaving_writes_nothing(record: Record, tmp_pat
         await person.until("state.browser.tabs[0].url.endsWith('/scratchpad/')")
 
     code, messages = record(SCRATCHPAD, act, output=made, accounts=[WHO])
-    assert (messages[1], code, messages[-1]) == (WHO, 1, "nothing was made")
+    assert (messages[1], code, messages[-1]) == (WHO, 1, "no task was recorded")
     assert not made.exists()
 
 
@@ -275,4 +275,4 @@ def test_page_shows_only_the_panel_when_browser_has_a_window(record: Record) -> 
         assert await person.page.locator("#steps li").count() == 2
 
     code, messages = record(SCRATCHPAD, act, live=False)
-    assert (code, messages[-1]) == (1, "nothing was made")
+    assert (code, messages[-1]) == (1, "no task was recorded")

@@ -94,7 +94,7 @@ def test_recorder_prints_steps_as_they_happen(runtime: Runtime, tmp_path: Path) 
     [task] = parse_tasks(TASK)
     printed: list[str] = []
     doing: list[Action] = [Click(Selector('text="New note"')), Type(Selector("css=#title"), "Rye")]
-    with tryout(task, runtime, lambda text: None, tmp_path, by_hand=True) as trying:
+    with tryout(task, runtime, lambda text: None, tmp_path, user_answers_dialogs=True) as trying:
         for action in doing:
             assert trying.act(action)
         ended = threading.Event()

@@ -39,7 +39,7 @@ def use(shown: Session, web: Web, peoples_browser: PeoplesBrowser, tmp_path: Pat
 
     def use(html: str, act: Callable[[Person], Awaitable[None]]) -> list[Any]:
         shown.open_tabs([web.put("/", html)])
-        shown.signals.begun()
+        shown.signals.mark_agent_start()
         panel = Panel("", "", ["a"])
         with PageServer(panel, live=True) as server:
             server.input_relay = InputRelay(shown.remote_input(), tmp_path / "files", lambda typed: typed)

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page
 
 from pytest_webarena.actions import ByScript, Click, Element, Selector
-from pytest_webarena.agents.text_filters import readings
+from pytest_webarena.agents.text_filters import text_filters
 from pytest_webarena.browser.session import Session
 from pytest_webarena.signals import DomEvent
 from pytest_webarena.trials.script_actions import act_of
@@ -214,6 +214,6 @@ def test_clicked_element_is_found_by_its_own_and_its_rows_text(
     numbers = ("numbers",) if "Note 3" in then else ()
     assert hit.reads == (("label", "x"), ("li", f"{then[1]} it's!x", *numbers))
     session.open_tabs(["http://a.test/now"])
-    for each in readings(hit.reads):
+    for each in text_filters(hit.reads):
         session.execute(Click(Selector(place + each)))
     assert "".join(session.observe().title.split()) == "".join(title.split())

@@ -85,7 +85,7 @@ def test_sign_ins_that_overwrite_each_other_are_a_site_error(
     message = str(caught.value)
     assert caught.value.cause == "site"
     assert message.startswith(
-        "the sign-ins do not hold together in one browser: signing in to h-test-7770 as ada: expected"
+        "the sign-ins do not work together in one browser: signing in to h-test-7770 as ada: expected"
     )
     assert (
         "Cookies belong to a host, whatever the port, so h-test-7770 (http://h.test:7770) and h-test-9999 " in message
@@ -97,7 +97,7 @@ def test_sign_in_overwritten_by_site_without_account_is_a_site_error(
     engine: BrowserEngine, web: Web, make_site: MakeSite
 ) -> None:
     shop, wiki = make_site("http://h.test:7770", "session=s"), make_site("http://h.test:8888", sets="session=visitor")
-    with pytest.raises(SiteError, match="do not hold together in one browser"):
+    with pytest.raises(SiteError, match="do not work together in one browser"):
         signing_in(engine, Lease(web.proxy, shop, wiki))()
 
 
@@ -139,11 +139,11 @@ def test_ended_session_is_attributed_to_site_by_port() -> None:
     }
     asked: list[str] = []
     logins: Any = SimpleNamespace(ended=lambda lease, site, users, state: asked.append(site))
-    stage: Any = SimpleNamespace(
+    environment: Any = SimpleNamespace(
         lease=SimpleNamespace(sites=sites),
         session=SimpleNamespace(storage_state=dict),
         requests=lambda: [SimpleNamespace(url="http://h.test:7770/logout")],
     )
     step: Any = SimpleNamespace(url_before="http://h.test:9999/notes", url_after="http://h.test:9999/login?next=/")
-    assert not renew_ended_session(logins, {}, stage, step)
+    assert not renew_ended_session(logins, {}, environment, step)
     assert asked == ["forum"]

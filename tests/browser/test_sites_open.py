@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable")
 
 @pytest.fixture
 def running_forum(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The forum, running."""
+    """Start the forum's sites; stop them afterwards."""
     monkeypatch.setenv("WEBARENA_STATE_DIR", str(tmp_path / "state"))
     monkeypatch.setenv("DISPLAY", ":0")  # the headless shell needs none
     monkeypatch.chdir(tmp_path)
@@ -50,12 +50,15 @@ def test_browser_opens_signed_in_and_closes_on_enter(
     running_forum: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = set(browsers())
-    somebody = Enter()
-    monkeypatch.setattr("sys.stdin", somebody)
+    user = Enter()
+    monkeypatch.setattr("sys.stdin", user)
     browser = f"--browser-executable={find_browser(EngineConfig().executable).executable}"
     assert main(["sites", "open", "forum", "--sites=./sites.yaml", "--user=bob", browser]) == 0
-    assert "http://forum.test/ as bob; Enter ends the browser, the sites stay up\n" in capsys.readouterr().out
-    opened = set(somebody.seen) - before
+    assert (
+        "http://forum.test/, signed in as bob; press Enter to close the browser, the sites keep running\n"
+        in capsys.readouterr().out
+    )
+    opened = set(user.seen) - before
     assert opened
     assert still_running(opened) == []
     assert main(["sites", "open", "forum", "--sites=./sites.yaml", "--user=zed"]) == 2

@@ -19,7 +19,9 @@ def test_trials_start_with_users_signed_in(pytester: pytest.Pytester, workers: s
     result = pytester.runpytest_inprocess("--sites=sites.yaml", "--run-dir=run", "--record=minimal", workers)
     result.assert_outcomes(passed=5)
     # Her sessions are kept in memory. All other trials are unaffected.
-    result.stdout.fnmatch_lines(["*sites: forum: each trial signs in as zoe of its own, because that can't be kept:*"])
+    result.stdout.fnmatch_lines(
+        ["*sites: forum: each trial signs in as zoe again, because the session can't be stored:*"]
+    )
     found: list[dict[str, Any]] = [
         json.loads(file.read_text()) for file in (pytester.path / "run" / "trials").glob("*/trial.json")
     ]

@@ -45,10 +45,10 @@ def test_generate_shows_site_pages_to_the_model(
         assert main([*command, "--url", server.url, "--browser-executable", browser_executable]) == 0
         prompt = server.prompt(0)
     assert prompt.count("\nPAGE ") == 4
-    assert "Mara" in prompt, "it is looked at as somebody who is signed in"
+    assert "Mara" in prompt, "the site is explored while signed in"
     assert 'PAGE 1: {"site": "homepage", "address": "/calendar/' in prompt
     [task] = load_tasks(target)
-    assert (task.intent, task.skip) == ("What is on in June?", "an idea that nobody has answered yet")
+    assert (task.intent, task.skip) == ("What is on in June?", "a draft without a verified answer")
     assert "1 request, cost unknown" in capsys.readouterr().err
 
 

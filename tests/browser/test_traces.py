@@ -90,7 +90,7 @@ def test_missing_ffmpeg_stops_trials_with_video(tmp_path: Path) -> None:
     result = run_pytest(tmp_path, "sum.yaml", "--video=on", "--env-retries=0", environ=environ)
     result.assert_outcomes(skipped=1)
     assert result.ret == 13
-    result.stdout.fnmatch_lines(["not run*what it needs is not there (browser)*"])
+    result.stdout.fnmatch_lines(["not run*a prerequisite is missing (browser)*"])
     assert "playwright install ffmpeg" in " ".join(str(result.stdout).split())
 
 

@@ -108,7 +108,7 @@ def attempt(engine: BrowserEngine, web: Web, quick: Deadlines, tmp_path: Path) -
         def requests(self) -> tuple[()]:
             return ()
 
-        def mark(self, *, asked: bool = False) -> None: ...
+        def mark(self, *, required: bool = False) -> None: ...
 
         def changes(self) -> tuple[()]:
             return ()

@@ -46,7 +46,7 @@ tasks:
 @pytest.fixture(scope="module")
 def runtime(shared_engine: BrowserEngine) -> Iterator[Runtime]:
     """The runtime that the command starts, shared by all tests."""
-    session = SessionConfig(deadlines=Deadlines(selector=2.0))  # for elements that never come
+    session = SessionConfig(deadlines=Deadlines(selector=2.0))  # for elements that never appear
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(playing, "SessionConfig", lambda: session)
         with playing.open_runtime("embedded", headed=False, executable=None) as runtime:
@@ -126,7 +126,7 @@ def test_failing_step_is_done_manually_and_solution_is_written(
     monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(commands)))
     assert main(["tasks", "try", f"{tasks}", "--go-on", "--record", "made.yaml"]) == 0
     output = capsys.readouterr().out
-    assert "step 2 does not work. Do it by hand; 's' goes on with the step after it." in output
+    assert "step 2 does not work. Do it manually; 's' continues with the next step." in output
     assert "no step: expected an address" in output
     assert "· step 3 of 4: click role=button" in output
     assert output.count("passed: 1 of 1 checks hold") == 2  # manually, and by the written solution

@@ -171,6 +171,7 @@ def test_end_of_page_is_determined_once_it_is_quiet(calm: Session, web: Web) -> 
     page = "<body style='margin:0'>x<script>setTimeout(() => x.style.height = '3000px', 600)</script><p id=x>"
     calm.open_tabs([web.put("/", page)])
     done(calm, Scroll("down"))
+    assert float(value_of(calm, "js=scrollY")) > 0
 
 
 def test_scroll_error_says_that_page_is_still_loading(open_session: OpenSession, web: Web, quick: Deadlines) -> None:

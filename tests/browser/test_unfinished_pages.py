@@ -201,7 +201,7 @@ def test_page_that_navigates_while_read_is_read_again(
             left[0] -= 1
             await tab.evaluate("() => { location.href = '/' }", seconds=20, what="going elsewhere")
             while tab.document == document and not tab.is_navigating():
-                await tab.changed(20)
+                await tab.wait_for_activity(20)
         return reading
 
     monkeypatch.setattr(page_reading, "_read", read_late)

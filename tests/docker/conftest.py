@@ -97,10 +97,10 @@ def backend(engine: DockerClient, broker: BackendContext, run: Run[Any]) -> Iter
         yield backend
     finally:
         run(backend.close())
-    _assert_gone(engine, backend)
+    _assert_removed(engine, backend)
 
 
-def _assert_gone(engine: DockerClient, backend: DockerBackend) -> None:
+def _assert_removed(engine: DockerClient, backend: DockerBackend) -> None:
     labels = [f"{key}={value}" for key, value in backend.leftovers().items()]
     assert labels
     assert not engine.containers.list(all=True, filters={"label": labels})
@@ -129,7 +129,7 @@ def shared(engine: DockerClient, tmp_path_factory: pytest.TempPathFactory) -> It
             yield Shared(backend, context, runner.run)
         finally:
             runner.run(backend.close())
-    _assert_gone(engine, backend)
+    _assert_removed(engine, backend)
 
 
 @pytest.fixture

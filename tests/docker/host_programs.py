@@ -85,8 +85,8 @@ def start_server(
     replica = run(backend.start(app, "server-1"))
 
     def query(sql: str, *, write: bool = False, **changed: Any) -> Any:
-        asked = replace(app, databases={"main": replace(database, **changed)})
-        return run(backend.query(asked, replica, "main", sql, write=write))
+        changed_app = replace(app, databases={"main": replace(database, **changed)})
+        return run(backend.query(changed_app, replica, "main", sql, write=write))
 
     return query
 

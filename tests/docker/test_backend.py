@@ -139,10 +139,10 @@ seen["seconds"] = time.monotonic() - began
 print(json.dumps(seen))
 """
     code_, output = container_of(engine, backend, replica).exec_run(["python3", "-c", code])
-    seen = json.loads(output)
-    assert seen.pop("seconds") < 8  # an app that looks up names must not hang for long
-    assert seen.pop("127.0.0.1") == "connected"
-    assert seen == {"192.0.2.1": "TimeoutError", neighbour.host: "TimeoutError", "shopping.example": "gaierror"}
+    answers = json.loads(output)
+    assert answers.pop("seconds") < 8  # an app that looks up names must not hang for long
+    assert answers.pop("127.0.0.1") == "connected"
+    assert answers == {"192.0.2.1": "TimeoutError", neighbour.host: "TimeoutError", "shopping.example": "gaierror"}
     assert code_ == 0
 
 
@@ -236,11 +236,11 @@ def test_stop_kills_container_without_grace_period(
     container = container_of(engine, backend, replica).id
     began = int(time.time())
     run(backend.stop(app, replica))
-    told = engine.events(
+    kills = engine.events(
         since=began, until=int(time.time()) + 1, filters={"container": container, "event": "kill"}, decode=True
     )
     # The engine's own way to stop is to ask by signal 15, and to wait for 10 s.
-    assert [event["Actor"]["Attributes"]["signal"] for event in told] == ["9"]
+    assert [event["Actor"]["Attributes"]["signal"] for event in kills] == ["9"]
 
 
 PATIENT = {"start_timeout": 90.0}
@@ -293,7 +293,7 @@ def test_failed_start_reports_cause_and_removes_container(
     assert time.monotonic() - began < 60
     for text in expected:
         assert text in str(caught.value)
-    wait_until_gone(engine, backend)
+    wait_until_removed(engine, backend)
 
 
 def test_cancelled_start_removes_container(
@@ -307,7 +307,7 @@ def test_cancelled_start_removes_container(
     for seconds in (0.001, 0.1, 0.4):  # while it is made, while it starts, while it boots
         with pytest.raises(TimeoutError):
             run(call_off(seconds))
-    wait_until_gone(engine, backend, run)
+    wait_until_removed(engine, backend, run)
 
 
 def test_unusable_manifest_is_reported(
@@ -320,22 +320,22 @@ def test_unusable_manifest_is_reported(
     run(backend.prepare(misspelt))
     with pytest.raises(SiteError, match="pyhton3"):
         run(backend.start(misspelt, "homepage-1"))
-    with pytest.raises(SiteError, match="no 'docker' section"):
+    with pytest.raises(SiteError, match="expected a 'docker' section"):
         run(backend.prepare(replace(homepage, docker=None)))
 
 
-def wait_until_gone(engine: DockerClient, backend: DockerBackend, run: Callable[..., Any] = asyncio.run) -> None:
+def wait_until_removed(engine: DockerClient, backend: DockerBackend, run: Callable[..., Any] = asyncio.run) -> None:
     """Failed starts are cleaned up in the background, within 30 seconds."""
     labels = [*(f"{key}={value}" for key, value in backend.leftovers().items()), "pytest-webarena.replica"]
     deadline = time.monotonic() + 30
-    while left := engine.containers.list(all=True, filters={"label": labels}, ignore_removed=True):
-        assert time.monotonic() < deadline, left
+    while containers := engine.containers.list(all=True, filters={"label": labels}, ignore_removed=True):
+        assert time.monotonic() < deadline, containers
         run(asyncio.sleep(0.05))
 
 
 @pytest.mark.matrix(2)
 @pytest.mark.parametrize(
-    ("code", "seen"),
+    ("code", "detected"),
     [
         ("pass", "nothing"),
         ("open('/data/homepage/seen', 'w')", "data"),
@@ -353,14 +353,14 @@ def test_changed_data_and_running_threads_are_detected(
     homepage: AppManifest,
     run: Callable[..., Any],
     code: str,
-    seen: str,
+    detected: str,
 ) -> None:
     assert get(replica, "/")[0] == 200
     done, output = container_of(engine, backend, replica).exec_run(["python3", "-c", code])
     assert done == 0, output
     same = run(backend.fingerprint(homepage, replica)) == replica.fingerprint
-    working = run(backend.at_work(homepage, replica))
-    assert (same, bool(working)) == (seen != "data", seen == "work")
+    working = run(backend.extra_processes(homepage, replica))
+    assert (same, bool(working)) == (detected != "data", detected == "work")
     if working:
         assert working == "something is still at work in it: threads that came after its start (1)"
     assert ("empty" in "".join(run(backend.listing(homepage, replica)))) == ("mkdir" in code)

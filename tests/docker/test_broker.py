@@ -72,8 +72,8 @@ def test_containers_are_removed_when_controller_or_broker_is_killed(engine: Dock
         run, broker = broker_of(engine, controller.pid)
         os.kill(controller.pid if victim == "controller" else broker, signal.SIGKILL)
         deadline = time.monotonic() + 60
-        while left := labelled(engine, run):
-            assert time.monotonic() < deadline, left
+        while containers := labelled(engine, run):
+            assert time.monotonic() < deadline, containers
             time.sleep(0.1)
     finally:
         controller.kill()

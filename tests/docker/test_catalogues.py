@@ -173,7 +173,7 @@ def play(pytester: pytest.Pytester, catalogue: str, which: str, *, count: int) -
     records = run(pytester, catalogue, TASKS, "-k", which, passed=count)
     assert all(digest.startswith("sha256:") for record in records.values() for digest in record["replicas"].values())
     log = (pytester.path / catalogue / "broker.log").read_text()
-    assert ("committing gitlab with its users signed in" in log) == (catalogue == "webarena")
+    assert ("committing gitlab with signed-in users" in log) == (catalogue == "webarena")
     # The sign-in header is not stored on disk, and neither is anything that a page could have seen of it.
     kept = [path for path in (pytester.path / catalogue).rglob("*") if path.is_file()]
     assert kept

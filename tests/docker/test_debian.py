@@ -91,10 +91,10 @@ def test_full_disk_of_wiki_is_detected(
     try:
         run(backend.prepare(wiki))
         replica = run(backend.start(wiki, "wiki-1"))
-        assert run(backend.crowded(wiki, replica)) == ""
+        assert run(backend.full_disks(wiki, replica)) == ""
         assert "No space left" in run(backend.execute(wiki, replica, ["cp", "/dev/zero", f"{uploads.target}/new.png"]))
         full = f"the disk at {uploads.target} is full (0 of 8,192 kB are free)"
-        assert run(backend.crowded(wiki, replica)) == full
+        assert run(backend.full_disks(wiki, replica)) == full
     finally:
         run(backend.close())
         engine.volumes.get(name).remove()

@@ -86,13 +86,13 @@ def test_containers_and_processes_give_the_same_verdicts(
     log = (pytester.path / "docker" / "broker.log").read_text()
     owner = re.search(r"broker (\d+/\d+/[0-9a-f-]+) serves", log)
     assert owner is not None
-    mine: dict[str, Any] = {"label": f"{OWNER}={owner[1]}"}
+    of_owner: dict[str, Any] = {"label": f"{OWNER}={owner[1]}"}
     deadline = time.monotonic() + 30  # the reaper removes what the broker could not remove in time
-    while left := [
-        *engine.containers.list(all=True, filters=mine, ignore_removed=True),
-        *engine.networks.list(filters=mine),
+    while leftovers := [
+        *engine.containers.list(all=True, filters=of_owner, ignore_removed=True),
+        *engine.networks.list(filters=of_owner),
     ]:
-        assert time.monotonic() < deadline, left
+        assert time.monotonic() < deadline, leftovers
         time.sleep(0.1)
 
 

@@ -45,8 +45,8 @@ def image(engine: DockerClient) -> Iterator[str]:
     """An image that only the registry has."""
     with registry(3_000_000, 2_000_000) as reference:
         yield reference
-    for left in engine.images.list(name=reference.rpartition(":")[0]):
-        engine.images.remove(str(left.id), force=True)
+    for pulled in engine.images.list(name=reference.rpartition(":")[0]):
+        engine.images.remove(str(pulled.id), force=True)
 
 
 @pytest.mark.matrix(2)
@@ -65,14 +65,14 @@ def test_run_pulls_image_only_if_size_and_policy_allow(
 ) -> None:
     from pytest_webarena.sites.backends.docker.image_sources import find_image, obtain_image
 
-    manifest, told = DockerManifest(image=image, pull_size=size), list[str]()
+    manifest, notes = DockerManifest(image=image, pull_size=size), list[str]()
     if comes:
-        assert obtain_image(engine, manifest, told.append, pulls=pulls) == find_image(engine, image)
-        assert told == [f"pulling {image}"]
+        assert obtain_image(engine, manifest, notes.append, pulls=pulls) == find_image(engine, image)
+        assert notes == [f"pulling {image}"]
         return
     with pytest.raises(SiteMissing) as caught:
-        obtain_image(engine, manifest, told.append, pulls=pulls, sites="--sites=mine shop")
-    weight = f"takes about {size}" if size else "is of a size that its manifest does not tell"
+        obtain_image(engine, manifest, notes.append, pulls=pulls, sites="--sites=mine shop")
+    weight = f"takes about {size}" if size else "has no size in its manifest"
     assert str(caught.value) == (
         f"expected the image {image} on the Docker engine, found none.\n"
         f"It {weight}, and no test run pulls that unasked. Get it with:\n"
@@ -85,9 +85,9 @@ def test_run_pulls_image_only_if_size_and_policy_allow(
 def test_pull_reports_progress_of_layers(engine: DockerClient, image: str) -> None:
     from pytest_webarena.sites.backends.docker.pulling import pull
 
-    seen = list(pull(engine, image))
-    assert seen[0].unknown > 0
-    assert (seen[-1].unpacking, seen[-1].unknown, seen[-1].done) == (True, 0, seen[-1].total)
+    updates = list(pull(engine, image))
+    assert updates[0].unknown > 0
+    assert (updates[-1].unpacking, updates[-1].unknown, updates[-1].done) == (True, 0, updates[-1].total)
     assert list(pull(engine, image)) == []  # nothing is fetched that is here
 
 
@@ -104,17 +104,17 @@ def test_tasks_are_skipped_until_their_image_is_pulled(
     assert result.stdout.str().count(command) == 1
 
     assert main(["sites", "doctor", f"--sites={catalogue}"]) == 1
-    told = capsys.readouterr().out
+    stdout = capsys.readouterr().out
     assert (
         f"note    to pull           1 image, about 13.3 GB\n    webarena sites images pull --sites={catalogue}\n"
-        in told
+        in stdout
     )
-    assert "is pulled only on request" in " ".join(told.split())
+    assert "is pulled only on request" in " ".join(stdout.split())
 
     catalogue.write_text(SITES.format(image=image).replace("13.3 GB", "5 MB"))  # needs little free space
     assert main(command.split()[1:]) == 0
-    said = capsys.readouterr()
-    assert said.out == "1 pulled\n"
-    assert said.err.startswith(f"pulling {image}: 100%, 5.0 MB of 5.0 MB, ") or "pulling" in said.err
+    captured = capsys.readouterr()
+    assert captured.out == "1 pulled\n"
+    assert captured.err.startswith(f"pulling {image}: 100%, 5.0 MB of 5.0 MB, ") or "pulling" in captured.err
     assert main(command.split()[1:]) == 0
     assert capsys.readouterr().out == "nothing to pull\n"

@@ -132,11 +132,11 @@ def test_snapshot_is_configured_once_for_all_runs(
     from pytest_webarena.sites.backends.docker.snapshots import SNAPSHOT
 
     shop = docker_of(shop, snapshot=True, env={"PLACE": "{host}"}, snapshot_env={"FAST": "1"})
-    told: list[tuple[str, str]] = []
+    notes: list[tuple[str, str]] = []
     digests = []
     try:
         for turn in ("first", "second"):
-            context = replace(broker, run=f"{broker.run}-{turn}", note=lambda *args: told.append(args))
+            context = replace(broker, run=f"{broker.run}-{turn}", note=lambda *args: notes.append(args))
             backend = DockerBackend(context)
             try:
                 run(backend.prepare(shop))
@@ -155,8 +155,8 @@ def test_snapshot_is_configured_once_for_all_runs(
         (image,) = engine.images.list(filters={"label": f"{SNAPSHOT}={shop.name}"})  # closing did not remove it
         assert image.labels["pytest-webarena.source"] == digests[0].partition("+")[0]
         assert digests[0].endswith(image.labels["pytest-webarena.config"])
-        assert [text for _, text in told if "configuring" in text] == [f"configuring {shop.name} once, for a snapshot"]
-        assert told[-1] == (shop.name, "")
+        assert [text for _, text in notes if "configuring" in text] == [f"configuring {shop.name} once, for a snapshot"]
+        assert notes[-1] == (shop.name, "")
     finally:
         for image in engine.images.list(filters={"label": f"{SNAPSHOT}={shop.name}"}):
             engine.images.remove(str(image.id), force=True)
@@ -344,17 +344,17 @@ def test_missing_image_is_loaded_from_tar_file(engine: DockerClient, tiny: str, 
     file.write_bytes(b"".join(image.save(named=True)))
     manifest = DockerManifest(image=tiny, tar=str(file), digest=str(image.id))
     engine.images.remove(str(image.id), force=True)
-    told: list[str] = []
-    assert obtain_image(engine, manifest, told.append) == image.id
-    assert told == [f"loading {file} ({file.stat().st_size / 1000:.0f} kB)"]
-    assert obtain_image(engine, manifest, told.append) == image.id
-    assert len(told) == 1  # it is there now
+    notes: list[str] = []
+    assert obtain_image(engine, manifest, notes.append) == image.id
+    assert notes == [f"loading {file} ({file.stat().st_size / 1000:.0f} kB)"]
+    assert obtain_image(engine, manifest, notes.append) == image.id
+    assert len(notes) == 1  # it is there now
     with pytest.raises(SiteMissing, match=f"expected the image localhost/another in {file}, found {tiny}"):
-        obtain_image(engine, replace(manifest, image="localhost/another"), told.append)
+        obtain_image(engine, replace(manifest, image="localhost/another"), notes.append)
     file.write_text("no tar")
     engine.images.remove(tiny, force=True)
     with pytest.raises(SiteError, match="can't load"):
-        obtain_image(engine, manifest, told.append)
+        obtain_image(engine, manifest, notes.append)
 
 
 def test_image_with_other_digest_than_pinned_is_rejected(engine: DockerClient, tiny: str) -> None:
@@ -382,7 +382,7 @@ def test_image_with_other_digest_than_pinned_is_rejected(engine: DockerClient, t
         ),
     ],
 )
-def test_missing_image_error_says_how_to_get_it(
+def test_missing_image_error_names_how_to_get_it(
     engine: DockerClient, manifest: DockerManifest, expected: list[str]
 ) -> None:
     from pytest_webarena.sites.backends.docker.image_sources import obtain_image

@@ -23,16 +23,16 @@ CALM = Deadlines(settle=20.0)
 
 
 @pytest.mark.matrix(1)
-@pytest.mark.parametrize("told", [False, True], ids=["steady", "told"])
+@pytest.mark.parametrize("notified", [False, True], ids=["steady", "notified"])
 def test_page_loads_completely_while_a_container_starts(
-    engine: DockerClient, embedded_image: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: bool
+    engine: DockerClient, embedded_image: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, notified: bool
 ) -> None:
     """Browsers open six connections to a host. Six scripts occupy them, so that further requests wait and would be
     dropped.
 
-    On Linux, browsers are shielded from network changes. With ``told`` they are not, and the page is loaded again.
+    On Linux, browsers are shielded from network changes. With ``notified`` they are not, and the page is loaded again.
     """
-    if told:
+    if notified:
         monkeypatch.setattr("pytest_webarena.browser.loop.steady_command", list)
     web = Web()
     pages: list[str] = []
@@ -63,9 +63,9 @@ def test_page_loads_completely_while_a_container_starts(
         with BrowserEngine(browser) as engine_, engine_.session(SessionConfig(proxy=web.proxy, deadlines=CALM)) as tab:
             tab.open_tabs([web.put("/", page)])
             assert tab.read_page(open=None, locate="css=p").texts == ("rich",)
-        if told and len(pages) == 1:
+        if notified and len(pages) == 1:
             pytest.skip("a container's start changes no address of this machine (no IPv6?)")
-        assert len(pages) == (2 if told else 1)
+        assert len(pages) == (2 if notified else 1)
     finally:
         for container in containers:
             container.remove(force=True)

@@ -17,7 +17,7 @@ import pytest
 from pytest_webarena.errors import SiteError
 from pytest_webarena.sites.backends.base import Replica
 from pytest_webarena.sites.catalogues.manifest import AppManifest, DockerManifest, HttpReady
-from tests.docker.test_backend import get, wait_until_gone
+from tests.docker.test_backend import get, wait_until_removed
 from tests.processes import DEADLINE
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def test_reset_changes_no_network_interface(
     assert interfaces(engine, backend) == before
     assert len(addresses) == len(pods(engine, backend)) == 2
     run(backend.stop(homepage, replica))
-    wait_until_gone(engine, backend, run)
+    wait_until_removed(engine, backend, run)
 
 
 def wait_until_one(engine: DockerClient, backend: DockerBackend, run: Run) -> None:
@@ -85,7 +85,7 @@ def test_failed_resets_put_no_two_containers_into_one_pod(
         with pytest.raises(SiteError, match="not ready"):
             run(backend.reset(never, replica))
     run(backend.stop(homepage, replica))
-    wait_until_gone(engine, backend, run)
+    wait_until_removed(engine, backend, run)
     started = [run(backend.start(homepage, f"homepage-{number}")) for number in (2, 3, 4, 5)]
     assert len({replica.host for replica in started}) == 4
 

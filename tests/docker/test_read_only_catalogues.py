@@ -208,8 +208,8 @@ def started(engine: DockerClient, since: float) -> dict[str, float]:
     runs: dict[str, dict[str, float]] = {}
     wanted = {"type": "container", "event": "start", "label": APP}
     for event in engine.events(since=int(since), until=int(time.time()) + 1, filters=wanted, decode=True):
-        told = event["Actor"]["Attributes"]
-        runs.setdefault(told[RUN], {})[told[APP]] = event["timeNano"] / 1e9
+        labels = event["Actor"]["Attributes"]
+        runs.setdefault(labels[RUN], {})[labels[APP]] = event["timeNano"] / 1e9
     (found,) = (each for each in runs.values() if "map_database" in each)
     return found
 

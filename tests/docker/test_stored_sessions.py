@@ -154,8 +154,8 @@ def test_kept_images_are_removed_when_broker_is_killed(engine: DockerClient, cat
         assert len(images_with(engine, label)) == 1
         os.kill(broker, signal.SIGKILL)
         deadline = time.monotonic() + 20
-        while left := [*labelled(engine, label), *images_with(engine, label)]:
-            assert time.monotonic() < deadline, left
+        while leftovers := [*labelled(engine, label), *images_with(engine, label)]:
+            assert time.monotonic() < deadline, leftovers
             time.sleep(0.1)
     finally:
         controller.kill()

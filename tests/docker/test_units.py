@@ -174,7 +174,7 @@ def test_unit_does_not_start_if_one_app_fails(
     broken = Unit((replace(db, docker=replace(db.docker, command=("python3", "-c", "raise SystemExit(3)"))), unit.lead))
     backend = units(broken)
     run(backend.prepare(unit.lead))
-    with pytest.raises(SiteError, match=r"(?s)db, which is one with web: .*exit code 3"):
+    with pytest.raises(SiteError, match=r"(?s)db, in one unit with web: .*exit code 3"):
         run(backend.start(unit.lead, "web-1"))
 
 
@@ -194,7 +194,7 @@ def test_snapshot_of_app_with_volume_is_rejected(
         assert unit.lead.docker is not None
         parts = replace(db, docker=replace(db.docker, image=f"{tag}:1")), unit.lead
         lead = replace(unit.lead, docker=replace(unit.lead.docker, snapshot=True))
-        with pytest.raises(SiteError, match=r"all that db keeps .* declares /var/lib/shop as a volume"):
+        with pytest.raises(SiteError, match=r"all data of db in its container.* declares /var/lib/shop as a volume"):
             run(units(Unit((parts[0], lead))).prepare(lead))
         _, needs = survey((parts[0], lead))
         assert ["/var/lib/shop as a volume" in need.problem for need in needs] == [True, False]
@@ -223,7 +223,7 @@ def test_unit_start_fails_if_another_app_dies_meanwhile(
     backend = units(unit)
     run(backend.prepare(unit.lead))
     monkeypatch.setattr(Starter, "container", container)
-    with pytest.raises(SiteError, match=r"db, which is one with web, was ready and has died before all were: .*137"):
+    with pytest.raises(SiteError, match=r"db, in one unit with web, died after it had become ready: .*137"):
         run(backend.start(unit.lead, "web-1"))
 
 
@@ -238,5 +238,5 @@ def test_error_for_app_without_port_suggests_ready_exec(
     joined = units_of({"web": replace(web, depends_on=("worker",)), "worker": worker})["web"]
     backend = units(joined)
     run(backend.prepare(joined.lead))
-    with pytest.raises(SiteError, match=r"worker, which is one with web: .*'ready: \[\{exec: \[pgrep, …\]\}\]'"):
+    with pytest.raises(SiteError, match=r"worker, in one unit with web: .*'ready: \[\{exec: \[pgrep, …\]\}\]'"):
         run(backend.start(joined.lead, "web-1"))

@@ -16,10 +16,10 @@ def test_missing_reward_guide_stops_run_before_first_trial(pytester: pytest.Pyte
     pytester.path.joinpath("shop.tasks.yaml").write_text(task_file("tea", "jam", "oats", "rice", "salt"))
     result = pytester.runpytest_inprocess("--agent=watched")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    said = result.stderr.str()
-    assert "agent watched: task tea: expected a guide at" in said
-    assert "guides/tea.yaml, found none; webarena judge guide writes one" in said
-    assert "and 2 more like that" in said
+    errors = result.stderr.str()
+    assert "agent watched: task tea: expected a guide at" in errors
+    assert "guides/tea.yaml, found none; webarena judge guide writes one" in errors
+    assert "and 2 more like that" in errors
     assert not list(pytester.path.glob("webarena-runs/*/trials/*"))
     collected = pytester.runpytest_inprocess("--agent=watched", "--collect-only", "-q")
     assert collected.ret == 0

@@ -105,7 +105,7 @@ def test_allure_result_has_name_parameters_and_labels_of_trial(
     )
     assert not {"package", "framework", "language"} & labels(right).keys()
     assert "`tasks/demo.yaml:2`" in right["description"]
-    assert [step["name"] for step in wrong["steps"]] == ["stop 'oats'", "Answer: oats", "Checks: 0 of 1 hold"]
+    assert [step["name"] for step in wrong["steps"]] == ["stop 'oats'", "Answer: oats", "Checks: 0 of 1 pass"]
     assert wrong["statusDetails"]["message"] == "failed: answer: the texts differ\nexpected 'rye'\nactual   'oats'"
     assert wrong["statusDetails"]["trace"].startswith("answer: expected")
     assert odd["statusDetails"] == {"message": "site error: canned error"}
@@ -118,9 +118,9 @@ def test_allure_omits_plugin_fixtures_from_setup(recording: pytest.Pytester, mak
     found = results(recording)
     containers = (json.loads(file.read_text()) for file in (recording.path / "allure").glob("*-container.json"))
     with_fixtures = {child for container in containers if container.get("befores") for child in container["children"]}
-    theirs = next(result for result in found if result["name"] == "test_a")
+    plain_test = next(result for result in found if result["name"] == "test_a")
     assert named(found, "right")["uuid"] not in with_fixtures
-    assert theirs["uuid"] in with_fixtures
+    assert plain_test["uuid"] in with_fixtures
 
 
 def test_allure_history_id_depends_on_agent_not_on_other_agents(
@@ -205,8 +205,10 @@ def test_only_controller_writes_run_facts_and_workers_write_hostile_texts(
     assert "agents=oracle\n" in (folder / "environment.properties").read_text()
     assert json.loads((folder / "executor.json").read_text())["type"] == "local"
     assert any("site" in category["name"] for category in json.loads((folder / "categories.json").read_text()))
-    (told,) = [json.loads(file.read_text()) for file in folder.glob("*-globals.json")]
-    assert {"results.csv", "summary.json", "run.json"} <= {attachment["name"] for attachment in told["attachments"]}
+    (globals_file,) = [json.loads(file.read_text()) for file in folder.glob("*-globals.json")]
+    assert {"results.csv", "summary.json", "run.json"} <= {
+        attachment["name"] for attachment in globals_file["attachments"]
+    }
     assert {labels(result)["thread"] for result in results(recording)} == {"gw0"}
 
 

@@ -166,7 +166,7 @@ def test_xfail_task_does_not_fail_audit(pytester: pytest.Pytester, project: Any)
     assert result.ret == 0
     assert findings(pytester) == {"broken": "unsolvable", "fixed": "valid"}
     result.stdout.fnmatch_lines(
-        ["*doesn't count, the task says xfail: the site forgets", "audit: all tasks are valid*"]
+        ["*doesn't count, the task is marked xfail: the site forgets", "audit: all tasks are valid*"]
     )
 
 

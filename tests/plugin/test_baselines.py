@@ -45,8 +45,8 @@ def test_run_worse_than_baseline_exits_with_14(baseline: pytest.Pytester, worker
 def test_header_states_detectable_difference_between_agents(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks(*(f"t{number}" for number in range(20)))
     result = canned.runpytest("--run-dir=run", "--agent=oracle", "--agent=null", "--trials=2", "--collect-only", "-v")
-    told = [line for line in result.outlines if "can show" in line]
-    assert told == ["webarena: 20 tasks × 2 can show 46.3 points between two agents that pass about half"]
+    lines = [line for line in result.outlines if "can show" in line]
+    assert lines == ["webarena: 20 tasks × 2 can show 46.3 points between two agents that pass about half"]
     alone = canned.runpytest("--run-dir=run", "--agent=oracle", "--collect-only", "-v")
     assert not any("can show" in line for line in alone.outlines)
 
@@ -75,9 +75,9 @@ def test_baseline_with_too_few_tasks_is_rejected_before_first_trial(
     assert canned.runpytest("--run-dir=first", "--agent=oracle").ret == 0
     refused = canned.runpytest("--baseline=first", "--run-dir=second", "--browser=firefox")
     assert refused.ret == 4
-    told = " ".join((*refused.outlines, *refused.errlines))
-    assert "--baseline: first: 5 tasks cannot show even a total collapse: oracle passed 5, so p = 0.062 at" in told
-    assert "At least 6 tasks of different templates have to pass in the baseline" in told
+    output = " ".join((*refused.outlines, *refused.errlines))
+    assert "--baseline: first: 5 tasks cannot show even a total collapse: oracle passed 5, so p = 0.062 at" in output
+    assert "At least 6 tasks of different templates have to pass in the baseline" in output
     assert not (canned.path / "second").exists()
     assert canned.runpytest("--baseline=first", "--allow-undetectable", "--run-dir=second").ret == 0
 
@@ -101,9 +101,9 @@ def test_baseline_comparison_reports_tasks_not_selected(
     assert part.ret == 0
     assert "2 of 20 tasks that passed in b.json were not compared: not selected" in joined_lines(part, "gate: ")
     make_tasks(*(f"t{number}-not-in-firefox" for number in range(1, 20)))  # without the first one
-    gone = baseline.runpytest("--baseline=b.json", "--run-dir=third")
-    assert gone.ret == 15
-    assert "were not compared: 1 not in this run (t0-not-in-firefox)" in joined_lines(gone, "gate: ")
+    not_selected = baseline.runpytest("--baseline=b.json", "--run-dir=third")
+    assert not_selected.ret == 15
+    assert "were not compared: 1 not in this run (t0-not-in-firefox)" in joined_lines(not_selected, "gate: ")
 
 
 def test_baseline_gate_fails_when_planned_trials_are_missing(baseline: pytest.Pytester) -> None:
@@ -120,7 +120,7 @@ def test_baseline_without_common_tasks_fails_the_gate(baseline: pytest.Pytester,
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         (
             ("--baseline=none.json",),
@@ -135,12 +135,12 @@ def test_baseline_without_common_tasks_fails_the_gate(baseline: pytest.Pytester,
     ],
 )
 def test_invalid_baseline_options_end_the_run_at_start(
-    canned: pytest.Pytester, make_tasks: MakeTasks, options: tuple[str, ...], told: str
+    canned: pytest.Pytester, make_tasks: MakeTasks, options: tuple[str, ...], message: str
 ) -> None:
     make_tasks("a")
     result = canned.runpytest(*options)
     assert result.ret == 4
-    assert told in " ".join((*result.outlines, *result.errlines))
+    assert message in " ".join((*result.outlines, *result.errlines))
 
 
 def test_agents_of_one_run_are_compared_by_default(

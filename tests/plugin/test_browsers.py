@@ -67,11 +67,13 @@ def test_each_browser_has_its_own_record_summary_row_and_threshold(
         for task in ("right", "not-in-firefox", "right-too")
         for browser in ("chromium", "firefox")
     }
-    told = [json.loads(file.read_text()) for file in (canned.path / "allure").glob("*-result.json")]
-    assert len({each["historyId"] for each in told}) == 6
-    assert len({each["testCaseId"] for each in told}) == 3
-    parameters = [{each["name"]: each["value"] for each in result["parameters"]} for result in told]
-    suites = [next(each["value"] for each in result["labels"] if each["name"] == "parentSuite") for result in told]
+    allure_results = [json.loads(file.read_text()) for file in (canned.path / "allure").glob("*-result.json")]
+    assert len({each["historyId"] for each in allure_results}) == 6
+    assert len({each["testCaseId"] for each in allure_results}) == 3
+    parameters = [{each["name"]: each["value"] for each in result["parameters"]} for result in allure_results]
+    suites = [
+        next(each["value"] for each in result["labels"] if each["name"] == "parentSuite") for result in allure_results
+    ]
     assert {(each["browser"], suite) for each, suite in zip(parameters, suites, strict=True)} == {
         ("chromium", "oracle"), ("firefox", "oracle (firefox)"),
     }  # fmt: skip
@@ -94,22 +96,22 @@ def test_resume_uses_browsers_of_the_run(
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         (("--browser=firefox", "--browser=firefox"), "--browser: expected each browser once, found firefox, firefox"),
-        ((*BOTH, "--audit"), "--browser: expected one with --audit, found chromium, firefox; run them apart"),
+        ((*BOTH, "--audit"), "--browser: expected one with --audit, found chromium, firefox; run them separately"),
         ((*BOTH, "--browser-executable=/bin/sh"), "--browser: expected one with --browser-executable"),
         ((*BOTH, "--browser-channel=chrome"), "--browser: expected one with --browser-channel"),
         ((*BOTH, "-o", "webarena_browser_executable=/bin/sh"), "one with webarena_browser_executable in the ini"),
     ],
 )
 def test_options_for_a_single_browser_are_rejected_with_several(
-    canned: pytest.Pytester, make_tasks: MakeTasks, options: tuple[str, ...], told: str
+    canned: pytest.Pytester, make_tasks: MakeTasks, options: tuple[str, ...], message: str
 ) -> None:
     make_tasks("one")
     result = canned.runpytest("--agent=oracle" if "--audit" not in options else "-q", *options)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines([f"*{told}*"])
+    result.stderr.fnmatch_lines([f"*{message}*"])
     assert not (canned.path / "webarena-runs").exists()
 
 

@@ -81,16 +81,16 @@ FOREIGN = {
 
 
 TYPOS = {
-    "tasks:\n  - {id: a, intnt: Say ok., sites: [], checks: [{answer: ok}]}\n": "*'intent'*intnt*",
-    "task:\n  - {id: a, intent: Say ok., sites: [], checks: [{answer: ok}]}\n": "*'tasks'*task*",
-    "Tasks:\n  - {id: a, intent: Say ok., sites: [], checks: [{answer: ok}]}\n": "*'tasks'*Tasks*",
-    "task:\n  id: a\n  intent: Say ok.\n  sites: []\n  checks: [{answer: ok}]\n": "*'tasks'*task*",
+    "tasks:\n  - {id: a, intnt: Say ok., sites: [], checks: [{answer: ok}]}\n": "*'intnt' (did you mean 'intent'?)",
+    "task:\n  - {id: a, intent: Say ok., sites: [], checks: [{answer: ok}]}\n": "*'task' (did you mean 'tasks'?)",
+    "Tasks:\n  - {id: a, intent: Say ok., sites: [], checks: [{answer: ok}]}\n": "*'Tasks' (did you mean 'tasks'?)",
+    "task:\n  id: a\n  intent: Say ok.\n  sites: []\n  checks: [{answer: ok}]\n": "*'task' (did you mean 'tasks'?)",
     "- {id: a, intent: Say ok., sites: [], checks: [{answer: ok}]}\n": "*'tasks'*a list of 1*",
     "- id: a\n  intnet: Say ok.\n  checks: [{answer: ok}]\n": "*'tasks'*a list of 1*",
     "id: a\nintent: Say ok.\nsites: []\nchecks: [{answer: ok}]\n": "*'tasks'*found one task (*",
     "id: a\nintnet: Say ok.\nsites: []\nchecks: [{answer: ok}]\n": "*'tasks'*intnet*",
     "tasks:\n  a: {intent: Say ok., sites: [], checks: [{answer: ok}]}\n": "*a list of tasks*a mapping with a*",
-    "a: &a\n  intent: Say ok.\n  <<: *a\ntasks: [{<<: *a}]\n": "*inside &a itself",
+    "a: &a\n  intent: Say ok.\n  <<: *a\ntasks: [{<<: *a}]\n": "*found *a inside it",
 }
 
 
@@ -100,8 +100,8 @@ def test_typos_in_task_files_are_collection_errors(canned: pytest.Pytester) -> N
         (canned.path / "suite" / f"a{number}.yaml").write_text(text)
     result = canned.runpytest("suite")
     result.assert_outcomes(errors=len(TYPOS))
-    for number, told in enumerate(TYPOS.values()):
-        result.stdout.fnmatch_lines([f"*suite/a{number}.yaml:{told}"])
+    for number, problem in enumerate(TYPOS.values()):
+        result.stdout.fnmatch_lines([f"*suite/a{number}.yaml:{problem}"])
 
 
 @pytest.mark.matrix(1)
@@ -115,11 +115,12 @@ def test_yaml_file_with_foreign_task_list_is_reported_as_ignored(
         (folder / name).write_text(text)
     result = canned.runpytest("suite", *workers)
     result.assert_outcomes()
-    result.stdout.no_fnmatch_line("*passed over*")
+    result.stdout.no_fnmatch_line("*YAML file* ignored*")
     (folder / "other.yaml").write_text("tasks:\n  - {id: other, goal: Say ok., assert: ok}\n")
     result = canned.runpytest("suite", *workers)
-    result.stdout.fnmatch_lines(["webarena: 1 YAML file passed over: suite/other.yaml (*'intent'*"])
-    canned.runpytest(*workers).stdout.no_fnmatch_line("*passed over*")  # of a project that has nothing to do with us
+    result.stdout.fnmatch_lines(["webarena: 1 YAML file ignored: suite/other.yaml (*'intent'*"])
+    unrelated = canned.runpytest(*workers)
+    unrelated.stdout.no_fnmatch_line("*YAML file* ignored*")
 
 
 def test_ini_glob_or_explicit_path_collects_any_yaml_file(canned: pytest.Pytester) -> None:
@@ -144,14 +145,14 @@ def test_ini_glob_excludes_guides_and_rubrics(canned: pytest.Pytester) -> None:
     (canned.path / "suite" / "one.yaml").write_text(
         "tasks: [{id: one, intent: Look., sites: [], checks: [answer: x]}]\n"
     )
-    beside = canned.path / "suite" / "guides" / "one.yaml"
+    guide = canned.path / "suite" / "guides" / "one.yaml"
     canned.makeini("[pytest]\nwebarena_tasks = suite/**/*.yaml\n")
     for text in (GUIDE, RUBRIC, f"{GUIDE}  broken: [\n"):
-        beside.write_text(text)
+        guide.write_text(text)
         result = canned.runpytest("--collect-only", "-q", "suite")
         assert result.ret == 0
         result.stdout.fnmatch_lines(["suite/one.yaml::one*"])
-    beside.write_text(f"{GUIDE}tasks: []\n")
+    guide.write_text(f"{GUIDE}tasks: []\n")
     canned.runpytest("--collect-only", "suite").stdout.fnmatch_lines(["*suite/guides/one.yaml:*"])
 
 

@@ -30,7 +30,7 @@ class InFlight(CannedRuntime):
 
     broken = threading.Event()
 
-    def break_off(self):
+    def cancel_trials(self):
         self.broken.set()
 
     def run(self, task, agent, trial, *, browser, node_id):
@@ -105,9 +105,9 @@ def test_items_are_reported_as_trials_end_with_own_output_and_time(
         "--run-dir=run",
     )
     result.assert_outcomes(passed=4, failed=1)
-    told = [line.split("::")[1].split("[")[0] for line in result.outlines if "::" in line and " [" in line]
-    assert told.index("first-met") < told.index("late-met")  # which started before it
-    assert told[-1].startswith("test_own")
+    finished = [line.split("::")[1].split("[")[0] for line in result.outlines if "::" in line and " [" in line]
+    assert finished.index("first-met") < finished.index("late-met")  # which started before it
+    assert finished[-1].startswith("test_own")
     cases = {
         case.get("name", "").partition("[")[0]: case for case in ET.parse(in_flight.path / "out.xml").iter("testcase")
     }
@@ -321,7 +321,7 @@ def webarena_runtime(pytestconfig, webarena_run):
 
 @pytest.mark.matrix(1)
 @pytest.mark.parametrize("workers", [(), ("-n1",)], ids=["alone", "in a worker"])
-def test_trials_sharing_agent_memory_run_in_order_beside_others(
+def test_trials_sharing_agent_memory_run_in_order_among_others(
     pytester: pytest.Pytester, make_tasks: MakeTasks, workers: tuple[str, ...]
 ) -> None:
     pytester.makeconftest(REMEMBERING)
@@ -363,16 +363,16 @@ def test_rerun_runs_a_new_trial_and_keeps_first_verdict(canned: pytest.Pytester,
 
 
 @pytest.mark.parametrize(
-    ("option", "told"),
-    [("-n2 --dist=worksteal", "found --dist worksteal"), ("--stepwise", "goes by the order of tests")],
+    ("option", "message"),
+    [("-n2 --dist=worksteal", "found --dist worksteal"), ("--stepwise", "depends on the order of tests")],
 )
 def test_options_incompatible_with_concurrency_are_rejected(
-    canned: pytest.Pytester, make_tasks: MakeTasks, option: str, told: str
+    canned: pytest.Pytester, make_tasks: MakeTasks, option: str, message: str
 ) -> None:
     make_tasks("a")
     result = canned.runpytest("tasks", "--agent=oracle", "--concurrency=4", *option.split())
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    assert told in " ".join(line.strip() for line in result.errlines + result.outlines)
+    assert message in " ".join(line.strip() for line in result.errlines + result.outlines)
 
 
 PLACE = """

@@ -107,8 +107,12 @@ def test_crashed_worker_loses_only_its_running_trials(pytester: pytest.Pytester,
     pytester.makeconftest(DYING)
     make_tasks("beside-one", "beside-two", "fatal", *(f"t{number}" for number in range(6)))
     result = pytester.runpytest("tasks", "-n1", "--agent=oracle", "--concurrency=3", "--run-dir=run")
-    told = [line for line in result.outlines if line.startswith("FAILED")]
-    assert sorted(line.partition("::")[2].partition("[")[0] for line in told) == ["beside-one", "beside-two", "fatal"]
+    failures = [line for line in result.outlines if line.startswith("FAILED")]
+    assert sorted(line.partition("::")[2].partition("[")[0] for line in failures) == [
+        "beside-one",
+        "beside-two",
+        "fatal",
+    ]
     assert {name for name, record in records(pytester).items() if record.outcome == "passed"} == {
         f"t{number}" for number in range(6)
     }
@@ -128,8 +132,8 @@ def test_next_worker_runs_tests_that_crashed_worker_had_not_started(
     pytester.makepyfile(test_own="def test_one(): pass\ndef test_two(): pass\n")
     result = pytester.runpytest("test_own.py", "tasks", "-n1", "--agent=oracle", "--concurrency=3", "--run-dir=run")
     result.assert_outcomes(passed=4, failed=3)
-    told = [line.partition("::")[2].partition("[")[0] for line in result.outlines if line.startswith("FAILED")]
-    assert sorted(told) == ["beside-one", "beside-two", "fatal"]
+    failed = [line.partition("::")[2].partition("[")[0] for line in result.outlines if line.startswith("FAILED")]
+    assert sorted(failed) == ["beside-one", "beside-two", "fatal"]
 
 
 @pytest.mark.exhaustive
@@ -148,8 +152,8 @@ def test_skipped_item_that_crashes_its_worker_is_not_run_again(
     file = pytester.path / "tasks" / "demo.yaml"
     file.write_text(file.read_text().replace("intent: Say doomed", "intent: Say doomed\n    skip: not now"))
     result = pytester.runpytest("tasks", "-n1", "--agent=oracle", "--concurrency=3", "--run-dir=run")
-    told = [line.partition("::")[2].partition("[")[0] for line in result.outlines if line.startswith("FAILED")]
-    assert sorted(told) == ["beside-one", "beside-two", "doomed"]
+    failed = [line.partition("::")[2].partition("[")[0] for line in result.outlines if line.startswith("FAILED")]
+    assert sorted(failed) == ["beside-one", "beside-two", "doomed"]
     assert records(pytester)["t0"].outcome == "passed"
 
 

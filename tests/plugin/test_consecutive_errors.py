@@ -42,7 +42,7 @@ def test_repeated_errors_stop_a_site_and_resume_runs_missing_trials(
             f"The same error in {counts['errors'] - 1} more trials: odd-*",
             f"trials         14 planned, * run (2 judged, {counts['errors']} errors), {missing} not run",
             f"not run        {missing} trials; every agent on homepage: stopped after 5 errors *",
-            "  go on with: pytest --resume=run",
+            "  resume with: pytest --resume=run",
             "ERROR tasks/demo.yaml::odd-* - [[]* times] error (site)*",
         ]
     )
@@ -64,7 +64,7 @@ def test_stopped_agent_counts_unrun_trials_as_not_passed(canned: pytest.Pytester
     result.stdout.fnmatch_lines(["gate: oracle: 12.5% passed*", "passed: 7 not run after errors in a row)"])
     assert result.ret == STOPPED_EARLY
     result = canned.runpytest("--min-pass-rate=0.1", "--max-errors=9", "--max-consecutive-errors=2")
-    result.stdout.fnmatch_lines(["gate: the thresholds hold"])
+    result.stdout.fnmatch_lines(["gate: the thresholds are met"])
     assert result.ret == STOPPED_EARLY  # the run has not come to its end
     assert canned.runpytest("--min-pass-rate=0.1", "--max-errors=9", "--max-consecutive-errors=0").ret == 0
 
@@ -93,7 +93,7 @@ def test_unreachable_model_endpoint_stops_agent_before_first_trial(
     result.stdout.fnmatch_lines(
         [
             "oracle: 4/4 passed*",
-            "not run        4 trials; dead: what it needs is not there (model): model m at",
+            "not run        4 trials; dead: a prerequisite is missing (model): model m at",
             "*Connection refused*",
         ]
     )
@@ -113,7 +113,7 @@ def test_missing_browser_stops_trials_with_one_message(
     result = pytester.runpytest("--browser=webkit")
     result.assert_outcomes(skipped=3, passed=1)
     assert result.ret == STOPPED_EARLY
-    result.stdout.fnmatch_lines(["not run        3 trials; oracle: what it needs is not there (browser):*"])
+    result.stdout.fnmatch_lines(["not run        3 trials; oracle: a prerequisite is missing (browser):*"])
 
 
 @pytest.mark.parametrize("how", ["option", "ini"])
@@ -123,7 +123,7 @@ def test_missing_price_table_is_a_usage_error(canned: pytest.Pytester, make_task
         canned.makeini("[pytest]\nwebarena_prices = none.yaml\n")
     result = canned.runpytest(*(["--prices=none.yaml"] if how == "option" else []), "tasks")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["ERROR: price table *none.yaml: expected a readable file: No such file*"])
+    result.stderr.fnmatch_lines(["ERROR: price table *none.yaml: expected a readable file, found no such file*"])
 
 
 @pytest.mark.matrix(1)

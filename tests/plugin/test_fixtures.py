@@ -221,7 +221,7 @@ def test_conflicting_broker_settings_of_directories_are_an_error(pytester: pytes
         (folder / f"test_{name}.py").write_text("def test_it(webarena_runtime): pass\n")
     result = pytester.runpytest()
     result.assert_outcomes(passed=1, errors=1)
-    result.stdout.fnmatch_lines(["*expected one wish for the sites of a run, found two for spares*"])
+    result.stdout.fnmatch_lines(["*expected one setting of a run's sites, found two for spares*"])
 
 
 ROOT = Path(__file__).parents[2]

@@ -76,7 +76,7 @@ tasks:
 
 @pytest.mark.parametrize("how", ["--co", "--agent=null"])
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (None, "found no evaluation_harness/helper_functions.py"),
         ("def llm_fuzzy_match(pred, reference, question): {}", "expected the function llm_ua_match, found none"),
@@ -84,23 +84,25 @@ tasks:
     ],
 )
 def test_unreadable_judge_prompt_stops_run_before_first_trial(
-    pytester: pytest.Pytester, words: str | None, told: str, how: str
+    pytester: pytest.Pytester, words: str | None, message: str, how: str
 ) -> None:
     """Both kinds of question are checked: otherwise the other prompt would fail hours later."""
     if words is not None:
         folder = pytester.path / "clone" / "evaluation_harness"
         folder.mkdir(parents=True)
-        said = '\n    message = pred + reference + question\n    messages = [{"role": "user", "content": message}]\n'
-        (folder / "helper_functions.py").write_text(words.replace(" {}", said))
+        prompt_lines = (
+            '\n    message = pred + reference + question\n    messages = [{"role": "user", "content": message}]\n'
+        )
+        (folder / "helper_functions.py").write_text(words.replace(" {}", prompt_lines))
     result = pytester.runpytest_inprocess("--judge=m", "--judge-prompt=upstream:clone", how)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines([f"ERROR: --judge-prompt: *{told}"])
+    result.stderr.fnmatch_lines([f"ERROR: --judge-prompt: *{message}"])
 
 
 def test_header_warns_of_tasks_that_need_a_judge(pytester: pytest.Pytester) -> None:
     (pytester.path / "some.tasks.yaml").write_text(UNDECIDED)
-    told = "webarena: 3 of 4 tasks need a judge model, and --judge names none:*"
+    warning = "webarena: 3 of 4 tasks need a judge model, and --judge names none:*"
     result = pytester.runpytest("--collect-only", "--agent=null")
-    result.stdout.fnmatch_lines([told, "webarena: name one now (--judge=MODEL), or judge the run when it is over*"])
+    result.stdout.fnmatch_lines([warning, "webarena: name one now (--judge=MODEL), or judge the run when it is over*"])
     for more in (("--judge=m", "--judge-url=http://127.0.0.1:1/v1", "--judge-key-env=none"), ("-k", "plain")):
         pytester.runpytest("--collect-only", "--agent=null", *more).stdout.no_fnmatch_line("*need a judge model*")

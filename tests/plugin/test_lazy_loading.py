@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_webarena.plugin.options import asked_for
+from pytest_webarena.plugin.options import is_plugin_used
 from tests.plugin.conftest import task_file
 
 TELLS = """
@@ -76,8 +76,10 @@ def test_first_task_file_loads_the_plugin(canned: pytest.Pytester) -> None:
 def test_any_plugin_option_or_suite_argument_loads_the_plugin(
     pytester: pytest.Pytester, arguments: tuple[str, ...]
 ) -> None:
-    assert asked_for(pytester.parseconfig(*arguments))
+    assert is_plugin_used(pytester.parseconfig(*arguments))
 
 
 def test_foreign_options_and_defaults_do_not_load_the_plugin(pytester: pytest.Pytester) -> None:
-    assert not asked_for(pytester.parseconfig("-k", "a", "--env-retries=1", "--record=all", "tests/test_it.py::test_a"))
+    assert not is_plugin_used(
+        pytester.parseconfig("-k", "a", "--env-retries=1", "--record=all", "tests/test_it.py::test_a")
+    )

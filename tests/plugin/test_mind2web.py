@@ -15,11 +15,11 @@ def test_tasks_on_live_sites_are_skipped_with_reason_and_counted(pytester: pytes
     result = pytester.runpytest(suites, "--agent=null", "--run-dir=run", "-rs")
     result.assert_outcomes(skipped=3)
     assert result.ret == 0
-    told = (
+    reason = (
         "the catalogue has no site of the live web; "
         "'webarena tasks import … --catalogue FILE' writes one that has (--sites)"
     )
-    result.stdout.fnmatch_lines([f"webarena: 3 skipped: {told}", f"SKIPPED *{told}"])
+    result.stdout.fnmatch_lines([f"webarena: 3 skipped: {reason}", f"SKIPPED *{reason}"])
 
 
 def test_mind2web_items_have_file_and_task_ids(pytester: pytest.Pytester) -> None:
@@ -33,17 +33,17 @@ def test_mind2web_items_have_file_and_task_ids(pytester: pytest.Pytester) -> Non
 
 
 @pytest.mark.parametrize(
-    ("suite", "told"),
+    ("suite", "message"),
     [
         ("mind2web-live:lamps.jsonl", "expected mind2web-live: and a file of tasks, .json, found"),
         ("mind2web-live:none.json", "expected a JSON file, found none at none.json"),
         ("mind2web-live:other.json", "expected tasks of Mind2Web-Live in other.json, with 'task' and 'evaluation'"),
     ],
 )
-def test_invalid_mind2web_suite_file_is_reported(pytester: pytest.Pytester, suite: str, told: str) -> None:
+def test_invalid_mind2web_suite_file_is_reported(pytester: pytest.Pytester, suite: str, message: str) -> None:
     pytester.path.joinpath("other.json").write_text('[{"task_id": 1}]')
     result = pytester.runpytest(f"--suite={suite}", "--agent=null")
-    assert told in " ".join((result.stdout.str() + result.stderr.str()).split())
+    assert message in " ".join((result.stdout.str() + result.stderr.str()).split())
 
 
 def test_malformed_mind2web_file_is_a_collection_error(pytester: pytest.Pytester) -> None:

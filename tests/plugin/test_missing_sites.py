@@ -68,7 +68,7 @@ def test_site_without_its_program_stops_its_tasks_with_exit_code_13(pytester: py
     result.assert_outcomes(skipped=2, passed=1)
     assert result.ret == 13
     result.stdout.fnmatch_lines(
-        ["not run        2 trials; every agent on shop: what it needs is not there*", "*'no-such-program'*"]
+        ["not run        2 trials; every agent on shop: a prerequisite is missing*", "*'no-such-program'*"]
     )
     assert (pytester.path / "run/broker.log").read_text().count("can't be run") == 1
 
@@ -147,8 +147,8 @@ def test_external_sites_run_only_tasks_without_side_effects(pytester: pytest.Pyt
     result.assert_outcomes(passed=1, skipped=1)
     result.stdout.fnmatch_lines(
         [
-            "skipped        1 trial: changes shop, which can't be reset: the site runs",
-            "               elsewhere; --allow-unreset runs such tasks all the same",
+            "skipped        1 trial: changes shop, which can't be reset: the site is",
+            "               external; --allow-unreset runs such tasks anyway",
         ]
     )
 
@@ -160,8 +160,8 @@ def test_suite_tasks_are_skipped_when_site_has_no_account(pytester: pytest.Pytes
     pytester.makeconftest(CANNED_RUNTIME)
     result = pytester.runpytest(*options, "-k", "1 or 2")
     result.assert_outcomes(skipped=2, deselected=1)
-    said = " ".join(line.strip() for line in result.outlines)
-    assert "2 trials: needs somebody signed in to shopping (emma), whose account or sign-in 'external' does" in said
+    output = " ".join(line.strip() for line in result.outlines)
+    assert "2 trials: needs an account signed in to shopping (emma), which 'external' does" in output
     assert pytester.runpytest(*options, "-k", "1 or 2", "--min-pass-rate=0").ret == 11
     pytester.makeconftest(
         CANNED_RUNTIME + "\n@pytest.fixture(scope='session')\ndef webarena_sign_in():\n"
@@ -174,6 +174,7 @@ def test_suite_tasks_are_skipped_when_site_has_no_account(pytester: pytest.Pytes
     ("option", "message"),
     [
         ("--site-url=shop", "--site-url: expected SITE=URL*"),
+        ("--override-ini=webarena_site_urls=shop", "webarena_site_urls: expected SITE=URL*"),
         ("--site-url=shop=ftp://x", "--site-url shop: expected an address that starts with http:// or https://*"),
     ],
 )
@@ -200,4 +201,4 @@ def test_archive_skips_tasks_of_users_it_was_not_recorded_for(pytester: pytest.P
     result.stdout.fnmatch_lines(["*::emma*", "*::ben*"])
     result = pytester.runpytest("--sites=archive:shop.warc", "-k", "ben", "-rs")
     result.assert_outcomes(skipped=1, deselected=1)
-    result.stdout.fnmatch_lines(["*is for 'ben' on shop, which is archived as emma saw it*"])
+    result.stdout.fnmatch_lines(["*is for 'ben' on shop, which was archived as seen by emma*"])

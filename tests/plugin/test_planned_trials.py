@@ -22,12 +22,12 @@ GATE = ("--min-pass-rate=0.5", "--run-dir=run")
 def gate_of(result: pytest.RunResult) -> str:
     """Return the gate's message on one line."""
     lines = iter(result.outlines)
-    said = next(line for line in lines if line.startswith("gate: "))
+    message = next(line for line in lines if line.startswith("gate: "))
     for line in lines:
         if line.startswith(("records: ", "=")):
             break
-        said += " " + line
-    return said
+        message += " " + line
+    return message
 
 
 @pytest.fixture(params=[(), ("-n1",)], ids=["one process", "workers"])
@@ -178,7 +178,7 @@ def test_collection_error_fails_the_gate(
     (canned.path / "tasks" / "bad.tasks.yaml").write_text("tasks: [{id: x}]")
     result = canned.runpytest(*workers, "--continue-on-collection-errors", *GATE)
     assert result.ret == 11
-    assert "1 collection error: nobody knows how many trials are missing" in gate_of(result)
+    assert "1 collection error: the number of missing trials is unknown" in gate_of(result)
 
 
 def test_interrupted_run_fails_the_gate(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
@@ -229,7 +229,7 @@ def test_first_verdict_counts_after_rerun(canned: pytest.Pytester, make_tasks: M
     result.stdout.fnmatch_lines(
         [
             "oracle: 0/1 passed*",
-            "  rerun        1 trial after the verdict, which stands,",
+            "  rerun        1 trial after the verdict, which is kept,",
             "               1 failed and passed later",
             "trials         1 planned, 1 run (1 judged)",
         ]
@@ -253,7 +253,7 @@ def test_passing_rerun_does_not_change_exit_code_without_gate(canned: pytest.Pyt
     make_tasks("flaky")
     result = canned.runpytest("--reruns=1")
     assert result.ret == 1
-    result.stdout.fnmatch_lines(["the first verdict counts, whatever came of running the trial again (passed)"])
+    result.stdout.fnmatch_lines(["the first verdict counts, not those of later runs of the trial (passed)"])
 
 
 @pytest.mark.matrix(1)
@@ -265,10 +265,10 @@ def test_two_items_for_one_trial_are_rejected(
     make_tasks("b", name="more")
     result = canned.runpytest(*workers)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    said = result.stdout.str() + result.stderr.str()
-    assert "expected each trial once, found tasks/demo.yaml::b[chromium] and tasks/more.yaml::b[chromium]" in said
-    assert "Traceback" not in said
-    assert "INTERNALERROR" not in said
+    output = result.stdout.str() + result.stderr.str()
+    assert "expected each trial once, found tasks/demo.yaml::b[chromium] and tasks/more.yaml::b[chromium]" in output
+    assert "Traceback" not in output
+    assert "INTERNALERROR" not in output
     assert not (canned.path / "webarena-runs").exists()
     if not workers:
         assert canned.runpytest("-k", "not more").ret == 0
@@ -278,9 +278,9 @@ def test_dist_each_is_rejected(canned: pytest.Pytester, make_tasks: MakeTasks) -
     make_tasks("a")
     result = canned.runpytest("--dist=each", "-n1")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    said = result.stdout.str() + result.stderr.str()
-    assert "--dist: expected each trial to go to one worker, found 'each'" in said
-    assert "Traceback" not in said
+    output = result.stdout.str() + result.stderr.str()
+    assert "--dist: expected each trial to go to one worker, found 'each'" in output
+    assert "Traceback" not in output
     assert not (canned.path / "webarena-runs").exists()
 
 
@@ -296,4 +296,6 @@ def test_parametrized_repetition_of_trial_is_rejected(canned: pytest.Pytester, m
         )
     result = canned.runpytest()
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*expected each trial once, found *several tries of one task: --trials, not --count*"])
+    result.stderr.fnmatch_lines(
+        ["*expected each trial once, found *several trials of one task: --trials, not --count*"]
+    )

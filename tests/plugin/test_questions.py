@@ -71,12 +71,12 @@ def test_arb_problems_run_from_their_file(pytester: pytest.Pytester, name: str) 
 
 
 @pytest.mark.parametrize(
-    ("suite", "told"),
+    ("suite", "message"),
     [
         ("arb:problems.txt", "expected arb: and a file of problems, .json or .jsonl, found 'arb:problems.txt'"),
         ("arb:none.json", "expected a JSON file, found none at none.json"),
     ],
 )
-def test_invalid_arb_suite_file_is_reported(pytester: pytest.Pytester, suite: str, told: str) -> None:
+def test_invalid_arb_suite_file_is_reported(pytester: pytest.Pytester, suite: str, message: str) -> None:
     result = pytester.runpytest(f"--suite={suite}", "--agent=oracle", *NOWHERE)
-    assert told in " ".join((result.stdout.str() + result.stderr.str()).split())
+    assert message in " ".join((result.stdout.str() + result.stderr.str()).split())

@@ -52,7 +52,7 @@ def cluster_of(session, info):
     cluster = FakeCluster(play, large=2)
     cluster.add("small", 2, lacks=((("wikipedia",), "no image"),))
     cluster.close = held.set
-    cluster.break_off = lambda node: held.set()
+    cluster.cancel_trials = lambda node: held.set()
     return cluster, ()
 
 
@@ -62,7 +62,7 @@ read = ray_dispatch.read_cluster
 patch.setattr("pytest_webarena.cluster.cluster_address.prepare_environment", lambda insecure: None)
 patch.setattr("pytest_webarena.cluster.cluster_address.find_address", lambda given: given)
 patch.setattr(ray_dispatch, "_cluster", cluster_of)
-patch.setattr(ray_dispatch._Work, "wrap", lambda self, *, runtime, output, begins=None, **what: Parcel(**what))
+patch.setattr(ray_dispatch._TrialPacking, "wrap", lambda self, *, runtime, output, begins=None, **what: Parcel(**what))
 
 
 def pytest_unconfigure():
@@ -92,13 +92,13 @@ def test_output_of_trials_on_nodes_is_captured_with_their_items(
     (project.path / "alone" / "conftest.py").write_text(
         "import pytest\n@pytest.fixture(autouse=True)\ndef around():\n    yield\n"
     )
-    said = run(project, "alone")
-    said.assert_outcomes(passed=1, failed=2)
-    said.stdout.fnmatch_lines(["ray: 2 nodes × 2"])
-    said.stdout.fnmatch_lines(["*one at a time: the fixture around *"])
+    result = run(project, "alone")
+    result.assert_outcomes(passed=1, failed=2)
+    result.stdout.fnmatch_lines(["ray: 2 nodes × 2"])
+    result.stdout.fnmatch_lines(["*one at a time: the fixture around *"])
     for task in ("wrong", "wrong-too"):
-        said.stdout.fnmatch_lines_random(["*Captured stdout call*", f"said by {task}", f"logged by {task}"])
-    assert "said by right" not in said.stdout.str()
+        result.stdout.fnmatch_lines_random(["*Captured stdout call*", f"said by {task}", f"logged by {task}"])
+    assert "said by right" not in result.stdout.str()
 
 
 def test_resume_uses_ray_cluster_of_the_run(project: pytest.Pytester, make_tasks: MakeTasks) -> None:
@@ -125,9 +125,9 @@ def test_resume_uses_ray_cluster_of_the_run(project: pytest.Pytester, make_tasks
 
 def test_lost_cluster_interrupts_the_run(project: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("held", "last", *(f"t{number}" for number in range(40)))
-    said = run(project)
-    assert said.ret == pytest.ExitCode.INTERRUPTED
-    said.stdout.fnmatch_lines(["!*Interrupted: ray: nobody has answered at the cluster's head*!"])
+    result = run(project)
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines(["!*Interrupted: ray: nobody has answered at the cluster's head*!"])
     assert {record.key.task for record in RunDir(project.path / "run").records()} >= {"last"}
 
 
@@ -146,6 +146,6 @@ def test_option_incompatible_with_ray_is_rejected_with_advice(
     project: pytest.Pytester, make_tasks: MakeTasks, tmp_path: Path
 ) -> None:
     make_tasks("a")
-    said = run(project, "--stepwise")
-    assert said.ret == pytest.ExitCode.USAGE_ERROR
-    said.stderr.fnmatch_lines(["*expected no --stepwise; leave one of them out (--ray=none: *"])
+    result = run(project, "--stepwise")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*expected no --stepwise; leave one of them out (--ray=none runs *"])

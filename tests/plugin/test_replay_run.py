@@ -112,15 +112,15 @@ def test_replay_judges_agent_with_same_actions_and_fails_diverging_ones(
 
 
 @pytest.mark.parametrize(
-    ("damage", "told"),
+    ("damage", "message"),
     [
         ("observations/001.txt", "expected what was shown before step 1"),
         ("observations/001.json", "expected the rest of an observation"),
-        ("steps.jsonl", "expected the file as it was written"),
+        ("steps.jsonl", "expected the file as written"),
     ],
 )
 def test_damaged_recording_is_a_harness_error(
-    pytester: pytest.Pytester, recording: Path, damage: str, told: str
+    pytester: pytest.Pytester, recording: Path, damage: str, message: str
 ) -> None:
     file = recording / damage
     if damage.endswith(".txt"):
@@ -133,12 +133,12 @@ def test_damaged_recording_is_a_harness_error(
     result = pytester.runpytest("--replay-run=before", "--run-dir=after", "a.tasks.yaml", agent, *NOWHERE)
     (record,) = records(pytester).values()
     assert (record["outcome"], record["cause"]) == ("error", "harness")
-    assert told in record["message"]
+    assert message in record["message"]
     result.assert_outcomes(errors=1, deselected=1)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["--replay-run=before"], "expected an agent to run on the record"),
         (["--replay-run=before", "--agent=na", "--min-pass-rate=0.5"], "expected no --min-pass-rate"),
@@ -148,11 +148,11 @@ def test_damaged_recording_is_a_harness_error(
     ],
 )
 def test_options_incompatible_with_replay_run_are_rejected(
-    pytester: pytest.Pytester, recording: Path, arguments: list[str], told: str
+    pytester: pytest.Pytester, recording: Path, arguments: list[str], message: str
 ) -> None:
     result = pytester.runpytest("a.tasks.yaml", *arguments, *NOWHERE)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    assert told in result.stderr.str()
+    assert message in result.stderr.str()
 
 
 def test_replay_of_option_chooses_recorded_agent(pytester: pytest.Pytester, recording: Path) -> None:

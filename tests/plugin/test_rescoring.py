@@ -166,8 +166,8 @@ def test_rescore_writes_junit_and_allure_reports_of_the_run(pytester: pytest.Pyt
     pytester.runpytest_inprocess("--rescore=run", "--junitxml=junit.xml", "--alluredir=allure")
     cases = {case.get("name"): case for case in ET.parse(pytester.path / "junit.xml").iter("testcase")}
     assert {name.partition("[")[0] for name in cases if name} == {"capital", "length", "colour"}
-    told = {prop.get("name"): prop.get("value") for prop in next(iter(cases.values())).iter("property")}
-    assert (told["task"], told["agent"], told["steps"]) == ("capital", "gone", "4")
+    properties = {prop.get("name"): prop.get("value") for prop in next(iter(cases.values())).iter("property")}
+    assert (properties["task"], properties["agent"], properties["steps"]) == ("capital", "gone", "4")
     results = [json.loads(file.read_text()) for file in (pytester.path / "allure").glob("*-result.json")]
     assert sorted(result["status"] for result in results) == ["broken", "failed", "passed"]
     assert {result["start"] for result in results} == {1_000_000}
@@ -285,9 +285,9 @@ def test_rescore_asks_judge_once_about_open_trials(pytester: pytest.Pytester, st
         result.stdout.fnmatch_lines(
             ["webarena: judge some-model, not measured*", "  judge *some-model*", "judged again   1 error → passed"]
         )
-        asked = server.requests
+        requests_before = server.requests
         pytester.runpytest_inprocess("--rescore=run", *judge).assert_outcomes(passed=1)
-        assert server.requests == asked > 0
+        assert server.requests == requests_before > 0
     record = record_of(run, "why")
     assert record.judge is not None
     assert (record.judge.model, record.judge.cached) == ("some-model", 0)
@@ -325,9 +325,9 @@ def test_undecided_answer_fails_until_a_judge_decides(pytester: pytest.Pytester,
     run = store(COUNTED, count="5 reviews are pending, says Ann, but Bob is away")
     result = pytester.runpytest_inprocess("--rescore=run")
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["undecided: it says more than the rules can vouch for: 'ann', 'bob', 'but'*"])
+    result.stdout.fnmatch_lines(['undecided: it also says "Ann but Bob away"*'])
     result.stdout.fnmatch_lines(["*0/1 passed = 0.0%, 100.0% if 1 undecided is met*", "  undecided    1 trial (95%*"])
-    result.stdout.fnmatch_lines(["FAILED *undecided: it says more *"])
+    result.stdout.fnmatch_lines(["FAILED *undecided: it also says *"])
     found = record_of(run, "count")
     assert (found.outcome, found.undecided, found.score) == ("failed", True, 0.0)
     with model_server([say("GRADE: correct")]) as server:
@@ -336,7 +336,8 @@ def test_undecided_answer_fails_until_a_judge_decides(pytester: pytest.Pytester,
         assert server.requests == 1
     result.assert_outcomes(passed=1)
     result.stdout.no_fnmatch_line("  undecided *")
-    pytester.runpytest_inprocess("--rescore=run", "--judge=none", "--without-repair=unsure").assert_outcomes(passed=1)
+    without = ("--judge=none", "--without-repair=typed-references")
+    pytester.runpytest_inprocess("--rescore=run", *without).assert_outcomes(passed=1)
 
 
 def test_judge_below_minimum_kappa_is_not_asked(pytester: pytest.Pytester, store: Store, tmp_path: Path) -> None:
@@ -393,7 +394,7 @@ def test_rescore_rejects_an_audit(pytester: pytest.Pytester) -> None:
 
 def test_check_timeout_does_not_block_other_checks(pytester: pytest.Pytester, store: Store) -> None:
     run = store(capital="a" * 60 + "!", length="12", colour=None)
-    endless = TASKS.replace("{answer: Paris}", "{answer: {regex: '^(a+)+$'}}")
+    endless = TASKS.replace("{answer: Paris}", "{answer: {regex: '(a+)+b'}}")
     (pytester.path / "river.yaml").write_text(endless)
     result = pytester.runpytest_inprocess("--rescore=run", "--check-timeout=1", "-v", "-p", "no:randomly")
     result.stdout.fnmatch_lines(["river.yaml::capital*ERROR*", "river.yaml::length*PASSED*"])

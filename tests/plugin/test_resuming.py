@@ -89,7 +89,7 @@ def test_resume_works_from_another_directory(
     assert keys(canned) == {("alpha", "oracle", 1)}
 
 
-def test_resume_from_another_root_directory_says_where_the_run_was(
+def test_resume_from_another_root_directory_names_that_of_the_run(
     canned: pytest.Pytester, make_tasks: MakeTasks, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     canned.makeini("[pytest]\n")
@@ -132,16 +132,16 @@ def test_resume_rejects_changed_judge_prompt(canned: pytest.Pytester, make_tasks
     (canned.path / "own.j2").write_text("--- user\n{{ answer }}")
     judge = ("--judge=m", "--judge-prompt=own.j2", "--judge-url=http://127.0.0.1:1/v1", "--judge-key-env=none")
     canned.runpytest("tasks", *judge, "--run-dir=run").assert_outcomes(passed=2)
-    asked = json.loads((canned.path / "run" / "run.json").read_text())["judge"]["prompt"]
+    prompt = json.loads((canned.path / "run" / "run.json").read_text())["judge"]["prompt"]
     (file,) = (canned.path / "run" / "trials").glob("beta*/trial.json")
-    told = asdict(JudgeRecord(model="m", prompt=f"{asked} + formula@0", temperature=0.0, questions=1))
-    file.write_text(json.dumps(json.loads(file.read_text()) | {"judge": told}))
+    judge_record = asdict(JudgeRecord(model="m", prompt=f"{prompt} + formula@0", temperature=0.0, questions=1))
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"judge": judge_record}))
     forget(canned, "alpha")
     (canned.path / "own.j2").write_text("--- user\nWell, {{ answer }}")
     result = canned.runpytest("--resume=run")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["ERROR: --resume: expected the judge's prompt formula as the run has it, digest 0*"])
-    file.write_text(json.dumps(json.loads(file.read_text()) | {"judge": told | {"prompt": asked}}))
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"judge": judge_record | {"prompt": prompt}}))
     result = canned.runpytest("--resume=run")
     result.stderr.fnmatch_lines(["ERROR: --resume: expected the judge's prompt own as the run has it, digest *"])
     canned.runpytest("--resume=run", "--allow-mixed").assert_outcomes(passed=1)
@@ -158,7 +158,7 @@ def partial_run(canned: pytest.Pytester, make_tasks: MakeTasks) -> pytest.Pytest
 
 
 @each_case(
-    ("arguments", "told"),
+    ("arguments", "difference"),
     [
         (("--agent=null",), "--agent, null, na, found null"),
         (("--agent=oracle",), "--agent, null, na, found oracle"),
@@ -179,16 +179,16 @@ def partial_run(canned: pytest.Pytester, make_tasks: MakeTasks) -> pytest.Pytest
     ],
 )
 def test_resume_rejects_contradicting_option_and_names_both_values(
-    partial_run: pytest.Pytester, arguments: tuple[str, ...], told: str | None
+    partial_run: pytest.Pytester, arguments: tuple[str, ...], difference: str | None
 ) -> None:
     before = keys(partial_run)
     result = partial_run.runpytest("--resume=run", *arguments)
-    if told is None:  # a subset of the run
+    if difference is None:  # a subset of the run
         assert result.ret == 0
     else:
         assert result.ret == pytest.ExitCode.USAGE_ERROR
         result.stderr.fnmatch_lines(
-            [f"*--resume: expected {'' if told.startswith('tests') else '*own '}{told}; leave it*"]
+            [f"*--resume: expected {'' if difference.startswith('tests') else '*own '}{difference}; leave it*"]
         )
     assert keys(partial_run) == before
 
@@ -212,7 +212,7 @@ def test_resume_of_last_failed_run_without_plan_needs_named_tests(
     (canned.path / "run" / "plan.json").unlink()
     result = canned.runpytest("--resume=run")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*--resume: expected tests to be named, for the run took*--lf*"])
+    result.stderr.fnmatch_lines(["*--resume: expected test names, because the run used --lf*"])
     canned.runpytest("--resume=run", "tasks/demo.yaml::wrong").assert_outcomes()
     assert keys(canned) == {("wrong", "oracle", 1)}
 
@@ -340,7 +340,7 @@ def test_resume_runs_trials_that_merged_runs_had_planned(canned: pytest.Pytester
     assert main(["runs", "merge", str(root / "part1"), str(root / "part2"), "-o", str(root / "run")]) == 0
     result = canned.runpytest("--resume=run", "--min-pass-rate=0.5")
     result.assert_outcomes(passed=1, deselected=2)
-    result.stdout.fnmatch_lines(["trials         3 planned, 3 run (3 judged)", "gate: the thresholds hold"])
+    result.stdout.fnmatch_lines(["trials         3 planned, 3 run (3 judged)", "gate: the thresholds are met"])
 
 
 def test_rescore_counts_unreadable_record_as_lost(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
@@ -415,15 +415,17 @@ def test_run_killed_before_first_trial_can_be_resumed(
     }
 
 
-@pytest.mark.parametrize("left", [[], ["plan.json"]])
+@pytest.mark.parametrize("leftovers", [[], ["plan.json"]])
 def test_resume_of_directory_without_run_suggests_run_dir(
-    canned: pytest.Pytester, make_tasks: MakeTasks, left: list[str]
+    canned: pytest.Pytester, make_tasks: MakeTasks, leftovers: list[str]
 ) -> None:
     make_tasks("a")
     (canned.path / "run").mkdir()
-    for name in left:
+    for name in leftovers:
         (canned.path / "run" / name).write_text("{}")
     result = canned.runpytest("--resume=run")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     place = canned.path / "run"
-    result.stderr.fnmatch_lines([f"*--resume: expected a run in {place}, found none *; --run-dir={place} begins one*"])
+    result.stderr.fnmatch_lines(
+        [f"*--resume: expected a run in {place}, found neither *; --run-dir={place} starts a run*"]
+    )

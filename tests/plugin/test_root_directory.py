@@ -67,7 +67,7 @@ def test_settings_of_another_project_are_rejected(project: Path, pytester: pytes
     result = pytester.runpytest("tasks", "--collect-only", "--agent=mine", "--model-cache", "../other")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(
-        [f"ERROR: expected the settings of none, *{other}/pytest.ini, for it takes ../other for*"]
+        [f"ERROR: expected the settings of none, *{other}/pytest.ini, because it takes ../other for*"]
     )
 
 

@@ -134,8 +134,8 @@ def test_image_of_arb_proof_is_sent_to_multimodal_agent(pytester: pytest.Pyteste
         )
         result = pytester.runpytest("--suite=arb:problems.jsonl", "--agent=eyes.yaml", *judged_by(server), *NOWHERE)
         result.assert_outcomes(failed=1)  # 8 of 10 points
-        asked = json.dumps(server.bodies[0])
-    assert "data:image/png;base64" in asked
+        request = json.dumps(server.bodies[0])
+    assert "data:image/png;base64" in request
     (record,) = records(pytester).values()
     assert record["score"] == 0.8
     assert RunDir(pytester.path / "run").records()[0].source["answer"] == "rubric"

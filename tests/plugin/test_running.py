@@ -72,7 +72,7 @@ def test_unknown_agent_is_a_usage_error(canned: pytest.Pytester, make_tasks: Mak
         (f"--run-dir={'x' * 300}", "*--run-dir: expected a directory that can be written, found none at *xxx…*"),
         ("--run-dir=conftest.py", "*--run-dir: expected a directory that can be written, found none at *conftest.py*"),
         ("--sites=nope", "*there is no catalogue 'nope'; known: *embedded, *"),
-        ("--agent-option=depht=3", "*--agent-option depht: expected an agent that has such a key, oracle has none*"),
+        ("--agent-option=depht=3", "*--agent-option depht: expected an agent with this key, found oracle without it*"),
         (
             "--agent=agent.py",
             "*--agent=agent.py: expected the class or function as well, as in --agent=agent.py:MyAgent",
@@ -92,7 +92,7 @@ def test_invalid_option_is_a_usage_error(canned: pytest.Pytester, option: str, m
 def test_agents_with_the_same_record_name_are_rejected(canned: pytest.Pytester) -> None:
     result = canned.runpytest("--agent=v1/my.py:Agent", "--agent=v2/my.py:Agent")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*found v1/my.py:Agent and v2/my.py:Agent, both of which are 'my.py-Agent' there*"])
+    result.stderr.fnmatch_lines(["*found v1/my.py:Agent and v2/my.py:Agent, both called 'my.py-Agent' there*"])
 
 
 @pytest.mark.parametrize(
@@ -160,5 +160,5 @@ def test_latest_links_to_newest_run(canned: pytest.Pytester, make_tasks: MakeTas
     assert (latest / "run.json").exists()
     assert len([path for path in runs.iterdir() if path.is_dir() and not path.is_symlink()]) == 2
     subprocess.run(["git", "init", "-q"], cwd=canned.path, check=True)
-    told = subprocess.run(["git", "status", "--short"], cwd=canned.path, capture_output=True, text=True, check=True)
-    assert "webarena-runs" not in told.stdout
+    result = subprocess.run(["git", "status", "--short"], cwd=canned.path, capture_output=True, text=True, check=True)
+    assert "webarena-runs" not in result.stdout

@@ -40,16 +40,16 @@ def project(canned: pytest.Pytester, make_tasks: MakeTasks) -> pytest.Pytester:
 @pytest.mark.parametrize("workers", [(), ("-n2",)], ids=["one process", "workers"])
 def test_run_stops_once_the_better_agent_is_known(project: pytest.Pytester, workers: tuple[str, ...]) -> None:
     result = project.runpytest(*workers, *BOTH, "--stop-when-settled", "--difference=20", "--min-pass-rate=0.0")
-    said = " ".join(line.strip() for line in result.outlines)
-    assert "echo is worse than null (95% at all times: −" in said
+    output = " ".join(line.strip() for line in result.outlines)
+    assert "echo is worse than null (95% at all times: −" in output
     assert result.ret == 0  # trials that were not needed do not count as missing
     records, plan = RunDir(project.path / "run").records(), read_plan(project.path / "run")
     assert len(plan) == 80
     assert 10 < len(records) < 80  # workers are given some ahead
-    left = [trial for trial in plan.values() if trial.decided]
-    assert len(left) == 80 - len(records)
-    assert all(trial.decided.startswith("settled after ") for trial in left)
-    assert f"{len(left)} not needed (--stop-when-settled)" in said
+    not_run = [trial for trial in plan.values() if trial.decided]
+    assert len(not_run) == 80 - len(records)
+    assert all(trial.decided.startswith("settled after ") for trial in not_run)
+    assert f"{len(not_run)} not needed (--stop-when-settled)" in output
 
 
 def test_agents_alternate_and_resume_runs_the_remaining_trials(project: pytest.Pytester) -> None:
@@ -73,7 +73,7 @@ def test_equal_agents_stay_unsettled_after_all_trials(canned: pytest.Pytester, m
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         (
             ("--agent=null", "--stop-when-settled"),
@@ -86,9 +86,9 @@ def test_equal_agents_stay_unsettled_after_all_trials(canned: pytest.Pytester, m
     ],
 )
 def test_stop_when_settled_is_rejected_without_two_agents_to_compare(
-    canned: pytest.Pytester, make_tasks: MakeTasks, options: tuple[str, ...], told: str
+    canned: pytest.Pytester, make_tasks: MakeTasks, options: tuple[str, ...], message: str
 ) -> None:
     make_tasks("a")
     result = canned.runpytest(*options)
     assert result.ret == 4
-    assert told in " ".join((*result.outlines, *result.errlines))
+    assert message in " ".join((*result.outlines, *result.errlines))

@@ -59,12 +59,12 @@ def project(tmp_path: Path) -> Path:
 
 
 def write(project: Path, *, right: int, wrong: int = 0) -> None:
-    said = ["x"] * right + ["y"] * wrong
+    answers = ["x"] * right + ["y"] * wrong
     (project / "tasks" / "some.yaml").write_text(
         "tasks:\n"
         + "".join(
             f"  - {{id: t{number}, sites: [], intent: Say x, checks: [{{answer: x}}], solution: [{{stop: {word}}}]}}\n"
-            for number, word in enumerate(said)
+            for number, word in enumerate(answers)
         )
     )
 
@@ -107,9 +107,9 @@ def test_slurm_merge_accepts_empty_part_but_not_missing_part(project: Path) -> N
     assert empty
     shutil.rmtree(empty[0])  # its job never started
     shutil.rmtree(project / "runs" / "whole")
-    lacking = shell(SHARDS / "slurm.sh", project, MERGE="1")
-    assert lacking.returncode == TOO_MANY_ERRORS, lacking.stdout + lacking.stderr
-    assert "of 3 (--shard) is missing" in lacking.stdout
+    incomplete = shell(SHARDS / "slurm.sh", project, MERGE="1")
+    assert incomplete.returncode == TOO_MANY_ERRORS, incomplete.stdout + incomplete.stderr
+    assert "of 3 (--shard) is missing" in incomplete.stdout
 
 
 def kubernetes_commands() -> tuple[str, str]:
@@ -131,9 +131,9 @@ def test_kubernetes_pod_runs_its_part_and_gate_requires_all_parts(project: Path)
     assert [path.name for path in (project / "runs").iterdir()] == [f"part-{PARTS}"]
     records = RunDir(project / "runs" / f"part-{PARTS}").records()
     assert 0 < len(records) < 6
-    lacking = shell(merge, project)
-    assert lacking.returncode == TOO_MANY_ERRORS, lacking.stdout + lacking.stderr
-    assert f"of {PARTS} (--shard) is missing" in lacking.stdout
+    incomplete = shell(merge, project)
+    assert incomplete.returncode == TOO_MANY_ERRORS, incomplete.stdout + incomplete.stderr
+    assert f"of {PARTS} (--shard) is missing" in incomplete.stdout
     assert RunDir(project / "runs" / "whole").records() == records
 
 

@@ -157,26 +157,28 @@ def test_dumb_terminal_gets_no_control_sequences(
 
 def run_in_terminal(pytester: pytest.Pytester, *arguments: str) -> str:
     """Return all that pytest writes to a terminal of 24 by 80."""
-    ours, theirs = pty.openpty()
-    subprocess.run(["stty", "rows", "24", "cols", "80"], stdin=theirs, check=True)
+    controller, terminal = pty.openpty()
+    subprocess.run(["stty", "rows", "24", "cols", "80"], stdin=terminal, check=True)
     environment = {**os.environ, "TERM": os.environ.get("TERM") or "xterm"}
     environment.pop("COLUMNS", None)
     command = [sys.executable, "-m", "pytest", *arguments]
-    process = subprocess.Popen(command, cwd=pytester.path, stdin=theirs, stdout=theirs, stderr=theirs, env=environment)
-    os.close(theirs)
+    process = subprocess.Popen(
+        command, cwd=pytester.path, stdin=terminal, stdout=terminal, stderr=terminal, env=environment
+    )
+    os.close(terminal)
     output, deadline = b"", time.monotonic() + 100
     try:
         while time.monotonic() < deadline:
-            if select.select([ours], [], [], 0.5)[0]:
+            if select.select([controller], [], [], 0.5)[0]:
                 try:
-                    piece = os.read(ours, 65536)
+                    piece = os.read(controller, 65536)
                 except OSError:  # Linux: no process has the terminal open any more
                     break
                 output += piece
         process.wait(timeout=max(0.1, deadline - time.monotonic()))
     finally:
         process.kill()
-        os.close(ours)
+        os.close(controller)
     return output.decode()
 
 

@@ -87,10 +87,10 @@ class Machines:
 
     def actors(self) -> list[Process]:
         """Return the processes that run trials."""
-        told = subprocess.run(
+        stdout = subprocess.run(
             ["ip", "netns", "pids", self.namespace], capture_output=True, text=True, check=True
         ).stdout
-        return [process for process in of_pids(map(int, told.split())) if name_of(process).startswith("ray::Node")]
+        return [process for process in of_pids(map(int, stdout.split())) if name_of(process).startswith("ray::Node")]
 
     def cut(self, driver: int, actor: int) -> None:
         """Break the connections between two processes, as a network failure does."""
@@ -110,12 +110,12 @@ class Machines:
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
         with subprocess.Popen(command, cwd=ROOT, env=self.environment, text=True, **pipes) as process:  # type: ignore[call-overload]
 
-            def asked() -> int:
+            def count_requests() -> int:
                 process.stdin.write("\n")
                 process.stdin.flush()
                 return int(process.stdout.readline())
 
-            yield process.stdout.readline().strip(), asked
+            yield process.stdout.readline().strip(), count_requests
             process.stdin.close()
 
     def left_behind(self) -> list[str]:
@@ -125,10 +125,10 @@ class Machines:
 
 @pytest.fixture(scope="session")
 def machines() -> Iterator[Machines]:
-    if lacking := _lacking():
+    if unavailable := _lacking():
         if os.environ.get("WEBARENA_REQUIRE_RAY") == "1":
-            pytest.fail(f"WEBARENA_REQUIRE_RAY=1, but {lacking}", pytrace=False)
-        pytest.skip(lacking)
+            pytest.fail(f"WEBARENA_REQUIRE_RAY=1, but {unavailable}", pytrace=False)
+        pytest.skip(unavailable)
     namespace, folder = f"webarena-{uuid.uuid4().hex[:8]}", Path(tempfile.mkdtemp(prefix="wr-", dir="/tmp"))
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith(("RAY_", "PYTEST_", "COV_"))
@@ -149,11 +149,11 @@ def machines() -> Iterator[Machines]:
             start_new_session=True,
         )  # fmt: skip
         assert process.stdout is not None
-        said = ""
-        while not said.startswith("ready"):
-            said = process.stdout.readline()
-            assert said, (folder / "nodes.log").read_text()[-3000:]
-        yield Machines(namespace, folder, process, said.split()[1], environment)
+        line = ""
+        while not line.startswith("ready"):
+            line = process.stdout.readline()
+            assert line, (folder / "nodes.log").read_text()[-3000:]
+        yield Machines(namespace, folder, process, line.split()[1], environment)
         assert process.stdin is not None
         process.stdin.close()
         process.wait(60)

@@ -23,19 +23,19 @@ SECONDS = 240
 
 
 def finish(process: subprocess.Popen[str]) -> str:
-    said, _ = process.communicate(timeout=SECONDS)
-    return said
+    output, _ = process.communicate(timeout=SECONDS)
+    return output
 
 
 def read_until(process: subprocess.Popen[str], *words: str) -> str:
     """Return the output of the process up to the line that completes ``words``."""
     assert process.stdout is not None
-    said = ""
-    while not all(word in said for word in words):
+    output = ""
+    while not all(word in output for word in words):
         line = process.stdout.readline()
-        assert line, said[-5000:]
-        said += line
-    return said
+        assert line, output[-5000:]
+        output += line
+    return output
 
 
 def records_of(run: Path) -> list[TrialRecord]:
@@ -70,13 +70,13 @@ def test_ray_run_gives_local_results_while_nodes_die_and_join(machines: Machines
     held.touch()  # the run cannot end before the dead node is noticed
     machines.kill_one()
     machines.add()
-    said = read_until(process, "ray: lost node", "ray: gained node")
+    output = read_until(process, "ray: lost node", "ray: gained node")
     held.unlink()
-    said += finish(process)
-    assert process.returncode == 0, said[-5000:]
-    assert "ray: 2 nodes × 2\n" in said
-    assert "ray: lost node" in said
-    assert "ray: 2 nodes × 2; " in said
+    output += finish(process)
+    assert process.returncode == 0, output[-5000:]
+    assert "ray: 2 nodes × 2\n" in output
+    assert "ray: lost node" in output
+    assert "ray: 2 nodes × 2; " in output
     records = records_of(project / "run")
     assert len(records) == 66
     assert comparable(records) == comparable(records_of(project / "local"))
@@ -102,8 +102,8 @@ def test_interrupted_ray_run_keeps_records_and_can_be_resumed(machines: Machines
         assert line
     machines.wait_for_trials(4)
     process.send_signal(signal.SIGINT)
-    said = finish(process)
-    assert process.returncode == pytest.ExitCode.INTERRUPTED, said[-5000:]
+    output = finish(process)
+    assert process.returncode == pytest.ExitCode.INTERRUPTED, output[-5000:]
     records = records_of(project / "run")
     assert {(each.outcome, each.cause) for each in records} == {("error", "harness")}
     assert {each.message.partition(" (")[0] for each in records} == {"the run was interrupted during this trial"}
@@ -130,8 +130,8 @@ def test_interrupted_ray_run_keeps_records_and_can_be_resumed(machines: Machines
 def test_each_node_uses_its_own_sites_and_browser(machines: Machines, project: Path) -> None:
     (project / "tasks" / "quick.yaml").write_text(SUM_TASK)
     process = machines.start(project, "--run-dir=run", "--agent=oracle", "--trials=4")
-    said = finish(process)
-    assert process.returncode == 0, said[-5000:]
+    output = finish(process)
+    assert process.returncode == 0, output[-5000:]
     records = records_of(project / "run")
     assert [each.outcome for each in records] == ["passed"] * 4
     assert len({each.worker.partition("@")[0].partition(".")[0] for each in records}) == 2  # without thread numbers
@@ -160,25 +160,25 @@ def test_late_duplicate_trial_is_dropped_without_asking_judge_again(machines: Ma
     last.touch()
     name = agent(project, held_by=held, cost=1.0, says="An even n is 2k.")
     options = ("--agent", name, "--trials=4", "-k", "even or trial1")
-    with machines.judge("ITEM 1 POINTS 4\nQUOTE An even n is 2k") as (url, asked):
+    with machines.judge("ITEM 1 POINTS 4\nQUOTE An even n is 2k") as (url, count_requests):
         judged = ("--judge=m", f"--judge-url={url}", "--judge-key-env=none")
         process = machines.start(project, "--run-dir=run", *options, *judged)
         machines.wait_for_trials(4)
         silent = machines.actors()[-1]
         (its_own := project / f"held-{silent.pid}").touch()
         machines.cut(process.pid, silent.pid)
-        said = read_until(process, "ray: no answer from", "2 trials given back")
+        output = read_until(process, "ray: no answer from", "2 trials given back")
         held.unlink()
         wait_until(lambda: count(project / "run") == 4, SECONDS)  # the other node ran all of them
         its_own.unlink()
-        said += read_until(process, "answers again, now 2 nodes")
+        output += read_until(process, "answers again, now 2 nodes")
         last.unlink()
-        said += finish(process)
-        assert 1 <= asked() <= 2  # those that were at it at the same time
-    assert process.returncode == pytest.ExitCode.TESTS_FAILED, said[-5000:]
-    assert "2 trials given back, 2 late duplicates dropped ($2.0000)" in said
-    assert "Captured stdout call" in said  # of the one that failed, on whichever node it was
-    assert "asked to last" in said
+        output += finish(process)
+        assert 1 <= count_requests() <= 2  # those that were at it at the same time
+    assert process.returncode == pytest.ExitCode.TESTS_FAILED, output[-5000:]
+    assert "2 trials given back, 2 late duplicates dropped ($2.0000)" in output
+    assert "Captured stdout call" in output  # of the one that failed, on whichever node it was
+    assert "asked to last" in output
     records = records_of(project / "run")
     assert sorted((each.key.task, each.outcome) for each in records) == [("even", "passed")] * 4 + [("last", "failed")]
     assert len({each.worker.partition("@")[0].partition(".")[0] for each in records}) == 1
@@ -200,10 +200,10 @@ def test_max_cost_applies_to_the_whole_ray_run(machines: Machines, project: Path
         "--max-cost=6",
         "--max-consecutive-errors=0",
     )
-    said = finish(process)
+    output = finish(process)
     records = records_of(project / "run")
     spent = sum(line.usage.cost or 0 for line in read_model_calls(calls_of(project / "run")))
-    assert 6 <= spent <= 6 + 4, said[-5000:]  # trials running at the time: two on each node
+    assert 6 <= spent <= 6 + 4, output[-5000:]  # trials running at the time: two on each node
     assert len(records) == 22
     assert sum(each.outcome == "passed" for each in records) <= 10
 
@@ -224,7 +224,7 @@ def test_invalid_ray_options_are_reported_in_one_line(machines: Machines, projec
     here = f"--ray={machines.address}"
     assert "expected no -n" in refused(here, "--ray-insecure", "-n2")
     assert "expected a cluster that asks for a token" in refused(here)
-    assert "found that nobody answers" in refused("--ray=127.0.0.1:1", "--ray-insecure")
+    assert "found none that answers" in refused("--ray=127.0.0.1:1", "--ray-insecure")
     assert "expected HOST:PORT of a cluster that this machine is in" in refused(
         "--ray=ray://127.0.0.1:10001", "--ray-insecure"
     )

@@ -77,19 +77,19 @@ def test_plain_answer_as_a_typed_response(text: str, status: str, data: object) 
 
 
 def test_instructions_name_every_word_of_the_schema() -> None:
-    told = instructions("verified")
+    text = instructions("verified")
     for word in (*TASK_TYPES, *STATUSES, *RESPONSE_SCHEMA["properties"]):
-        assert word in told
+        assert word in text
     assert instructions("text") == ""
     assert set(ANSWER_FORMATS) == {"text", "verified"}
 
 
 def test_evidence_gives_text_checks_the_projection_only_where_the_form_was_asked_for() -> None:
     answer = typed(["x"])
-    asked = Evidence(answer=answer, stop_reason="answered", answer_format="verified")
-    assert asked.text_answer == "x"
+    projected = Evidence(answer=answer, stop_reason="answered", answer_format="verified")
+    assert projected.text_answer == "x"
     assert Evidence(answer=answer, stop_reason="answered").text_answer == answer
-    assert Evidence.from_json(asked.to_json()) == asked
+    assert Evidence.from_json(projected.to_json()) == projected
 
 
 def test_evidence_of_older_versions_was_asked_for_text() -> None:

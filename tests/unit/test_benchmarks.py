@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import os
 import re
 import subprocess
@@ -65,3 +66,23 @@ def test_benchmarks_read_only_options_that_some_benchmark_declares() -> None:
 def test_declared_and_read_options_are_found() -> None:
     source = "parser.add_argument('--concurrency')\noptions = parser.parse_args()\nprint(options.wide)\n"
     assert declared_and_read(source) == ({"concurrency"}, {"wide"})
+
+
+def test_each_rule_of_reading_answers_can_be_removed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    import answers  # type: ignore[import-not-found]
+
+    rows = [
+        {"task": "a", "intent": "How many lamps are there?", "want": {"type": "number", "value": 6}, **row}
+        for row in ({"answer": "6 lamps", "right": True}, {"answer": "6 dozen", "right": False})
+    ]
+    file = tmp_path / "answers.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)))
+    monkeypatch.setattr("sys.argv", ["answers.py", str(file), "--ablate"])
+    assert answers.main() == 0
+    output = capsys.readouterr().out
+    assert re.search(r"^number +1 +0 +0 +0 +0 +1  95\.0%$", output, re.MULTILINE)
+    assert re.search(r"^numbers: what the question counts +1 +-1 ", output, re.MULTILINE)
+    assert len(output.splitlines()) == 4 + len(answers.rules())

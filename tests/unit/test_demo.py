@@ -40,7 +40,7 @@ def test_failures_of_other_agents_are_expected() -> None:
         ([PASSED], 3, 0, "pytest ended with status 3; its output is above."),
     ],
 )
-def test_what_should_not_happen_is_said(records: list[TrialRecord], status: int, unfinished: int, fault: str) -> None:
+def test_unexpected_results_are_reported(records: list[TrialRecord], status: int, unfinished: int, fault: str) -> None:
     assert fault in wrong(records, status=status, unfinished=unfinished)
 
 
@@ -60,19 +60,22 @@ def test_what_is_to_be_expected_is_known_of_each_agent_of_the_demo() -> None:
 
 
 def test_allure_is_fetched_while_the_agents_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    npx, asked = tmp_path / "npx", tmp_path / "asked"
-    npx.write_text(f'#!/bin/sh\necho "$@" >{asked}\n')
+    npx, request_file = tmp_path / "npx", tmp_path / "asked"
+    npx.write_text(f'#!/bin/sh\necho "$@" >{request_file}\n')
     npx.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     with allure_fetched():
         pass
-    assert asked.read_text().split()[:-1] == ALLURE[1:]  # the same package as later
+    assert request_file.read_text().split()[:-1] == ALLURE[1:]  # the same package as later
 
 
 def test_without_npm_the_demo_runs_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("scripts.demo.subprocess.Popen", lambda *_, **__: pytest.fail("npm was started"))
+    shown = []
     with allure_fetched():
-        pass
+        shown.append("demo")
+    assert shown == ["demo"]
 
 
 def test_the_demo_has_a_task_of_each_kind_on_both_sites() -> None:
@@ -84,5 +87,5 @@ def test_the_demo_has_a_task_of_each_kind_on_both_sites() -> None:
     files = ("homepage/navigation", "shopping/content", "shopping/navigation", "shopping/products")
     ids = [task.id for task in validate([root / "tasks" / f"{name}.yaml" for name in files]).tasks]
     for kind in kinds[1].split(" or "):
-        left = [id for id in ids if kind in id and not any(word in id for word in more[1].split(" or "))]
-        assert 1 <= len(left) <= 2, kind
+        single = [id for id in ids if kind in id and not any(word in id for word in more[1].split(" or "))]
+        assert 1 <= len(single) <= 2, kind

@@ -102,12 +102,12 @@ def wrong_call(words: list[str]) -> str:
         named = [name for name in words[0].split("|") if name not in ("…", "COMMAND")]
         if not named:
             return ""
-        if gone := [name for name in named if name not in known]:
-            return f"no command {gone[0]}"
+        if unknown := [name for name in named if name not in known]:
+            return f"no command {unknown[0]}"
         parsers, words = [known[name] for name in named], words[1:]
     known_options = {option for parser in parsers for option in parser._option_string_actions}
-    gone = [each for word in words for each in _OPTION.findall(word) if each not in known_options]
-    return f"no option {gone[0]}" if gone else ""
+    unknown = [each for word in words for each in _OPTION.findall(word) if each not in known_options]
+    return f"no option {unknown[0]}" if unknown else ""
 
 
 def wrong(text: str) -> list[str]:
@@ -120,8 +120,10 @@ def _wrong_line(line: str) -> Iterator[str]:
         if why := wrong_call(words):
             yield why
     for words in calls(line, "pytest"):
-        told = pytest_options() | _OF_OTHERS.keys()
-        yield from (f"no option {each}" for word in words for each in _OPTION.findall(word) if each not in told)
+        known_options = pytest_options() | _OF_OTHERS.keys()
+        yield from (
+            f"no option {each}" for word in words for each in _OPTION.findall(word) if each not in known_options
+        )
     if line.startswith("--"):
         everywhere = pytest_options() | own_options() | _OF_OTHERS.keys()
         yield from (f"no option {each}" for each in _OPTION.findall(line) if each not in everywhere)
@@ -153,14 +155,16 @@ def variables() -> frozenset[str]:
 
 
 @each_case("page", pages(), ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_what_a_page_tells_to_type_is_there(page: Path) -> None:
+def test_commands_on_pages_exist(page: Path) -> None:
     assert wrong(page.read_text("utf-8")) == []
 
 
 def test_every_command_is_on_the_page_of_commands() -> None:
     text = (ROOT / "docs" / "options.md").read_text("utf-8").partition("## Commands")[2].replace("\\|", "|")
-    told = {word for words in re.findall(r"`webarena ([a-z|-]+)", text) for word in words.split("|")}
-    assert [name for name, _ in all_commands(make_parser()) if name and not told.issuperset(name.split()[:1])] == []
+    documented = {word for words in re.findall(r"`webarena ([a-z|-]+)", text) for word in words.split("|")}
+    assert [
+        name for name, _ in all_commands(make_parser()) if name and not documented.issuperset(name.split()[:1])
+    ] == []
 
 
 @each_case(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_webarena.browser.acting.filled_text import agrees, keeps_old
+from pytest_webarena.browser.acting.filled_text import is_shown, keeps_old
 from tests.cases import each_case
 
 
@@ -21,7 +21,7 @@ from tests.cases import each_case
     ],
 )
 def test_old_content_that_is_still_shown_is_found(old: str, text: str, shown: str) -> None:
-    assert not agrees(text, shown, numbered=True)
+    assert not is_shown(text, shown, numbered=True)
     assert keeps_old(old, text, shown, numbered=True)
 
 
@@ -37,7 +37,7 @@ def test_old_content_that_is_still_shown_is_found(old: str, text: str, shown: st
     ],
 )
 def test_a_right_text_agrees(text: str, shown: str) -> None:
-    assert agrees(text, shown, numbered=True)
+    assert is_shown(text, shown, numbered=True)
 
 
 @each_case(
@@ -51,10 +51,10 @@ def test_a_right_text_agrees(text: str, shown: str) -> None:
     ],
 )
 def test_what_a_page_made_of_the_text_is_no_old_content(old: str, text: str, shown: str) -> None:
-    assert not agrees(text, shown, numbered=True)
+    assert not is_shown(text, shown, numbered=True)
     assert not keeps_old(old, text, shown, numbered=True)
 
 
 def test_numbers_are_content_where_a_field_shows_nothing_else() -> None:
-    assert not agrees("new", "1new", numbered=False)
+    assert not is_shown("new", "1new", numbered=False)
     assert keeps_old("1", "new", "1new", numbered=False)

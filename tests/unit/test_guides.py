@@ -26,14 +26,14 @@ def missing(text: str) -> list[str]:
     for part in re.split(r"\n\s*\n|\n(?=[|])", text):
         folders = {ROOT, PACKAGE}
         names = [match[1] or match[2] for match in _NAMED.finditer(part)]
-        left = [name for name in names if name not in _MADE_LATER and ("/" in name or name.endswith(_SUFFIXES))]
-        while left:
-            led = {name: [path for folder in folders for path in folder.glob(name.rstrip("/"))] for name in left}
+        unresolved = [name for name in names if name not in _MADE_LATER and ("/" in name or name.endswith(_SUFFIXES))]
+        while unresolved:
+            led = {name: [path for folder in folders for path in folder.glob(name.rstrip("/"))] for name in unresolved}
             if not any(led.values()):
                 break
             folders |= {path if path.is_dir() else path.parent for paths in led.values() for path in paths}
-            left = [name for name in left if not led[name]]
-        found += left
+            unresolved = [name for name in unresolved if not led[name]]
+        found += unresolved
     return found
 
 
@@ -51,7 +51,7 @@ def test_every_room_of_the_table_is_there_and_the_table_has_every_room() -> None
 
 
 @each_case(
-    ("line", "gone"),
+    ("line", "missing_paths"),
     [
         ("a module in `checks/`, see `kind.py`", []),
         ("see `kind.py`, in `checks/`", []),
@@ -63,5 +63,5 @@ def test_every_room_of_the_table_is_there_and_the_table_has_every_room() -> None
         ("`pytest tests/unit -k number` and `Kind`", []),
     ],
 )
-def test_a_path_that_leads_nowhere_is_noticed(line: str, gone: list[str]) -> None:
-    assert missing(line) == gone
+def test_a_path_that_leads_nowhere_is_noticed(line: str, missing_paths: list[str]) -> None:
+    assert missing(line) == missing_paths

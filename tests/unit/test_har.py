@@ -49,11 +49,15 @@ def test_request() -> None:
             )
         ]
     )
-    asked, got = entry["request"], entry["response"]
-    assert (asked["method"], asked["url"], asked["bodySize"]) == ("POST", f"{SHOP}/cart/?page=2&empty=", 25)
-    assert asked["queryString"] == [{"name": "page", "value": "2"}, {"name": "empty", "value": ""}]
-    assert asked["cookies"] == [{"name": "session", "value": "a=b"}, {"name": "lang", "value": "en"}]
-    assert asked["postData"] == {
+    sent, got = entry["request"], entry["response"]
+    assert (sent["method"], sent["url"], sent["bodySize"]) == (
+        "POST",
+        f"{SHOP}/cart/?page=2&empty=",
+        25,
+    )
+    assert sent["queryString"] == [{"name": "page", "value": "2"}, {"name": "empty", "value": ""}]
+    assert sent["cookies"] == [{"name": "session", "value": "a=b"}, {"name": "lang", "value": "en"}]
+    assert sent["postData"] == {
         "mimeType": "application/x-www-form-urlencoded",
         "params": [{"name": "item", "value": "Coffee Grinder"}, {"name": "note", "value": ""}],
         "text": "item=Coffee+Grinder&note=",
@@ -103,13 +107,13 @@ def test_status_without_a_name() -> None:
     assert (entry["response"]["status"], entry["response"]["statusText"]) == (799, "")
 
 
-def test_an_archive_says_that_it_is_incomplete() -> None:
+def test_incomplete_archive_is_marked() -> None:
     assert "comment" not in archive([request()])["log"]
     assert archive([request()], missing=7)["log"]["comment"].startswith("incomplete: 7 more requests")
 
 
 @each_case(
-    ("said", "kept"),
+    ("expires", "kept"),
     [
         ("Wed, 21 Oct 2026 07:28:00 GMT", {"expires": "2026-10-21T07:28:00+00:00"}),
         ("Wed, 21-Oct-2026 07:28:00 GMT", {"expires": "2026-10-21T07:28:00+00:00"}),
@@ -117,6 +121,6 @@ def test_an_archive_says_that_it_is_incomplete() -> None:
         ("soon", {}),
     ],
 )
-def test_a_cookie_ends_at_a_date_as_the_format_has_them(said: str, kept: dict[str, str]) -> None:
-    (entry,) = entries([request(response_headers=(("Set-Cookie", f"a=1; Expires={said}"),))])
+def test_a_cookie_ends_at_a_date_as_the_format_has_them(expires: str, kept: dict[str, str]) -> None:
+    (entry,) = entries([request(response_headers=(("Set-Cookie", f"a=1; Expires={expires}"),))])
     assert entry["response"]["cookies"] == [{"name": "a", "value": "1", **kept}]

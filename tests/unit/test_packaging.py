@@ -14,7 +14,7 @@ import pytest
 from hatchling.builders.wheel import WheelBuilder
 
 from tests.cases import each_case
-from tests.unit.test_layers import all_imports
+from tests.unit.import_graph import all_imports
 
 pytestmark = pytest.mark.corpus
 

@@ -51,7 +51,7 @@ def test_values_are_read_by_their_annotations() -> None:
 
 
 @each_case(
-    ("data", "told"),
+    ("data", "message"),
     [
         ("red", "x.yaml: expected a mapping, found 'red'"),
         ({"colour": "red"}, "x.yaml: unknown key 'colour'; did you mean 'colours'?"),
@@ -66,10 +66,10 @@ def test_values_are_read_by_their_annotations() -> None:
         ({"places": {"a": 1}}, "x.yaml: places.a: expected a mapping, found 1"),
     ],
 )
-def test_what_does_not_fit_is_told_in_one_sentence(data: Any, told: str) -> None:
+def test_mismatch_is_reported_in_one_sentence(data: Any, message: str) -> None:
     with pytest.raises(UsageError) as refused:
         read(data)
-    assert str(refused.value).startswith(told)
+    assert str(refused.value).startswith(message)
     assert "\n" not in str(refused.value)
 
 

@@ -16,10 +16,7 @@ from pytest_webarena.commands.cli import make_parser
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "pytest_webarena"
 DROPPED = re.compile(r"\b(told|beside|anew|deeds?|strangers?|by itself)\b", re.IGNORECASE)
-ALLOWED = {
-    "pytest_webarena/checks/refusals.py": 2,  # patterns of answers that people write
-    "pytest_webarena/checks/upstream/listed_names.py": 1,  # prepositions of answers
-}
+ALLOWED: dict[str, int] = {}
 """Files whose strings may have such a word, and how many of them: at most 20 places in all."""
 EXAMPLES = ("embedded",)
 """Packages whose texts are content of a small site, which agents read."""

@@ -32,28 +32,28 @@ def test_a_process_that_runs_is_found(child: subprocess.Popen[bytes]) -> None:
 
 
 def test_a_zombie_has_ended(child: subprocess.Popen[bytes]) -> None:
-    mine = processes.of_pids([child.pid])
-    processes.kill(mine)
-    assert processes.still_running(mine) == []
+    zombies = processes.of_pids([child.pid])
+    processes.kill(zombies)
+    assert processes.still_running(zombies) == []
     assert child.returncode is None  # nobody has asked how it ended
     assert not processes.alive(child.pid)
     assert processes.of_pids([child.pid]) == []
-    assert mine[0] not in processes.descendants()
-    assert processes.of_command("time.sleep(600)", mine) == []
+    assert zombies[0] not in processes.descendants()
+    assert processes.of_command("time.sleep(600)", zombies) == []
 
 
-def test_one_that_has_gone_raises_nothing(child: subprocess.Popen[bytes]) -> None:
-    mine = processes.of_pids([child.pid])
+def test_ended_process_raises_nothing(child: subprocess.Popen[bytes]) -> None:
+    ended = processes.of_pids([child.pid])
     child.kill()
     child.wait()
-    assert processes.still_running(mine) == []
-    assert processes.descendants(mine[0]) == []
-    assert processes.of_command("time", mine) == []
-    assert (processes.name_of(mine[0]), processes.listening(mine[0])) == ("", None)
-    processes.kill(mine)
+    assert processes.still_running(ended) == []
+    assert processes.descendants(ended[0]) == []
+    assert processes.of_command("time", ended) == []
+    assert (processes.name_of(ended[0]), processes.listening(ended[0])) == ("", None)
+    processes.kill(ended)
 
 
-def test_what_does_not_end_is_told_and_killed(child: subprocess.Popen[bytes]) -> None:
-    mine = processes.of_pids([child.pid])
-    assert processes.still_running(mine, seconds=0.0) == mine
+def test_running_process_is_returned_and_killed(child: subprocess.Popen[bytes]) -> None:
+    running = processes.of_pids([child.pid])
+    assert processes.still_running(running, seconds=0.0) == running
     child.wait()

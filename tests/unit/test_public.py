@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from tests.cases import each_case
-from tests.unit.test_layers import HEAVY, imported_with, module_name, sources
+from tests.unit.import_graph import imported_with, module_name, sources
+from tests.unit.test_process_imports import HEAVY
 
 ROOT = Path(__file__).parents[2]
 
@@ -29,7 +30,7 @@ PUBLIC: dict[str, str] = {
     ),
     "answers": (
         "ANSWER_FORMATS AnswerFormat AskedFormat RESPONSE_SCHEMA Response STATUSES TASK_TYPES UNACHIEVABLE "
-        "as_response as_text instructions read_response"
+        "as_response as_text instructions plain_text read_response"
     ),
     "checks": (
         "CHECK_SECONDS Captioner CheckResult EvidenceSource GRADINGS Grading Judgement Kind Live Needs ORIGINAL Page "
@@ -110,10 +111,10 @@ def test_every_public_module_has_examples_and_they_run(name: str) -> None:
     finder = doctest.DocTestFinder(recurse=False)
     examples = finder.find(module, name)
     for public in PUBLIC[name].split():
-        thing = getattr(module, public)
-        if inspect.isclass(thing) or inspect.isfunction(thing):
-            home = sys.modules[thing.__module__]
-            examples += finder.find(thing, public, module=home, globs={**vars(module), **vars(home)})
+        member = getattr(module, public)
+        if inspect.isclass(member) or inspect.isfunction(member):
+            home = sys.modules[member.__module__]
+            examples += finder.find(member, public, module=home, globs={**vars(module), **vars(home)})
     assert any(test.examples for test in examples if test.name == name), "its docstring shows nothing"
     runner = doctest.DocTestRunner(optionflags=TOLERANT)
     for test in examples:
@@ -148,7 +149,7 @@ def test_every_helper_for_tests_has_an_example() -> None:
     assert [name for name in testing.__all__ if ">>>" not in (getattr(testing, name).__doc__ or "")] == []
 
 
-def told(text: str) -> set[str]:
+def names_in(text: str) -> set[str]:
     """Dotted names of this package in a text: those that readers import, not those that they run or edit."""
     text = re.sub(r"python -m pytest_webarena[\w.]*", "", text)
     return set(re.findall(r"\bpytest_webarena\.[a-z_]+(?:\.\w+)*", text))
@@ -175,12 +176,12 @@ def documents() -> list[Path]:
 
 
 def test_docs_send_nobody_elsewhere() -> None:
-    found = [f"{path.relative_to(ROOT)}: {name}" for path in documents() for name in told(path.read_text("utf-8"))]
+    found = [f"{path.relative_to(ROOT)}: {name}" for path in documents() for name in names_in(path.read_text("utf-8"))]
     assert found, "there is something to look at"
     assert [each for each in found if not is_public(each.partition(": ")[2])] == []
 
 
 def test_a_private_name_is_noticed() -> None:
     text = "from pytest_webarena.agents.protocol import Reply; `pytest_webarena.agents.Reply`"
-    assert sorted(filter(is_public, told(text))) == ["pytest_webarena.agents.Reply"]
-    assert {name for name in told(text) if not is_public(name)} == {"pytest_webarena.agents.protocol"}
+    assert sorted(filter(is_public, names_in(text))) == ["pytest_webarena.agents.Reply"]
+    assert {name for name in names_in(text) if not is_public(name)} == {"pytest_webarena.agents.protocol"}

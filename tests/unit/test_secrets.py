@@ -68,7 +68,7 @@ def test_a_secret_within_another_leaves_no_rest() -> None:
     assert secrets.scrub("opensesame-and-more opensesame") == "[secret] [secret]"
 
 
-def test_short_values_are_refused_when_named_and_left_alone_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_short_values_are_refused_when_named_and_else_unchanged(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PIN", "1234")
     with pytest.raises(UsageError, match="secret PIN: expected at least 6 characters, found 4"):
         secrets.mark_environment(["PIN"])
@@ -96,11 +96,11 @@ def test_a_key_is_marked_wherever_it_comes_from(tmp_path: Path, monkeypatch: pyt
         (Endpoint(key_file=Path(__file__)), "expected one line with an API key"),
     ],
 )
-def test_a_missing_key_says_where_it_was_looked_for(endpoint: Endpoint, message: str) -> None:
+def test_missing_key_error_names_where_it_was_expected(endpoint: Endpoint, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         endpoint.key()
 
 
-def test_an_address_that_is_none_is_told() -> None:
+def test_invalid_address_is_reported() -> None:
     with pytest.raises(UsageError, match=r"expected an http\(s\) address, found 'ftp://x'"):
         _ = Endpoint(base_url="ftp://x").url

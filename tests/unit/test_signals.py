@@ -98,17 +98,17 @@ def test_a_page_in_a_loop_fills_no_disk(monkeypatch: pytest.MonkeyPatch) -> None
     log = SignalLog()
     tab = log.of_tab()
     for number in range(8):
-        tab.shows(f"http://a.test/{number}")
+        tab.record_address(f"http://a.test/{number}")
     assert (len(log.since()), log.lost) == (5, 3)
     log.restart()
-    tab.shows("data:," + "x" * 1000)
+    tab.record_address("data:," + "x" * 1000)
     assert log.since()[0].url.startswith("data:,xxxx")
     assert len(log.since()[0].url) < 100
     assert log.lost == 0
 
 
-def tell(tab: TabSignals, event: str, value: str, field: int = 1, size: int = 10) -> None:
-    tab.dom_event(
+def send_event(tab: TabSignals, event: str, value: str, field: int = 1, size: int = 10) -> None:
+    tab.record_dom_event(
         ReportedEvent(
             event=event, target=TargetRecord(), value=value, chain=(), whole=True, frame="", field=(field,), size=size
         )
@@ -123,14 +123,14 @@ def test_input_of_one_field_is_one_signal_until_something_else_comes_or_it_was_g
     log = SignalLog()
     tab, other = log.of_tab(), log.of_tab()
     for letters in ("a", "ab", "abc"):
-        tell(tab, "input", letters)
-    tell(tab, "input", "x", field=2)
-    tell(tab, "input", "abcd")
-    tell(other, "input", "y")
-    tell(other, "change", "y")
-    tell(other, "input", "yz")
-    tab.shows("http://a.test/")
-    tell(other, "input", "yzz")
+        send_event(tab, "input", letters)
+    send_event(tab, "input", "x", field=2)
+    send_event(tab, "input", "abcd")
+    send_event(other, "input", "y")
+    send_event(other, "change", "y")
+    send_event(other, "input", "yz")
+    tab.record_address("http://a.test/")
+    send_event(other, "input", "yzz")
     given = [
         ("input", "abc"),
         ("input", "x"),
@@ -141,7 +141,7 @@ def test_input_of_one_field_is_one_signal_until_something_else_comes_or_it_was_g
         ("input", "yzz"),
     ]
     assert values(log) == given
-    tell(other, "input", "yzzz")  # whoever has been given the one before does not ask again
+    send_event(other, "input", "yzzz")  # whoever has been given the one before does not ask again
     assert values(log) == [*given, ("input", "yzzz")]
     assert [each.tab for each in log.since()] == [0, 0, 0, 1, 1, 1, 0, 1, 1]
 
@@ -152,17 +152,17 @@ def test_events_take_up_no_more_memory_than_they_may(monkeypatch: pytest.MonkeyP
     log = SignalLog()
     tab = log.of_tab()
     for _ in range(50):
-        tell(tab, "input", "a", size=40)  # one
-    tell(tab, "click", "b", size=70)
-    tell(tab, "click", "c", size=50)
+        send_event(tab, "input", "a", size=40)  # one
+    send_event(tab, "click", "b", size=70)
+    send_event(tab, "click", "c", size=50)
     assert (values(log), log.lost) == ([("input", "a"), ("click", "c")], 1)
     tab.lost()
-    tell(tab, "click", "d", size=1)
-    tell(tab, "input", "e", size=1)
-    tell(tab, "input", "e", size=1)
+    send_event(tab, "click", "d", size=1)
+    send_event(tab, "input", "e", size=1)
+    send_event(tab, "input", "e", size=1)
     assert (values(log)[2:], log.lost) == ([("click", "d")], 4)
     log.restart()
-    tell(tab, "click", "f", size=90)
+    send_event(tab, "click", "f", size=90)
     assert (values(log), log.lost) == ([("click", "f")], 0)
 
 
@@ -174,19 +174,19 @@ def test_whether_anybody_listened_is_part_of_the_evidence(listened: bool | None)
     assert Evidence.from_json({**data, "schema_version": 6}).dom_events is None
 
 
-def test_documents_count_as_unheard_until_their_listener_says_that_it_is_there() -> None:
+def test_documents_count_as_unheard_until_their_listener_reports() -> None:
     log = SignalLog(dom_events=True)
     first, second = log.of_tab(), log.of_tab()
-    first.document("F", listening=False)
-    second.document("F", listening=False)
+    first.note_document("F", listening=False)
+    second.note_document("F", listening=False)
     assert log.unlistened_documents == 2
-    first.document("F", listening=True)
+    first.note_document("F", listening=True)
     assert log.unlistened_documents == 1
-    second.document("F", listening=False)  # the one before it never said so, and never will
-    second.document("F", listening=True)
-    first.document("F", listening=True)
+    second.note_document("F", listening=False)  # the one before it never said so, and never will
+    second.note_document("F", listening=True)
+    first.note_document("F", listening=True)
     assert log.unlistened_documents == 1
-    first.document("G", listening=False)
+    first.note_document("G", listening=False)
     assert log.unlistened_documents == 2
     log.restart()
     assert log.unlistened_documents == 0

@@ -33,8 +33,8 @@ def test_each_worker_begins_with_slow_tests_and_ends_with_quick_ones(workers: in
     slow_modules = [path for path, _ in groupby(order, key=lambda item: item.path) if "unit" not in path.parts]
     assert len(slow_modules) == len(set(slow_modules)) == 60  # none is torn apart
     rest = order
-    for left in range(workers, 0, -1):  # as the scheduler divides them
-        part, rest = rest[: len(rest) // left], rest[len(rest) // left :]
+    for workers_left in range(workers, 0, -1):  # as the scheduler divides them
+        part, rest = rest[: len(rest) // workers_left], rest[len(rest) // workers_left :]
         slow = ["unit" not in item.path.parts for item in part]
         assert slow == sorted(slow, reverse=True)
         assert sum(slow) >= 10 * 7

@@ -55,7 +55,7 @@ def test_they_are_the_versions_that_the_package_names(versions: ModuleType) -> N
     assert not [name for name in needed if name.startswith(("mypy", "ruff", "types-"))]
 
 
-def test_two_versions_run_at_once_and_each_tells_all_of_its_run(
+def test_two_versions_run_at_once_and_each_reports_its_whole_run(
     versions: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Each waits for the other to begin."""
@@ -70,6 +70,6 @@ def test_two_versions_run_at_once_and_each_tells_all_of_its_run(
         "three": None,
     }
     assert versions.passed(environments) == {"one": True, "two": False, "three": False}
-    told = capsys.readouterr().out
-    assert "said by one\nunit_versions: one: passed in" in told
-    assert "said by two\nunit_versions: two: exit status 1 in" in told
+    stdout = capsys.readouterr().out
+    assert "said by one\nunit_versions: one: passed in" in stdout
+    assert "said by two\nunit_versions: two: exit status 1 in" in stdout

@@ -22,9 +22,9 @@ def ask(text: str) -> str:
     body = json.dumps({"model": "gpt-4.1", "messages": [{"role": "user", "content": text}]}).encode()
     with urllib.request.urlopen(urllib.request.Request(address, body, headers), timeout=120) as response:
         reply = json.load(response)
-    told = {"calls": 1, "input_tokens": reply["usage"]["prompt_tokens"]}
-    told |= {"output_tokens": reply["usage"]["completion_tokens"], "cost": None}
-    used.update(told)
+    usage = {"calls": 1, "input_tokens": reply["usage"]["prompt_tokens"]}
+    usage |= {"output_tokens": reply["usage"]["completion_tokens"], "cost": None}
+    used.update(usage)
     return reply["choices"][0]["message"]["content"]
 
 

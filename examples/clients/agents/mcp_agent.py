@@ -64,8 +64,8 @@ def solve(task: dict, server: Server) -> dict:
         if not message.get("tool_calls"):
             return {"type": "answer", "answer": message["content"], "usage": usage}
         for call in message["tool_calls"]:
-            said = server.call(call["function"]["name"], json.loads(call["function"]["arguments"]))
-            messages.append({"role": "tool", "tool_call_id": call["id"], "content": said})
+            result = server.call(call["function"]["name"], json.loads(call["function"]["arguments"]))
+            messages.append({"role": "tool", "tool_call_id": call["id"], "content": result})
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pytest_webarena.actions import Action, Goto, Invalid, Note, Search, Stop
 from pytest_webarena.agents.memory import Remembered
 from pytest_webarena.agents.model.examples import examples
-from pytest_webarena.agents.model.history import HistoryKeys, Turn, described, memory_request, summary_request
+from pytest_webarena.agents.model.history import HistoryKeys, Turn, describe_action, memory_request, summary_request
 from pytest_webarena.agents.model.hosts import HostMap
 from pytest_webarena.agents.model.model_call_files import ModelCallFiles
 from pytest_webarena.agents.model.prompt import Prompt
@@ -18,10 +18,10 @@ from pytest_webarena.agents.model.replies import (
     ACTION_SCHEMA,
     Decision,
     ReplyForm,
-    again,
-    answered,
     decide,
     limit_words,
+    reply_with_result,
+    retry_messages,
 )
 from pytest_webarena.agents.model.reward import REWARD_SCHEMA, LimitReached, Rewarder, RewardKeys
 from pytest_webarena.agents.protocol import Assignment, Reply
@@ -139,7 +139,7 @@ class ModelAgent:
         if self._turns and self._style.error_feedback:
             self._turns[-1].error = observation.error
         if self._turns:
-            self._turns[-1].page_after = self._hosts.shown(f"{shorten(observation.title)} at {observation.url}")
+            self._turns[-1].page_after = self._hosts.to_shown(f"{shorten(observation.title)} at {observation.url}")
         self._step_usage = Usage()
         self._screen = observation.viewport
         step = len(self._turns)
@@ -168,10 +168,10 @@ class ModelAgent:
         if not self._turns or reason in ("tokens", "cost"):
             return None
         self._step_usage, self._deadline = Usage(), None
-        intent = self._hosts.shown(self._view.intent)
+        intent = self._hosts.to_shown(self._view.intent)
         try:
             reply = self._ask("memory", memory_request(intent, self._view.memory or "", self._turns, reason))
-            notes = reply.said.strip()
+            notes = reply.text_without_thought.strip()
             if not notes:
                 raise ModelError(f"model {self._style.model}: expected notes for later trials, got an empty reply")
         except BudgetSpent as spent:
@@ -216,10 +216,10 @@ class ModelAgent:
             if (ended := self._limit()) is not None:
                 return ended
             retries += 1
-            messages = (*messages, *again(reply, decision.action.reason))
+            messages = (*messages, *retry_messages(reply, decision.action.reason))
         self._add_turn(observation, request, reply, decision)
         self._queued_actions = decision.next
-        action = self._hosts.action(decision.action)
+        action = self._hosts.to_real(decision.action)
         self._has_acted = self._has_acted or not isinstance(action, Invalid)
         if isinstance(action, Note):
             self._notes.append(action.text)
@@ -239,14 +239,14 @@ class ModelAgent:
             replace(
                 last,
                 number=last.number + 1,
-                action=self._hosts.shown(described(action, "", observation.text)),
-                url=self._hosts.shown(observation.url),
+                action=self._hosts.to_shown(describe_action(action, "", observation.text)),
+                url=self._hosts.to_shown(observation.url),
                 error="",
                 page_after="",
                 thought="",
             )
         )
-        return Reply(self._hosts.action(action), raw="(a further action of the last reply)")
+        return Reply(self._hosts.to_real(action), raw="(a further action of the last reply)")
 
     def _checked_first_decision(self, decision: Decision) -> Decision:
         """The first decision, or an invalid one if the first action must be a search or a goto and is not."""
@@ -256,7 +256,7 @@ class ModelAgent:
 
     def _make_rewarder(self, reward: Reward) -> Rewarder:
         who = f"model {reward.model} at {reward.where}"
-        return Rewarder(reward.keys, reward.prompt, self._ask_reward, who=who, guide=self._hosts.shown(reward.guide))
+        return Rewarder(reward.keys, reward.prompt, self._ask_reward, who=who, guide=self._hosts.to_shown(reward.guide))
 
     def _assess_last_step(self, rewarder: Rewarder, observation: Observation) -> Reply | None:
         """Let the reward model judge the last step; return a reply that ends the trial, or None."""
@@ -338,8 +338,8 @@ class ModelAgent:
         pending = self._turns[self._summarised_count :]
         if len(pending) < (self._style.history.length or _LISTED):
             return
-        reply = self._ask("summary", summary_request(self._hosts.shown(self._view.intent), self._summary, pending))
-        if summary := reply.said.strip():
+        reply = self._ask("summary", summary_request(self._hosts.to_shown(self._view.intent), self._summary, pending))
+        if summary := reply.text_without_thought.strip():
             self._summary, self._summarised_count = summary, len(self._turns)
 
     def _messages(self, observation: Observation) -> tuple[Message, ...]:
@@ -356,7 +356,7 @@ class ModelAgent:
     def _intent(self, pictures: int) -> str:
         """The task's intent with the host names shown to the model, and which images of the message belong to it."""
         label = ("", "The first picture belongs", f"The first {pictures} pictures belong")[min(pictures, 2)]
-        return self._hosts.shown(self._view.intent) + (f"\n({label} to this task.)" if label else "")
+        return self._hosts.to_shown(self._view.intent) + (f"\n({label} to this task.)" if label else "")
 
     def _dialogue(self) -> list[Message]:
         history = self._style.history
@@ -370,7 +370,7 @@ class ModelAgent:
 
     def _values(self, observation: Observation, page: str) -> dict[str, Any]:
         """All variables that a prompt file may use."""
-        style, show = self._style, self._hosts.shown
+        style, show = self._style, self._hosts.to_shown
         feedback = style.error_feedback
         return {
             "intent": self._intent(len(self._inputs)),
@@ -423,15 +423,15 @@ class ModelAgent:
         self._turns.append(
             Turn(
                 number=len(self._turns) + 1,
-                action=self._hosts.shown(
-                    described(decision.action, decision.action_text or decision.raw, observation.text)
+                action=self._hosts.to_shown(
+                    describe_action(decision.action, decision.action_text or decision.raw, observation.text)
                 ),
-                url=self._hosts.shown(observation.url),
+                url=self._hosts.to_shown(observation.url),
                 request=replace(request, images=()),
                 request_without_page=replace(without_page, images=()),
-                reply_messages=again(reply, result)
+                reply_messages=retry_messages(reply, result)
                 if wrong and self._style.error_feedback
-                else answered(reply, result),
+                else reply_with_result(reply, result),
                 thought=decision.thought,
                 description=decision.description,
             )

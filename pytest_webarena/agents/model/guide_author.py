@@ -44,7 +44,7 @@ def author_guide(send: Callable[[tuple[Message, ...]], ModelReply], task: Task) 
     result = converse(send, Template(PROMPT, "webarena judge guide").messages(values), read_reply, most=_ASKS)
     if isinstance(result.read, str):
         raise ModelError(
-            f"task {task.id}: expected a guide, found none in {result.asked} replies: {result.read} "
+            f"task {task.id}: expected a guide, found none in {result.requests} replies: {result.read} "
             f"The last one was {clip(result.last, 120)!r}"
         )
     return result.read

@@ -12,7 +12,7 @@ from pytest_webarena.actions import Action, Invalid
 from pytest_webarena.llm.messages import Message
 from pytest_webarena.text import shorten
 
-__all__ = ["HistoryKeys", "Policy", "Turn", "described", "memory_request", "summary_request"]
+__all__ = ["HistoryKeys", "Policy", "Turn", "describe_action", "memory_request", "summary_request"]
 
 Policy = Literal["previous_action", "actions", "reflections", "dialogue", "summary"]
 
@@ -82,7 +82,7 @@ _SHOWN = 200
 _THOUGHT = 600
 
 
-def described(action: Action, raw: str, page: str) -> str:
+def describe_action(action: Action, raw: str, page: str) -> str:
     """The action as the model wrote it and the element it refers to, e.g. ``click [4] where [4] is link 'Cart'``."""
     if isinstance(action, Invalid):
         return f"none: the reply {shorten(raw, _SHOWN)!r} was no action. {action.reason}"

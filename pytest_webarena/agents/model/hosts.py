@@ -26,9 +26,9 @@ class HostMap:
     """Maps addresses of sites to those shown to a model, and back.
 
     >>> hosts = HostMap({"shopping": "http://shopping.test"}, PAPER_NAMES)
-    >>> hosts.shown("see http://shopping.test/cart")
+    >>> hosts.to_shown("see http://shopping.test/cart")
     'see http://onestopmarket.com/cart'
-    >>> hosts.action(Goto("https://onestopmarket.com/cart"))
+    >>> hosts.to_real(Goto("https://onestopmarket.com/cart"))
     Goto(url='http://shopping.test/cart')
     """
 
@@ -41,14 +41,14 @@ class HostMap:
             to_real[re.sub("^http:", "https:", shown)] = own
         self._back = _replacer(to_real)
         self._bare = [shown.partition("://")[2] for shown in pairs.values()]
-        self.sites = {site: self.shown(url) for site, url in sites.items()}
+        self.sites = {site: self.to_shown(url) for site, url in sites.items()}
         """Site name to address, as shown."""
 
-    def shown(self, text: str) -> str:
+    def to_shown(self, text: str) -> str:
         """``text`` with the sites' addresses as the model sees them."""
         return self._there(text)
 
-    def action(self, action: Action) -> Action:
+    def to_real(self, action: Action) -> Action:
         """An action of the model with real addresses. A goto may omit the scheme, as in ``onestopmarket.com/cart``."""
         if isinstance(action, Goto):
             url = action.url.strip()

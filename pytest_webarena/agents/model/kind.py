@@ -14,7 +14,7 @@ from pytest_webarena.agents.model.hosts import PAPER_NAMES
 from pytest_webarena.agents.model.prompt import Prompt, prompt_identity, read_prompt
 from pytest_webarena.agents.model.replies import ReplyForm
 from pytest_webarena.agents.model.reward import By, RewardKeys
-from pytest_webarena.agents.protocol import Agent, AgentDefinition, Assignment
+from pytest_webarena.agents.protocol import Agent, AgentDefinition, Assignment, TaskView
 from pytest_webarena.browser.config import DialogPolicy, ObservationConfig
 from pytest_webarena.errors import ModelError, RecordingError, UsageError
 from pytest_webarena.llm.config import ModelSettings
@@ -98,7 +98,7 @@ def _build(common: Common, keys: ModelKeys) -> AgentDefinition:
     known = {tool["name"] for tool in _tools(keys, common)} if keys.reply == "tools" else set()
     for name in keys.tools:
         if keys.reply != "tools":
-            raise UsageError(f"{common.where}: tools: expected 'reply: tools' with it, found reply {keys.reply!r}")
+            raise UsageError(f"{common.where}: tools: expected also 'reply: tools', found reply {keys.reply!r}")
         if name not in known:
             raise UsageError(f"{common.where}: tools: unknown tool {name!r}")
     if common.memory is not None and not any("memory" in file.read_text("utf-8") for file in prompt.files):
@@ -166,18 +166,18 @@ def _check_planning(common: Common, keys: ModelKeys, prompt: Prompt) -> None:
     """Raise `UsageError` for switches without effect or in conflict."""
     if keys.planning and (common.keys.grammar != "webcanvas" or keys.reply != "text"):
         raise UsageError(
-            f"{common.where}: planning: expected 'grammar: webcanvas' and 'reply: text' with it, whose replies have a "
-            f"place for a plan; found grammar {common.keys.grammar!r}, reply {keys.reply!r}"
+            f"{common.where}: planning: expected 'grammar: webcanvas' and 'reply: text', because other replies have "
+            f"no place for a plan; found grammar {common.keys.grammar!r}, reply {keys.reply!r}"
         )
     if keys.react and not keys.reasoning:
         raise UsageError(f"{common.where}: react: expected 'reasoning: true' with it, found false")
     history = keys.history if isinstance(keys.history, str) else keys.history.policy
     if keys.react and history == "previous_action":
-        raise UsageError(f"{common.where}: react: expected a history that tells all steps, found {history!r}")
+        raise UsageError(f"{common.where}: react: expected a history of all steps, found {history!r}")
     if (reward := keys.rewarding) is not None and reward.ends == "never" and history != "reflections":
         raise UsageError(
-            f"{common.where}: reward: expected 'history: reflections', which tells the model what is said, or another "
-            f"'ends'; found history {history!r} and ends 'never': nobody would hear of it"
+            f"{common.where}: reward: expected 'history: reflections', which shows rewards to the model, or another "
+            f"'ends'; found history {history!r} and ends 'never': nothing would use the rewards"
         )
     for name, is_enabled, variable in (
         ("planning", keys.planning, "planning"),
@@ -225,8 +225,8 @@ def _make(common: Common, keys: ModelKeys, prompt: Prompt, template: Template | 
         form=keys.reply,
         parse=spoken.parse,
         parse_call=_call,
-        grammar=_explained(spoken.describe(), keys.unachievable_hint, searching=common.keys.search is not None),
-        tools=tuple(Tool(**tool) for tool in _tools(keys, common)) if keys.reply == "tools" else (),
+        grammar=_grammar_text(spoken.describe(), keys.unachievable_hint, searching=common.keys.search is not None),
+        tools=tuple(Tool(**tool) for tool in _tools(keys, common, assignment.view)) if keys.reply == "tools" else (),
         sampling=keys.sampling,
         history=keys.history if isinstance(keys.history, HistoryKeys) else HistoryKeys(policy=keys.history),
         kinds=shown.kinds,
@@ -265,7 +265,7 @@ def _make(common: Common, keys: ModelKeys, prompt: Prompt, template: Template | 
     return ModelAgent(assignment, style, client, reward)
 
 
-def _explained(grammar: str, hint: bool, *, searching: bool) -> str:
+def _grammar_text(grammar: str, hint: bool, *, searching: bool) -> str:
     """The grammar, without lines about tasks that cannot be done unless ``hint``, and without the search unless
     ``searching``."""
     lines = [line for line in grammar.strip().splitlines() if hint or "can't be done" not in line]
@@ -279,7 +279,7 @@ def _call(name: str, arguments: str) -> Action:
     return action
 
 
-def _tools(keys: ModelKeys, common: Common) -> list[dict[str, Any]]:
+def _tools(keys: ModelKeys, common: Common, view: TaskView | None = None) -> list[dict[str, Any]]:
     from pytest_webarena.browser.grammars.tools import tools
 
     shown = ObservationConfig.from_plain(common.observation, where=common.where)
@@ -287,7 +287,7 @@ def _tools(keys: ModelKeys, common: Common) -> list[dict[str, Any]]:
     targets: Literal["elements", "points", "both"] = "elements" if by_id else "points"
     if by_id and shown.pictured("plain"):
         targets = "both"
-    offered = tools(targets=targets, only=keys.tools)
+    offered = tools(targets=targets, only=keys.tools, answer=view.answer_schema if view is not None else None)
     return [tool for tool in offered if keys.unachievable_hint or tool["name"] != "report_infeasible"]
 
 
@@ -304,7 +304,7 @@ def _check(common: Common, keys: ModelKeys, settings: ModelSettings) -> None:
         endpoint.key()
         if bounded and prices.price(model, url=endpoint.url) is None:
             raise UsageError(
-                f"{common.where}: expected a price for model {model!r}, because {bounded} is to be held; "
+                f"{common.where}: expected a price for model {model!r}, because {bounded} limits the run; "
                 "add it to a table and name that with --prices"
             )
 

@@ -13,6 +13,7 @@ from pytest_webarena.agents.model.upstream import UPSTREAM, find_prompt, prompt_
 from pytest_webarena.errors import UsageError, closest
 from pytest_webarena.llm.messages import Message
 from pytest_webarena.llm.templates import Template
+from pytest_webarena.plain_data import kind_of
 
 __all__ = ["BUILTIN_PROMPTS", "Prompt", "prompt_identity", "read_prompt"]
 
@@ -111,7 +112,7 @@ class UpstreamPrompt:
                 )
         meta = data.get("meta_data") or {}
         if not isinstance(meta, dict):
-            raise UsageError(f"{where}: meta_data: expected an object, found {type(meta).__name__}")
+            raise UsageError(f"{where}: meta_data: expected an object, found {kind_of(meta)}")
         splitter = meta.get("action_splitter", "```")
         if splitter != "```":
             raise UsageError(f"{where}: meta_data.action_splitter: expected ```, found {splitter!r}")

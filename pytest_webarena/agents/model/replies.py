@@ -11,7 +11,7 @@ from pytest_webarena.actions import Action, Invalid
 from pytest_webarena.agents.model.computer import COMPUTER, read_computer
 from pytest_webarena.llm.messages import Message, ModelReply, Sampling, Schema
 
-__all__ = ["ACTION_SCHEMA", "Decision", "ReplyForm", "again", "answered", "decide", "limit_words"]
+__all__ = ["ACTION_SCHEMA", "Decision", "ReplyForm", "decide", "limit_words", "reply_with_result", "retry_messages"]
 
 ReplyForm = Literal["text", "tools", "json", "computer"]
 
@@ -69,7 +69,7 @@ def decide(
         f"The reply reached {limit} before it held an action; thinking counts. Think and reply more briefly, or raise "
         "the limit."
     )
-    if reply.said or reply.tool_calls:
+    if reply.text_without_thought or reply.tool_calls:
         reason = f"{reason} {decision.action.reason}"
     return replace(decision, action=Invalid(decision.action.text, reason))
 
@@ -103,12 +103,13 @@ def _decide(
         return _from_tools(reply, parse_call)
     if form == "json":
         return _from_json(reply, parse)
+    text = reply.text_without_thought
     if remarks is not None:
-        thought, description, action_text = remarks(reply.said)
+        thought, description, action_text = remarks(text)
         return Decision(
-            action=parse(reply.said), raw=reply.text, thought=thought, description=description, action_text=action_text
+            action=parse(text), raw=reply.text, thought=thought, description=description, action_text=action_text
         )
-    return Decision(action=parse(reply.said), raw=reply.text, thought=_before_fence(reply.said), action_text=reply.said)
+    return Decision(action=parse(text), raw=reply.text, thought=_before_fence(text), action_text=text)
 
 
 def _from_tools(reply: ModelReply, parse_call: Callable[[str, str], Action]) -> Decision:
@@ -136,7 +137,7 @@ def _from_computer(reply: ModelReply) -> Decision:
 
 
 def _from_json(reply: ModelReply, parse: Callable[[str], Action]) -> Decision:
-    text = reply.said.strip().removeprefix("```json").removeprefix("```").removesuffix("```").strip()
+    text = reply.text_without_thought.strip().removeprefix("```json").removeprefix("```").removesuffix("```").strip()
     try:
         data = json.loads(text)
         action, thought = data["action"], data.get("thought", "")
@@ -154,7 +155,7 @@ def _before_fence(text: str) -> str:
     return text.partition("```")[0].strip() if "```" in text else ""
 
 
-def answered(reply: ModelReply, result: str) -> tuple[Message, ...]:
+def reply_with_result(reply: ModelReply, result: str) -> tuple[Message, ...]:
     """The reply as messages of a dialogue; each of its tool calls gets a result, as the API requires.
 
     Computer calls are given as text, because their results would have to be screenshots.
@@ -169,8 +170,8 @@ def answered(reply: ModelReply, result: str) -> tuple[Message, ...]:
     return (message, *answers)
 
 
-def again(reply: ModelReply, reason: str) -> tuple[Message, ...]:
+def retry_messages(reply: ModelReply, reason: str) -> tuple[Message, ...]:
     """Messages that ask again after a reply without an action."""
-    messages = answered(reply, reason)
+    messages = reply_with_result(reply, reason)
     text = f"That was no action, and nothing was done. {reason}"
     return messages if reply.tool_calls else (*messages, Message(role="user", text=text))

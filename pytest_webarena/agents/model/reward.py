@@ -197,7 +197,7 @@ class Rewarder:
         if isinstance(conversation.read, str):
             raise ModelError(
                 f"the reward {self._who}: expected a status, a score, a reason and a description, found them in "
-                f"none of {conversation.asked} replies; the last one was {clip(conversation.last, 120)!r}"
+                f"none of {conversation.requests} replies; the last one was {clip(conversation.last, 120)!r}"
             )
         last, self._last = self._last, conversation.read
         is_finished = conversation.read.status == "finished"

@@ -194,7 +194,7 @@ def _mounts(programs: Iterable[Path], readable: Iterable[str], hidden: Iterable[
     for path in map(Path, readable):
         if path.resolve() in covered:
             raise UsageError(
-                f"readable: expected what an agent may see, but {path} holds tasks, records or all of a home"
+                f"readable: expected files that an agent may see, found tasks, records or a home directory in {path}"
             )
     # From outer to inner paths, so that a hidden folder covers what is mounted around it, and a visible one inside it
     # is mounted again.

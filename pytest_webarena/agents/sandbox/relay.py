@@ -70,7 +70,7 @@ class OutsideProxy:
 
     def _refuse(self, client: socket.socket, place: str) -> None:
         allowed = ", ".join(self._hosts) or "none"
-        text = f"the sandbox lets nobody out to {place}; hosts that the agent's definition names: {allowed}"
+        text = f"the sandbox blocks connections to {place}; allowed hosts in the agent's definition: {allowed}"
         if place not in self._refused and len(self._refused) < _MOST_PRINTED:
             self._refused.append(place)
             with contextlib.suppress(OSError):

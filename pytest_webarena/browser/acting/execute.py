@@ -41,7 +41,7 @@ from pytest_webarena.actions import (
 )
 from pytest_webarena.browser.acting import element_probes, scripts
 from pytest_webarena.browser.acting.filling import fill
-from pytest_webarena.browser.acting.keyboard import Keyboard, typable
+from pytest_webarena.browser.acting.keyboard import Keyboard, sendable_text
 from pytest_webarena.browser.acting.keys import UnknownKey, playwright_keys
 from pytest_webarena.browser.acting.mouse import Mouse
 from pytest_webarena.browser.acting.performed import Performed
@@ -202,7 +202,7 @@ class _Performer:
         if isinstance(action, AcceptDialog | DismissDialog) or keys in ("Enter", "Escape"):
             accept = isinstance(action, AcceptDialog) or keys == "Enter"
             text = action.text if isinstance(action, AcceptDialog) else None
-            await self._tab.dialogs.answer(accept=accept, text=None if text is None else typable(text))
+            await self._tab.dialogs.answer(accept=accept, text=None if text is None else sendable_text(text))
             return Performed(value=keys or text)
         open_dialog = self._tab.dialogs.describe()
         raise ActionFailed(f"A dialog is open: {open_dialog}. Press Enter to accept it or Escape to dismiss it first.")
@@ -275,14 +275,16 @@ class _Performer:
                 return Performed(target=record, value=(await self._choose(target, (action.text,))).value)
             done = await self._set(target, kind, action.text)
             if not done and action.clear:
-                held = [typable(text) if at_once is None else "" for text, at_once in (action.pieces or (("", None),))]
+                held = [
+                    sendable_text(text) if at_once is None else "" for text, at_once in (action.pieces or (("", None),))
+                ]
                 there = any(held) and bool(await target.call(scripts.SELECT_BETWEEN, held[0], held[-1]))
                 if not there and await target.call(scripts.SELECT_CONTENT) and not action.text:
                     await self._keyboard.press("Delete")
         for text, at_once in () if done else action.pieces or ((action.text, False),):
             if at_once is None and there:
                 continue
-            await (self._keyboard.type(text) if at_once is False else self._keyboard.insert(typable(text)))
+            await (self._keyboard.type(text) if at_once is False else self._keyboard.insert(sendable_text(text)))
         if action.enter:
             await self._keyboard.press("Enter")
         return Performed(target=record, value=action.text)
@@ -375,7 +377,7 @@ class _Performer:
             await self._mouse.click(place)
             after = await target.call(scripts.IS_CHECKED)
             if after is not None and after[1] != action.checked:
-                raise ActionFailed("It was clicked but did not change.")
+                raise ActionFailed("The element was clicked, but its state did not change.")
         return Performed(target=place.record, value=str(action.checked).lower())
 
     def _focus(self, index: int) -> Performed:

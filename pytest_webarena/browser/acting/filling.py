@@ -10,8 +10,8 @@ from playwright.async_api import ElementHandle, Frame
 from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.browser.acting.element_probes import PLACE
-from pytest_webarena.browser.acting.filled_text import agrees, bare, keeps_old
-from pytest_webarena.browser.acting.keyboard import Keyboard, typable
+from pytest_webarena.browser.acting.filled_text import is_shown, keeps_old, without_spaces
+from pytest_webarena.browser.acting.keyboard import Keyboard, sendable_text
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.reports import PageEvent
 from pytest_webarena.browser.tabs.settle import wait_for_change
@@ -147,18 +147,18 @@ async def fill(
         if not field.kind:
             return _NO_FIELD, ()
     around = field.around
-    had_content = before is not None and bool(bare(before[-1]))
+    had_content = before is not None and bool(without_spaces(before[-1]))
     if field.kind:
         await field.empty(keyboard, shows=had_content)
     await keyboard.type(text)
-    typed_text = typable(text)
+    typed_text = sendable_text(text)
 
     def is_right(content: tuple[str, ...] | None) -> bool:
         if content is None or field.kind == "value":
             return content == (typed_text,)
-        if not typed_text and had_content and before is not None and not bare(before[0]):
+        if not typed_text and had_content and before is not None and not without_spaces(before[0]):
             content = content[-1:]  # all of the old content was in parts that the page marks as no content
-        return any(agrees(typed_text, text, numbered=field.kind == "widget") for text in content)
+        return any(is_shown(typed_text, text, numbered=field.kind == "widget") for text in content)
 
     if not is_right(after := await field.read()):
         await wait_for_change(tab, _LATE, hang=hang())
@@ -169,9 +169,9 @@ async def fill(
         field.kind, before, after = "widget", around or None, field.around  # the field only receives the keys
         if is_right(after):
             return "", ()
-    if after is None or (field.kind == "widget" and typed_text and not any(map(bare, after))):
+    if after is None or (field.kind == "widget" and typed_text and not any(map(without_spaces, after))):
         return "", (_event("The text was typed, but what the field holds now can't be read."),)
-    held = next((text for text in after if bare(text)), "")
+    held = next((text for text in after if without_spaces(text)), "")
     holds = "a secret" if field.secret else repr(shorten(" ".join(held.split()), 200))
     expected = "the one that was typed" if field.secret else repr(shorten(typed_text, 80))
     if field.kind != "value" and before is not None and _keeps_old(before, typed_text, after, field.kind == "widget"):
@@ -186,7 +186,7 @@ def _keeps_old(before: tuple[str, ...], typed_text: str, after: tuple[str, ...],
 
 
 def _shows(texts: tuple[str, ...], expected: str) -> bool:
-    return bool(bare(expected)) and any(bare(expected) in bare(text) for text in texts)
+    return bool(without_spaces(expected)) and any(without_spaces(expected) in without_spaces(text) for text in texts)
 
 
 def _event(text: str) -> PageEvent:
@@ -231,7 +231,7 @@ class _Field:
             if self.kind or limit.over:
                 return found
             if self.lost:
-                await self._tab.changed(limit.left(0.05))
+                await self._tab.wait_for_activity(limit.left(0.05))
 
     async def read(self) -> tuple[str, ...] | None:
         """Return its content; None if it can't be read."""

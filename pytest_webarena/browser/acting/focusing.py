@@ -5,12 +5,12 @@ from __future__ import annotations
 __all__ = ["TAKE_FOCUS"]
 
 TAKE_FOCUS = r"""
-// Controls that are one with their content: a part of them is pressed with them, and a click on it would act.
+// Controls that include their content: a key for a part is for the control, and a click on the part would activate it.
 const wholes = ['button', 'checkbox', 'link', 'menuitem', 'menuitemcheckbox', 'menuitemradio', 'option', 'radio',
                 'slider', 'switch', 'tab'];
 const controls = ['a[href]', 'button', 'summary', 'select', ...wholes.map(role => `[role=${role}]`)].join();
 const items = `${controls}, [role=gridcell], [role=treeitem]`;
-const frames = 'iframe, frame, embed, object';  // they take the focus for what is in them
+const frames = 'iframe, frame, embed, object';  // their focus belongs to an element in them
 const focusable = `a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex],
   [contenteditable]:not([contenteditable=false])`;
 const holds = (outer, node) => {
@@ -26,7 +26,7 @@ const shadowOf = el => {
   const closed = notes && notes.roots.map(root => root.deref()).find(root => root && root.host === el);
   return el.shadowRoot || closed || null;
 };
-// The controls in an element: those with parts are one, and what only groups others is none.
+// The controls in an element. A control with parts counts once; an element that only groups controls does not count.
 const controlsIn = el => {
   const all = [], style = node => node.ownerDocument.defaultView.getComputedStyle(node);
   const collect = root => {
@@ -42,22 +42,23 @@ const controlsIn = el => {
   return parts.filter(one => !parts.some(other => other !== one && holds(one, other)));
 };
 const takesFocus = async el => {
-  const doc = el.ownerDocument, root = el.getRootNode(), whole = el.localName.includes('-');
-  const has = () => root.activeElement === el || (whole && holds(el, root.activeElement));
+  const doc = el.ownerDocument, root = el.getRootNode(), isCustom = el.localName.includes('-');
+  const has = () => root.activeElement === el || (isCustom && holds(el, root.activeElement));
   const had = has() && doc.hasFocus();
-  let took = false;  // a page may pass the focus on at once, as to the search field of a list
-  const note = event => { took = took || event.composedPath().includes(el); };
-  root.addEventListener('focus', note, true);  // a listener of its own would make a shape of an SVG take the focus
+  let hadFocus = false;  // a page may pass the focus on at once, for example to the search field of a list
+  const onFocus = event => { hadFocus = hadFocus || event.composedPath().includes(el); };
+  root.addEventListener('focus', onFocus, true);  // on the root, because a listener makes an SVG shape focusable
   if (!had) el.focus();
-  if (!has() && !took) el.focus();  // Firefox may need it twice
-  root.removeEventListener('focus', note, true);
-  if (!has()) return took;
-  // The process of a frame of another site hears late that it has the focus.
+  if (!has() && !hadFocus) el.focus();  // Firefox may need it twice
+  root.removeEventListener('focus', onFocus, true);
+  if (!has()) return hadFocus;
+  // A frame of another site has its own process, which learns late that it has the focus.
   for (let i = 0; i < 30 && !doc.hasFocus(); i++) await new Promise(done => setTimeout(done, 10));
-  if (!had && el.localName === 'input') try { el.setSelectionRange(0, 0); } catch { /* not a kind with a cursor */ }
+  if (!had && el.localName === 'input') try { el.setSelectionRange(0, 0); } catch { /* it has no cursor */ }
   return doc.hasFocus();
 };
-// 'focused', 'disabled', 'unfocusable': only a click may do what is meant, or the controls of which one may be meant.
+// Returns 'focused', 'disabled', 'unfocusable' (only a click may have the intended effect), or, if several controls in
+// the element may be intended, a list of them.
 const giveFocus = async (el, descend) => {
   if (el.matches(frames)) return 'unfocusable';
   if (el.isContentEditable) {
@@ -69,7 +70,7 @@ const giveFocus = async (el, descend) => {
     return await takesFocus(host) ? 'focused' : 'unfocusable';
   }
   const doc = el.ownerDocument;
-  if (el === doc.body || el === doc.documentElement) {  // keys reach it wherever the focus is in it
+  if (el === doc.body || el === doc.documentElement) {  // it receives keys wherever the focus is
     if (!doc.hasFocus()) doc.defaultView.focus();
     return 'focused';
   }
@@ -79,12 +80,12 @@ const giveFocus = async (el, descend) => {
   for (const each of all) if (await takesFocus(each)) return 'focused';
   const inner = descend ? controlsIn(el) : [];
   if (inner.length > 1) return inner;
-  // A click would give the focus to the element around it as well, but also choose one of its parts that take none.
+  // A click would focus the surrounding element, but also choose the item in it that takes no focus itself.
   const part = nearest(el, items), around = nearest(el, '[tabindex]');
   const last = inner[0] || (around && part && part !== around && holds(around, part) ? null : around);
   return last && await takesFocus(last) ? 'focused' : 'unfocusable';
 };
-// The control that a click at a point would act on in place of `el`, in frames of the same site as well.
+// The control that a click at a point would act on in place of `el`; also in frames of the same site.
 const otherControl = (el, hit, x, y) => {
   while (hit && hit.matches('iframe, frame') && hit.contentDocument) {
     const box = hit.getBoundingClientRect();

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pytest_webarena.browser.acting import scripts
 from pytest_webarena.browser.tabs.tab import Tab
 
-__all__ = ["Keyboard", "typable"]
+__all__ = ["Keyboard", "sendable_text"]
 
 _TYPED_KEY_BY_KEY = 200
 """Maximum length of texts that are typed key by key; longer ones are inserted at once, except the last character."""
@@ -28,7 +28,7 @@ class Keyboard:
 
     async def type(self, text: str) -> None:
         """Type any text. Existing keys are pressed, other characters inserted; a line break presses Enter."""
-        text = typable(text)
+        text = sendable_text(text)
         if not text:
             return
         if len(text) > (_TYPED_KEY_BY_KEY if self._tab.is_observable else _TYPED_SLOWLY):
@@ -54,6 +54,6 @@ class Keyboard:
         await self._tab.run(self._keyboard.press(keys), self._hang(), "pressing a key")
 
 
-def typable(text: str) -> str:
+def sendable_text(text: str) -> str:
     """Return ``text`` in a form that can be sent to a browser: lone surrogates replaced, line breaks normalised."""
     return text.replace("\r\n", "\n").encode("utf-8", "replace").decode("utf-8")

@@ -250,7 +250,7 @@ class _BySelector:
                 return _hit_point(found)
             if self._patience.over or found["state"] == "foreign":
                 raise ActionFailed(_failure_text(self._label, found))
-            await self._tab.changed(self._patience.left(0.05))
+            await self._tab.wait_for_activity(self._patience.left(0.05))
 
     async def call(self, script: str, *args: Any) -> Any:
         return await self._ask(self._selector, script, *args)
@@ -268,7 +268,7 @@ class _BySelector:
             except PlaywrightError as error:
                 if not repeatable or self._patience.over or not is_navigation_error(error):
                     raise self._failed(selector, error) from error
-            await self._tab.changed(self._patience.left(0.05))
+            await self._tab.wait_for_activity(self._patience.left(0.05))
 
     async def _patiently(self, first: Locator, script: str, args: Sequence[Any]) -> Any:
         """Run the script when the element is found, across navigations; a navigation may still interrupt the script."""

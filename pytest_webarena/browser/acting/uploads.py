@@ -12,7 +12,7 @@ from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.tabs.tab import Tab
 from pytest_webarena.errors import TaskError, closest
 
-__all__ = ["allowed_files", "file_dialog", "grant_lease", "offered"]
+__all__ = ["allowed_files", "file_dialog", "grant_lease", "list_uploads"]
 
 
 def allowed_files(uploads: Mapping[str, Path], names: Sequence[str]) -> list[Path]:
@@ -21,21 +21,21 @@ def allowed_files(uploads: Mapping[str, Path], names: Sequence[str]) -> list[Pat
     `TaskError` if a configured file does not exist.
     """
     if not names:
-        raise ActionFailed(f"Say which file to upload. {offered(uploads)}")
+        raise ActionFailed(f"Say which file to upload. {list_uploads(uploads)}")
     for name in names:
         if name not in uploads:
             hint = f" ({closest(name, uploads)})" if uploads else ""
-            raise ActionFailed(f"There is no file {name[:100]!r} to upload{hint}. {offered(uploads)}")
+            raise ActionFailed(f"There is no file {name[:100]!r} to upload{hint}. {list_uploads(uploads)}")
         if not uploads[name].is_file():
             raise TaskError(f"uploads: expected a file for {name!r}, found none at {uploads[name]}")
     return [uploads[name].absolute() for name in names]
 
 
-def offered(uploads: Mapping[str, Path]) -> str:
+def list_uploads(uploads: Mapping[str, Path]) -> str:
     """Return a sentence that lists the files."""
     if not uploads:
-        return "No files are there to be uploaded."
-    return f"The files to choose from: {', '.join(uploads)}."
+        return "There are no files to upload."
+    return f"Available files: {', '.join(uploads)}."
 
 
 async def file_dialog(tab: Tab, seconds: float) -> FileChooser:
@@ -43,8 +43,10 @@ async def file_dialog(tab: Tab, seconds: float) -> FileChooser:
     limit = Deadline(seconds)
     while tab.file_dialog is None:
         if limit.over:
-            raise ActionFailed("Clicking it opened no file dialog: it is no file field and no button for one.")
-        await tab.changed(limit.left())
+            raise ActionFailed(
+                "Clicking the element opened no file dialog; upload to a file field or a button that opens a dialog."
+            )
+        await tab.wait_for_activity(limit.left())
     chooser, tab.file_dialog = tab.file_dialog, None
     return chooser
 

@@ -229,7 +229,7 @@ class Driven:
 class _DrivenSession(Session):
     """The harness's session in a browser that an agent drives; it observes and changes nothing."""
 
-    _recovers_pages = _rests = False
+    _recovers_pages = _settles = False
 
     def __init__(self, engine: BrowserEngine, config: SessionConfig, driven: Driven) -> None:
         super().__init__(engine, config)

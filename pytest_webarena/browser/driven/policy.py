@@ -1,9 +1,9 @@
 """Allow-list of protocol commands for self-driving agents; everything else is refused.
 
-Protocol domains that read pages and act on them are allowed. Refused is everything beyond the pages of the task: other
+Protocol domains that read pages and act on them are allowed. Everything beyond the pages of the task is refused: other
 contexts and their proxies, the browser's own settings, the disk, ports, extensions, pages that are not web pages, and
-every way to expose the unfiltered protocol. A few commands without which common clients do not work are answered here
-without an effect.
+every way to expose the unfiltered protocol. A few commands that common clients require are acknowledged without an
+effect.
 """
 
 from __future__ import annotations
@@ -85,14 +85,14 @@ _ANSWERED: Mapping[str, Mapping[str, Any]] = {
     "Page.setDownloadBehavior": {},
     "Target.getBrowserContexts": {"browserContextIds": []},
 }
-"""Commands that Playwright and Puppeteer send automatically. Downloads are the harness's; closing only disconnects."""
+"""Commands that Playwright and Puppeteer send automatically. The harness keeps downloads; closing disconnects."""
 
 _FILES = "it reads files of this machine"
 _ONE_CONTEXT = (
-    "there is one context, the task's, with its tabs and signed in; use the default one: browser.contexts[0] in "
+    "there is one context, which is signed in and has the task's tabs; use it: browser.contexts[0] in "
     "Playwright, browser.defaultBrowserContext() in Puppeteer"
 )
-_OBJECTS = "it hands out objects of the harness's own scripts"
+_OBJECTS = "it exposes objects of the harness's own scripts"
 _REFUSED: Mapping[str, str] = {
     "DOM.getFileInfo": _FILES,
     "DOM.setFileInputFiles": _FILES,
@@ -100,18 +100,18 @@ _REFUSED: Mapping[str, str] = {
     "HeapProfiler.addInspectedHeapObject": _OBJECTS,
     "HeapProfiler.getObjectByHeapObjectId": _OBJECTS,
     "Page.crash": "it would end the page",
-    "Page.addCompilationCache": "it changes what the site's scripts are",
-    "Runtime.terminateExecution": "it would stop the page's scripts, the harness's among them",
+    "Page.addCompilationCache": "it replaces the site's scripts",
+    "Runtime.terminateExecution": "it would stop the harness's scripts in the page",
     "Target.createBrowserContext": _ONE_CONTEXT,
     "Target.disposeBrowserContext": _ONE_CONTEXT,
-    "Target.exposeDevToolsProtocol": "it hands the unfiltered protocol to a page",
-    "Target.sendMessageToTarget": "it goes around the filter; attach with flatten: true",
+    "Target.exposeDevToolsProtocol": "it exposes the unfiltered protocol to a page",
+    "Target.sendMessageToTarget": "it bypasses the filter; attach with flatten: true",
     "Target.setRemoteLocations": "it connects the browser to another endpoint",
 }
 
 
 def decide(method: str, params: Mapping[str, Any], *, headed: bool = False) -> Decision:
-    """Decide about one command, whatever session it is for. It is a pure function.
+    """Return whether a command is forwarded (perhaps with other parameters), acknowledged, or refused.
 
     ``headed``: whether the browser has a window on a person's screen.
     """
@@ -121,33 +121,34 @@ def decide(method: str, params: Mapping[str, Any], *, headed: bool = False) -> D
         return Refuse(f"{method} is refused: {reason}")
     domain = method.partition(".")[0]
     if domain not in _DOMAINS and method not in _TARGET and method not in _BROWSER:
-        return Refuse(f"{method} is refused: an agent may use the pages of its task and nothing else of the browser")
-    if method in _BROWSER and (reason := _of_the_browser(method, params, headed=headed)):
+        return Refuse(f"{method} is refused: an agent may use only the pages of its task")
+    if method in _BROWSER and (reason := _browser_refusal(method, params, headed=headed)):
         return Refuse(f"{method} is refused: {reason}")
-    return _checked(method, params)
+    return _decide_by_params(method, params)
 
 
-def _of_the_browser(method: str, params: Mapping[str, Any], *, headed: bool) -> str:
-    """Return why the command would affect more than the task's pages; empty if it does not."""
+def _browser_refusal(method: str, params: Mapping[str, Any], *, headed: bool) -> str:
+    """Return why a command to the browser would affect more than the task's pages; empty if it does not."""
     if method in ("Browser.grantPermissions", "Browser.setPermission"):
-        return _unfit_permission(params, headed=headed)
+        return _permission_refusal(params, headed=headed)
     if method in ("Browser.setContentsSize", "Browser.setWindowBounds"):
-        return _unfit_size(params)
+        return _size_refusal(params)
     return ""
 
 
-def _unfit_permission(params: Mapping[str, Any], *, headed: bool) -> str:
+def _permission_refusal(params: Mapping[str, Any], *, headed: bool) -> str:
+    """Return why the permissions must not be granted; empty if they may."""
     one, several = params.get("permission"), params.get("permissions")
     permissions = list(several) if isinstance(several, list) else []
     if isinstance(one, Mapping) and params.get("setting") == "granted":  # denials are harmless
         permissions.append(one.get("name"))
-    granted = _PERMISSIONS if headed else _PERMISSIONS | _CLIPBOARD
-    unfit = [str(name)[:40] for name in permissions if str(name).replace("-", "").lower() not in granted]
-    return f"{', '.join(unfit)} would give pages what is this machine's" if unfit else ""
+    allowed = _PERMISSIONS if headed else _PERMISSIONS | _CLIPBOARD
+    refused = [str(name)[:40] for name in permissions if str(name).replace("-", "").lower() not in allowed]
+    return f"{', '.join(refused)} would give pages access to this machine" if refused else ""
 
 
-def _unfit_size(params: Mapping[str, Any]) -> str:
-    """Return why a window must not be changed so; empty if it may. Hidden windows draw nothing to capture."""
+def _size_refusal(params: Mapping[str, Any]) -> str:
+    """Return why a window must not get these bounds; empty if it may. Minimised windows draw nothing to capture."""
     bounds = params.get("bounds", params)
     if not isinstance(bounds, Mapping) or bounds.get("windowState") not in (None, "normal"):
         return "a window keeps its normal state; give it a width and a height"
@@ -157,21 +158,21 @@ def _unfit_size(params: Mapping[str, Any]) -> str:
     return ""
 
 
-def _checked(method: str, params: Mapping[str, Any]) -> Decision:
+def _decide_by_params(method: str, params: Mapping[str, Any]) -> Decision:
     """Decide about an allowed command by its parameters."""
     if method in ("Target.attachToTarget", "Target.setAutoAttach", "Target.autoAttachRelated"):
         if method != "Target.autoAttachRelated" and params.get("flatten") is not True:
-            return Refuse(f"{method} is refused without flatten: true, for nested messages go around the filter")
+            return Refuse(f"{method} is refused without flatten: true, because nested messages bypass the filter")
         return Pass(params)
     if method == "Target.createTarget":
         if params.get("browserContextId"):
-            return Refuse(f"{method} is refused: there is one context, the task's; leave browserContextId out")
+            return Refuse(f"{method} is refused: there is one context; omit browserContextId")
         filtered = {key: value for key, value in params.items() if key not in ("forTab", "hidden")}
-        return _to_web(method, {**filtered, "url": params.get("url") or "about:blank"}, "url")
+        return _if_web_address(method, {**filtered, "url": params.get("url") or "about:blank"}, "url")
     if method in ("Network.setExtraHTTPHeaders", "Fetch.continueRequest"):
-        params = _without_purposes(params)
+        params = _without_fetch_metadata(params)
     if method in ("Page.navigate", "Network.loadNetworkResource", "Fetch.continueRequest"):
-        return _to_web(method, params, "url")
+        return _if_web_address(method, params, "url")
     if method == "Input.dispatchDragEvent":
         data = params.get("data")
         if isinstance(data, Mapping) and data.get("files"):
@@ -181,26 +182,28 @@ def _checked(method: str, params: Mapping[str, Any]) -> Decision:
     return Pass(params)
 
 
-def _without_purposes(params: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Remove header fields about the purpose of a request (``Sec-Fetch-*``), which only the browser may set.
+def _without_fetch_metadata(params: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the parameters without header fields ``Sec-Fetch-*``, which only the browser may set.
 
-    For secure hosts, it sets them itself in any case.
+    It overwrites them in requests to secure hosts, but not in others.
     """
     match params.get("headers"):
         case Mapping() as fields:
-            return {**params, "headers": {name: fields[name] for name in fields if not _is_purpose(name)}}
+            return {**params, "headers": {name: fields[name] for name in fields if not _is_fetch_metadata(name)}}
         case [*pairs]:
-            filtered = [each for each in pairs if not (isinstance(each, Mapping) and _is_purpose(each.get("name")))]
+            filtered = [
+                each for each in pairs if not (isinstance(each, Mapping) and _is_fetch_metadata(each.get("name")))
+            ]
             return {**params, "headers": filtered}
     return params
 
 
-def _is_purpose(name: object) -> bool:
+def _is_fetch_metadata(name: object) -> bool:
     return str(name).strip().lower().startswith("sec-fetch-")
 
 
-def _to_web(method: str, params: Mapping[str, Any], key: str) -> Decision:
-    """Permit only web addresses as destinations of tabs."""
+def _if_web_address(method: str, params: Mapping[str, Any], key: str) -> Decision:
+    """Forward the command if the address in ``params[key]`` is a web address or missing; else refuse it."""
     url = params.get(key)
     if url is None:
         return Pass(params)

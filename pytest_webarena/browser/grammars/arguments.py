@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from pytest_webarena.actions import Element, Point, Target
+from pytest_webarena.answers import plain_text
 
 __all__ = ["Arguments", "Parameter", "WrongArgument", "shown"]
 
@@ -21,7 +22,7 @@ class Parameter:
     """One argument of a tool."""
 
     name: str
-    kind: Literal["text", "number", "count", "flag", "texts", "target"]
+    kind: Literal["text", "any", "number", "count", "flag", "texts", "target"]
     doc: str
     required: bool = True
     choices: tuple[str, ...] = ()
@@ -48,6 +49,7 @@ class Parameter:
             return {"elements": by_id, "points": by_place, "both": by_id | by_place}[targets]
         types: dict[str, dict[str, Any]] = {
             "text": {"type": "string"},
+            "any": {"type": "string"},
             "number": {"type": "number"},
             "count": {"type": "integer", "minimum": 0},
             "flag": {"type": "boolean"},
@@ -73,6 +75,13 @@ class Arguments:
         if value is None:
             return None
         return self._choice(parameter, value if isinstance(value, str) else _plain(value))
+
+    def any(self, parameter: Parameter) -> str | None:
+        value = self._given.get(parameter.name)
+        try:
+            return None if value is None else plain_text(value)
+        except (TypeError, ValueError, RecursionError):
+            raise WrongArgument(f"{parameter.name!r}: expected a JSON value, found {shown(value)}") from None
 
     def texts(self, parameter: Parameter) -> tuple[str, ...] | None:
         value = self._given.get(parameter.name)

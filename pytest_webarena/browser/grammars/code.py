@@ -46,7 +46,7 @@ class Call:
     args: tuple[Any, ...]
     options: Mapping[str, Any]
 
-    def text(self, index: int = 0, *names: str, default: str | None = None) -> str:
+    def text(self, index: int | None = 0, *names: str, default: str | None = None) -> str:
         value = self._get(index, names)
         if value is None and default is not None:
             return default
@@ -61,7 +61,7 @@ class Call:
             raise WrongCode(f"{self.name}() expects a text in quotes or a list of them")
         return tuple(values)
 
-    def number(self, index: int = 0, *names: str, default: float | None = None) -> float:
+    def number(self, index: int | None = 0, *names: str, default: float | None = None) -> float:
         value = self._get(index, names)
         if value is None and default is not None:
             return default
@@ -69,7 +69,7 @@ class Call:
             raise WrongCode(f"{self.name}() expects a number")
         return float(value)
 
-    def matcher(self, index: int = 0, *names: str) -> str | Regex:
+    def matcher(self, index: int | None = 0, *names: str) -> str | Regex:
         value = self._get(index, names)
         if not isinstance(value, str | Regex):
             raise WrongCode(f"{self.name}() expects a text in quotes")
@@ -81,34 +81,37 @@ class Call:
             raise WrongCode(f"{name} of {self.name}() is True or False")
         return value
 
-    def _get(self, index: int, names: tuple[str, ...]) -> Any:
-        if index < len(self.args):
+    def _get(self, index: int | None, names: tuple[str, ...]) -> Any:
+        """Return the argument with this position (None: keyword only) or one of these names; None if it is missing."""
+        if index is not None and index < len(self.args):
             return self.args[index]
         return next((self.options[name] for name in names if name in self.options), None)
 
 
 def chain_of(node: ast.expr) -> tuple[str, list[Call]]:
-    """Return the first name of a chain, and its calls. Names without a call (``page.mouse``) prefix the next call."""
+    """Return the first name of a chain, and its calls in order.
+
+    Names without a call, such as ``mouse`` in ``page.mouse.move(…)``, become a prefix of the next call's name. A call
+    without an object, such as ``click(…)``, is one of ``page``.
+    """
     calls: list[Call] = []
-    names: list[str] = []
     while True:
         match node:
             case ast.Call(func=ast.Attribute(value=inner, attr=name), args=args, keywords=keywords):
                 calls.append(_call(name, args, keywords))
                 node = inner
             case ast.Attribute(value=inner, attr=name) if calls:
-                last = calls[-1]
-                calls[-1] = Call(name if name in ("first", "last") else f"{name}.{last.name}", last.args, last.options)
-                if name in ("first", "last"):
-                    calls[-1] = last
+                if name in ("first", "last"):  # properties of locators
                     calls.append(Call(name, (), {}))
+                else:
+                    last = calls[-1]
+                    calls[-1] = Call(f"{name}.{last.name}", last.args, last.options)
                 node = inner
             case ast.Call(func=ast.Name(id=name), args=args, keywords=keywords):
-                names.append("page")
+                root = "page"
                 calls.append(_call(name, args, keywords))
                 break
-            case ast.Name(id=name):
-                names.append(name)
+            case ast.Name(id=root):
                 break
             case ast.Await(value=inner):
                 node = inner
@@ -118,9 +121,9 @@ def chain_of(node: ast.expr) -> tuple[str, list[Call]]:
                 raise WrongCode("expected a chain of calls that begins with page")
     if not calls:
         raise WrongCode("expected a call: something with parentheses")
-    if names[-1] not in _ROOTS:
-        raise WrongCode(f"it begins with {names[-1][:40]!r} instead of page")
-    return names[-1], calls[::-1]
+    if root not in _ROOTS:
+        raise WrongCode(f"it begins with {root[:40]!r} instead of page")
+    return root, calls[::-1]
 
 
 def _call(name: str, args: list[ast.expr], keywords: list[ast.keyword]) -> Call:
@@ -131,6 +134,7 @@ def _call(name: str, args: list[ast.expr], keywords: list[ast.keyword]) -> Call:
 
 
 def _literal(node: ast.expr) -> Any:
+    """Return an argument as a value; a locator as `Chain`, a pattern as `Regex`."""
     match node:
         case ast.Call(func=ast.Attribute(value=ast.Name(id="re"), attr="compile"), args=[pattern, *flags]):
             found = _literal(pattern)
@@ -153,27 +157,28 @@ def _quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def _texted(value: str | Regex, exact: bool | None) -> str:
+def _text_matcher(value: str | Regex, exact: bool | None) -> str:
+    """Return a text or pattern as in Playwright's internal selectors."""
     return str(value) if isinstance(value, Regex) else _quoted(value) + ("s" if exact else "i")
 
 
 def _attribute(name: str) -> Callable[[Call], str]:
-    return lambda call: f"internal:attr=[{name}={_texted(call.matcher(0, 'text'), call.flag('exact'))}]"
+    return lambda call: f"internal:attr=[{name}={_text_matcher(call.matcher(0, 'text'), call.flag('exact'))}]"
 
 
-_STATES = ("checked", "disabled", "expanded", "pressed", "selected")
+_ROLE_STATES = ("checked", "disabled", "expanded", "pressed", "selected")
 
 
 def _role(call: Call) -> str:
     role = call.text(0, "role")
     if not re.fullmatch(r"[A-Za-z]+", role):
-        raise WrongCode(f"{role[:40]!r} is no role")
+        raise WrongCode(f"{role[:40]!r} is not a role")
     parts = [f"internal:role={role.lower()}"]
-    parts += [f"[{state}={str(call.flag(state)).lower()}]" for state in _STATES if call.flag(state) is not None]
+    parts += [f"[{state}={str(call.flag(state)).lower()}]" for state in _ROLE_STATES if call.flag(state) is not None]
     if call.options.get("level") is not None:
-        parts.append(f"[level={int(call.number(99, 'level'))}]")
+        parts.append(f"[level={int(call.number(None, 'level'))}]")
     if call.options.get("name") is not None:
-        parts.append(f"[name={_texted(call.matcher(99, 'name'), call.flag('exact'))}]")
+        parts.append(f"[name={_text_matcher(call.matcher(None, 'name'), call.flag('exact'))}]")
     return "".join(parts)
 
 
@@ -183,11 +188,11 @@ def _filter(call: Call) -> str:
     parts = []
     for name, value in call.options.items():
         if name in ("has_text", "has_not_text") and isinstance(value, str | Regex):
-            parts.append(f"internal:{name.replace('_', '-')}={_texted(value, exact=False)}")
+            parts.append(f"internal:{name.replace('_', '-')}={_text_matcher(value, exact=False)}")
         elif name in ("has", "has_not") and isinstance(value, Chain):
             parts.append(f"internal:{name.replace('_', '-')}={_quoted(value.selector)}")
         else:
-            raise WrongCode(f"filter() has no {name[:40]}= of this kind")
+            raise WrongCode(f"filter() does not accept this {name[:40]}=")
     return " >> ".join(parts)
 
 
@@ -197,14 +202,18 @@ def _locator(call: Call) -> str:
     return f"{selector} >> {_filter(Call('filter', (), more))}" if more else selector
 
 
+def _test_id(call: Call) -> str:
+    return f"internal:testid=[data-testid={_text_matcher(call.matcher(0, 'test_id'), exact=True)}]"
+
+
 _LOCATORS: Mapping[str, Callable[[Call], str]] = {
     "get_by_role": _role,
-    "get_by_text": lambda call: f"internal:text={_texted(call.matcher(0, 'text'), call.flag('exact'))}",
-    "get_by_label": lambda call: f"internal:label={_texted(call.matcher(0, 'text'), call.flag('exact'))}",
+    "get_by_text": lambda call: f"internal:text={_text_matcher(call.matcher(0, 'text'), call.flag('exact'))}",
+    "get_by_label": lambda call: f"internal:label={_text_matcher(call.matcher(0, 'text'), call.flag('exact'))}",
     "get_by_placeholder": _attribute("placeholder"),
     "get_by_alt_text": _attribute("alt"),
     "get_by_title": _attribute("title"),
-    "get_by_test_id": lambda call: f"internal:testid=[data-testid={_texted(call.matcher(0, 'test_id'), exact=True)}]",
+    "get_by_test_id": _test_id,
     "locator": _locator,
     "frame_locator": lambda call: f"{call.text(0, 'selector')} >> internal:control=enter-frame",
     "filter": _filter,
@@ -215,6 +224,7 @@ _LOCATORS: Mapping[str, Callable[[Call], str]] = {
 
 
 def selector_of(calls: list[Call]) -> str:
+    """Return the Playwright selector of a chain of locators."""
     for call in calls:
         if call.name not in _LOCATORS:
             raise WrongCode(f"there is no locator {call.name[:60]!r}; {closest(call.name[:40], _LOCATORS)}")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from pytest_webarena.actions import Action, Invalid
-from pytest_webarena.browser.grammars.replies import fenced, to_its_end
+from pytest_webarena.browser.grammars.replies import fenced_text, to_its_end
 from pytest_webarena.errors import closest
 
 __all__ = ["ArgumentForm", "Verbs", "no_verb", "number", "parse_form", "wrong_form"]
@@ -30,7 +30,7 @@ Verbs = Mapping[str, tuple[ArgumentForm, ...]]
 
 def parse_form(text: str, verbs: Verbs, example: str) -> Action:
     """Return the action in an agent's reply; `Invalid` with a reason if there is none. Never raises."""
-    action = fenced(text, example)
+    action = fenced_text(text, example)
     if isinstance(action, Invalid):
         return action
     action = to_its_end(text, action, verbs)

@@ -43,9 +43,9 @@ from pytest_webarena.actions import (
     Wait,
     infeasible,
 )
-from pytest_webarena.browser.grammars.browsergym import SAME_AS, aimed, bare_call
+from pytest_webarena.browser.grammars.browsergym import ALIASES, bare_call, split_target
 from pytest_webarena.browser.grammars.code import Call, Chain, WrongCode, chain_of, selector_of
-from pytest_webarena.browser.grammars.replies import fenced
+from pytest_webarena.browser.grammars.replies import fenced_text
 from pytest_webarena.errors import closest
 
 __all__ = ["describe", "parse"]
@@ -61,7 +61,7 @@ def parse(text: str) -> Action:
     >>> parse('```page.get_by_label("Search").fill("atlas")```')
     Type(target=Selector(selector='internal:label="Search"i'), text='atlas', clear=True, enter=False)
     """
-    code: str | Invalid = bare_call(text) or fenced(text, _EXAMPLE)
+    code: str | Invalid = bare_call(text) or fenced_text(text, _EXAMPLE)
     if isinstance(code, Invalid):
         return code
     try:
@@ -137,8 +137,8 @@ def _lenient_stop(code: str) -> Stop | None:
 
 def _act(root: str, calls: list[Call]) -> Action:
     *path, last = calls
-    if not path and last.name in SAME_AS:
-        last = Call(SAME_AS[last.name], last.args, last.options)
+    if not path and last.name in ALIASES:
+        last = Call(ALIASES[last.name], last.args, last.options)
     if root == "browser" and (path or last.name not in _ON_BROWSER):
         raise WrongCode("it begins with 'browser' instead of page")
     if root == "dialog":
@@ -152,7 +152,7 @@ def _act(root: str, calls: list[Call]) -> Action:
         if last.name in _ON_PAGE:
             return _ON_PAGE[last.name](last)
         if last.name in _ON_ELEMENT and (last.args or not _IDS.isdisjoint(last.options)):
-            target, rest = aimed(last, *_IDS)
+            target, rest = split_target(last, *_IDS)
             return _ON_ELEMENT[last.name](rest, target)
         raise WrongCode(f"page has no action {last.name[:60]!r}; {closest(last.name[:40], (*_ON_PAGE, *_ON_ELEMENT))}")
     if last.name not in _ON_ELEMENT:
@@ -211,14 +211,14 @@ _ON_ELEMENT: Mapping[str, Callable[[Call, Target], Action]] = {
 
 def _page_press(call: Call) -> Action:
     if len(call.args) > 1 or not _IDS.isdisjoint(call.options):
-        target, rest = aimed(call, *_IDS)
+        target, rest = split_target(call, *_IDS)
         return Press(rest.text(0, "key", "key_comb"), target)
     return Press(call.text(0, "key"))
 
 
 def _page_drag(call: Call) -> Action:
-    source, rest = aimed(call, "source", "from_bid")
-    to, _ = aimed(rest, "target", "to_bid")
+    source, rest = split_target(call, "source", "from_bid")
+    to, _ = split_target(rest, "target", "to_bid")
     return Drag(source, to)
 
 

@@ -9,14 +9,14 @@ from typing import Any
 
 from pytest_webarena.actions import Invalid
 
-__all__ = ["fenced", "json_objects", "to_its_end"]
+__all__ = ["fenced_text", "json_objects", "to_its_end"]
 
 _FENCE = re.compile(r"```(.*?)```", re.DOTALL)
 _MOST_JSON = 20
 """Maximum number of places in a reply that are tried as the start of an object."""
 
 
-def fenced(text: str, example: str) -> str | Invalid:
+def fenced_text(text: str, example: str) -> str | Invalid:
     """Return the stripped text between the first pair of ```; `Invalid` if there is none."""
     fence = _FENCE.search(text)
     if fence is None:

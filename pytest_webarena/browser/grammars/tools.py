@@ -187,7 +187,7 @@ _ALL = (
     _Tool(
         name="stop",
         doc="End the task.",
-        parameters=(_text("answer", "The answer, if the task asks for one.", required=False),),
+        parameters=(Parameter(name="answer", kind="any", doc="The answer, if the task asks for one.", required=False),),
         make=lambda answer="": Stop(answer),
     ),
     _Tool(
@@ -201,17 +201,25 @@ _BY_NAME = {tool.name: tool for tool in _ALL}
 
 
 def tools(
-    *, targets: Literal["elements", "points", "both"] = "elements", only: tuple[str, ...] = ()
+    *,
+    targets: Literal["elements", "points", "both"] = "elements",
+    only: tuple[str, ...] = (),
+    answer: Mapping[str, Any] | None = None,
 ) -> list[dict[str, Any]]:
     """Return the tools for a model's function calling: name, description and JSON schema of the parameters.
 
     ``targets`` selects how calls name elements: by the observation's ids, by coordinates, or either. ``only`` restricts
-    the tools to those names.
+    the tools to those names. ``answer`` is the JSON schema of the answer with which the task ends
+    (`TaskView.answer_schema`); None: a text.
 
     >>> [tool["name"] for tool in tools(only=("click", "stop"))]
     ['click', 'stop']
     """
-    return [_schema(tool, targets) for tool in _ALL if not only or tool.name in only]
+    found = [_schema(tool, targets) for tool in _ALL if not only or tool.name in only]
+    for tool in found:
+        if tool["name"] == "stop" and answer is not None:
+            tool["parameters"]["properties"]["answer"] = dict(answer)
+    return found
 
 
 def _schema(tool: _Tool, targets: str) -> dict[str, Any]:

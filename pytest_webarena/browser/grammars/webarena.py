@@ -33,7 +33,7 @@ from pytest_webarena.actions import (
     Type,
 )
 from pytest_webarena.browser.grammars.forms import no_verb, wrong_form
-from pytest_webarena.browser.grammars.replies import fenced, to_its_end
+from pytest_webarena.browser.grammars.replies import fenced_text, to_its_end
 
 __all__ = ["describe", "parse"]
 
@@ -47,7 +47,7 @@ def parse(text: str) -> Action:
     >>> parse("The search box is 164. ```type [164] [coffee] [1]```")
     Type(target=Element(id='164'), text='coffee', clear=False, enter=True)
     """
-    action = fenced(text, "click [42]")
+    action = fenced_text(text, "click [42]")
     if isinstance(action, Invalid):
         return action
     action = to_its_end(text, action, _VERBS)

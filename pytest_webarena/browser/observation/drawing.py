@@ -12,7 +12,7 @@ from pytest_webarena.errors import UsageError
 if TYPE_CHECKING:
     from PIL import Image
 
-__all__ = ["Mark", "draw_marks", "fitted", "require_pillow"]
+__all__ = ["Mark", "draw_marks", "require_pillow", "scale_to_fit"]
 
 _COLOURS = (
     (200, 16, 46), (0, 87, 184), (0, 122, 51), (135, 24, 157), (180, 84, 0), (0, 110, 125), (84, 50, 30), (190, 0, 110),
@@ -67,7 +67,7 @@ def draw_marks(picture: bytes, marks: Sequence[Mark], *, format: str, quality: i
     return _encoded(image, format, quality)
 
 
-def fitted(picture: bytes, size: tuple[int, int] | None, format: str, quality: int) -> bytes:
+def scale_to_fit(picture: bytes, size: tuple[int, int] | None, format: str, quality: int) -> bytes:
     """Return ``picture`` scaled down to fit ``size``, in another format."""
     require_pillow("observation.screenshot_size")
     from PIL import Image

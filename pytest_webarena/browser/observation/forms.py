@@ -1,8 +1,7 @@
-"""Forms of observations. Settings, prompts, extractors and docs are derived from the table in this module.
+"""Table of observation forms, from which settings, prompts, extractors and docs are derived.
 
-**To add a form**, add a `Form` to `BUILTIN` and a module that makes its lines, and run ``make docs``. Or define a
-`Form` in your own package and name it in the entry point group ``webarena.observations``. Both read the page only by
-`Page`.
+**To add a form**, add a `Form` to `BUILTIN` and a module that makes its lines, and run ``make docs``. Third-party
+packages register a `Form` in the entry point group ``webarena.observations``. Forms read the page only through `Page`.
 """
 
 from __future__ import annotations
@@ -33,10 +32,10 @@ __all__ = [
 ]
 
 Need = Literal["tree", "html", "marks"]
-"""Data that an extractor can read: the accessibility tree, the pruned markup, the tree with boxes of its elements."""
+"""Data that an extractor can read: the accessibility tree, the shortened HTML, the tree with boxes of its elements."""
 
 Picture = Literal["plain", "marked"]
-"""The page as it looks, or with a numbered box around each element that can be acted on."""
+"""The plain page, or with a numbered box around each element that can be acted on."""
 
 PICTURES: tuple[Picture, ...] = get_args(Picture)
 
@@ -54,7 +53,7 @@ class Page(Protocol):
 
     @property
     def extraction(self) -> Extraction:
-        """Result of the extractor: what `Form.needs`, and always title, focus and scroll position."""
+        """Result of the extractor: the data in `Form.needs`, and always title, focus and scroll position."""
 
     async def evaluate(self, function: str, *args: Any) -> Any:
         """Call a JavaScript function in the main frame, isolated from the page's own scripts; return its result.
@@ -76,7 +75,7 @@ class Form:
     prompt: str = ""
     """Instruction about it for model agents."""
     lines: Callable[[Page], Awaitable[Sequence[str]]] | None = None
-    """Makes its text; None for a picture only. It is called again if the page navigates meanwhile."""
+    """Returns its text; None for a picture only. It is called again if the page navigates meanwhile."""
     may_be_empty: bool = False
     """Whether it may have no lines. Otherwise that is an error, so that an agent never gets an empty page silently."""
     needs: frozenset[Need] = frozenset()
@@ -103,24 +102,24 @@ async def _html(page: Page) -> Sequence[str]:
     return page.extraction.html
 
 
-_WHOLE = """() => {
+_SERIALISE = """() => {
   const type = document.doctype ? new XMLSerializer().serializeToString(document.doctype) + '\\n' : '';
   return type + (document.documentElement ? document.documentElement.outerHTML : '');
 }"""
 
 
 async def _raw_html(page: Page) -> Sequence[str]:
-    return str(await page.evaluate(_WHOLE)).splitlines() or ["(the document is empty)"]
+    return str(await page.evaluate(_SERIALISE)).splitlines() or ["(the document is empty)"]
 
 
 async def _marks(page: Page) -> Sequence[str]:
     return page.extraction.marked_lines
 
 
-async def _listed(page: Page) -> Sequence[str]:
-    from pytest_webarena.browser.observation.listing import listed
+async def _webcanvas(page: Page) -> Sequence[str]:
+    from pytest_webarena.browser.observation.listing import list_elements
 
-    return listed(page.extraction.html, page.extraction.elements)
+    return list_elements(page.extraction.html, page.extraction.elements)
 
 
 def _pillow(where: str) -> None:
@@ -134,7 +133,7 @@ BUILTIN: Mapping[str, Form] = {
     for form in (
         Form(
             name="accessibility_tree",
-            about="roles, names and states of what shows, one a line, in WebArena's form",
+            about="roles, names and states of visible elements, one per line, in WebArena's form",
             title="Accessibility tree:",
             prompt="The page is given as a tree: each line has an element's id in brackets, its role and its text. "
             "Use these ids.",
@@ -144,7 +143,7 @@ BUILTIN: Mapping[str, Form] = {
         ),
         Form(
             name="html",
-            about="the DOM without what doesn't show and what says nothing",
+            about="the DOM without invisible and meaningless elements",
             title="HTML:",
             prompt="The page is given as shortened HTML with an id for each element. Use these ids.",
             lines=_html,
@@ -154,18 +153,18 @@ BUILTIN: Mapping[str, Form] = {
         ),
         Form(
             name="raw_html",
-            about="the whole document as the browser would write it, nothing left out; to be acted on by locators",
+            about="the whole document as the browser serialises it; agents act on it by locators",
             title="HTML source:",
             prompt="The page is given as its whole HTML.",
             lines=_raw_html,
         ),
         Form(
             name="webcanvas",
-            about="elements that can be used and texts as roles and labels, as WebCanvas's agent is shown them",
+            about="roles and labels of texts and usable elements, as WebCanvas's agent gets them",
             title="Elements:",
             prompt="The page is given as a list, indented by what is inside what. An element that can be used has a "
             "number in brackets, then its role and its label. Use these numbers.",
-            lines=_listed,
+            lines=_webcanvas,
             may_be_empty=True,
             needs=frozenset({"html"}),
             ids=True,
@@ -178,7 +177,7 @@ BUILTIN: Mapping[str, Form] = {
         ),
         Form(
             name="set_of_marks",
-            about="the picture with numbered boxes, and the list of what is in them "
+            about="the picture with numbered boxes, and a list of their elements "
             "(needs Pillow: `pip install 'pytest-webarena[marks]'`)",
             title="Marks in the picture:",
             prompt="In the picture each element that can be used has a numbered box. Use these numbers as ids; the "
@@ -208,7 +207,7 @@ def find_form(name: str) -> Form:
 def _installed(name: str) -> Form:
     target = offered(OBSERVATIONS).get(name)
     if target is None:
-        raise UsageError(f"there is no observation form {name!r}; {closest(str(name), form_names())}")
+        raise UsageError(f"expected an observation form, found {name!r}; {closest(str(name), form_names())}")
     form = load(target, f"the observation form {name!r}")
     if not isinstance(form, Form) or form.name != name:
         raise UsageError(f"expected {target} to be the observation form {name!r} (a Form of that name), found {form!r}")
@@ -224,8 +223,8 @@ async def lines_of(form: Form, page: Page) -> tuple[str, ...] | None:
         raise BrowserError(f"the observation form {form.name!r}: expected lines of text, found {lines!r:.80}")
     if not lines and not form.may_be_empty:
         raise BrowserError(
-            f"the observation form {form.name!r} gave no lines for {page.url}; expected at least one that says so when "
-            "there is nothing to show, or may_be_empty=True"
+            f"the observation form {form.name!r} returned no lines for {page.url}; return a line that says so, or set "
+            "may_be_empty=True"
         )
     return tuple(lines)
 
@@ -233,10 +232,11 @@ async def lines_of(form: Form, page: Page) -> tuple[str, ...] | None:
 def prompt_lines(names: Iterable[str]) -> tuple[str, ...]:
     """Return the instructions about the forms for model agents, in the table's order. A plain picture needs none if
     there is a marked one."""
-    requested = set(names)
+    wanted = set(names)
+    builtin = [form for name, form in BUILTIN.items() if name in wanted]
     forms = [
-        *(form for name, form in BUILTIN.items() if name in requested),
-        *map(find_form, sorted(requested - set(BUILTIN))),
+        *builtin,
+        *map(find_form, sorted(wanted - set(BUILTIN))),
     ]
     marked = any(form.picture == "marked" for form in forms)
     return tuple(form.prompt for form in forms if form.prompt and not (marked and form.picture == "plain"))

@@ -74,7 +74,7 @@ async def _by_playwright(tab: Tab, config: ObservationConfig, kind: ImageFormat,
     if config.screenshot_full_page:
         left, top = await tab.evaluate("() => [-scrollX, -scrollY]", seconds=seconds, what="taking a screenshot")
     if not direct:
-        from pytest_webarena.browser.observation.drawing import fitted
+        from pytest_webarena.browser.observation.drawing import scale_to_fit
 
-        data = fitted(data, config.screenshot_size, kind, config.screenshot_quality)
+        data = scale_to_fit(data, config.screenshot_size, kind, config.screenshot_quality)
     return Screenshot(data=data, left=left, top=top)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pytest_webarena.browser.observation.extraction import ElementInfo
 from pytest_webarena.text import clip
 
-__all__ = ["listed"]
+__all__ = ["list_elements"]
 
 _ELEMENT = re.compile(r'(?:\[(\d+)\] )?<([a-z][\w:-]*)((?: [a-z-]+(?:="[^"]*")?)*)>(?: (.*))?', re.DOTALL)
 _ATTRIBUTE = re.compile(r' ([a-z-]+)(?:="([^"]*)")?')
@@ -52,7 +52,7 @@ class _Line:
         return "\t" * self.depth + f"{number}{self.role} '{label}'{value}{states}"
 
 
-def listed(html: Iterable[str], elements: Mapping[str, ElementInfo]) -> list[str]:
+def list_elements(html: Iterable[str], elements: Mapping[str, ElementInfo]) -> list[str]:
     """Return the lines of a page, one for each element that can be used. Text inside it is its label; other text has a
     line of its own.
 

@@ -9,10 +9,10 @@ from pytest_webarena.browser.observation.drawing import Mark, draw_marks
 from pytest_webarena.browser.observation.extraction import Extraction
 from pytest_webarena.browser.observation.images import Screenshot
 
-__all__ = ["marked"]
+__all__ = ["mark_elements"]
 
 
-def marked(shot: Screenshot, extraction: Extraction, config: ObservationConfig, *, width: float) -> bytes:
+def mark_elements(shot: Screenshot, extraction: Extraction, config: ObservationConfig, *, width: float) -> bytes:
     """Return the picture with numbered boxes; empty without one. ``width`` is the viewport's, in CSS pixels."""
     if not shot.data:
         return b""

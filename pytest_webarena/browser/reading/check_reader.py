@@ -34,9 +34,9 @@ __all__ = ["CheckReader"]
 
 _READINGS = 4
 """Maximum number of times that the current page is read until one reading is complete."""
-_PARSED = "() => document.readyState !== 'loading'"
-_HALF = "had not arrived as a whole"
-_ANSWERS = 0.5
+_IS_PARSED = "() => document.readyState !== 'loading'"
+_INCOMPLETE = "had not loaded completely"
+_PARSED_SECONDS = 0.5
 """Seconds for a page to report whether it is parsed; one that does not is read as it is."""
 _CALMING = 2.0
 """Seconds that an unreadable page may stay busy at the end before it is stopped."""
@@ -63,9 +63,9 @@ class CheckReader:
         self._over = False
         """Whether the final state of the tabs was read."""
         self._hidden: tuple[Tab, str] | None = None
-        """The tab that could not be read then, and why."""
+        """The tab that could not be read in the final state, and why."""
         self._known: Mapping[str, Any] = config.storage_state or {}
-        """Storage state of the agent's context when it was last read."""
+        """Storage state of the agent's context when it was last read; used if it can't be read any more."""
 
     async def close_own_with_state(self) -> dict[str, Any]:
         """Close the harness's own pages and return their storage state; without any, return the agent's."""
@@ -86,16 +86,16 @@ class CheckReader:
         self._hidden = (tab, reason) if (reason := await make_readable(tab, seconds=self._limits.hang)) else None
         shown = [tab.document for tab in self._tabs]
         states = await states_of(self._tabs, seconds=self._limits.hang)
-        moved = [
+        changed = [
             tab
             for tab, document in zip(self._tabs, shown, strict=False)
             if tab.document != document or tab.is_navigating() or not await self._parsed(tab)
         ]
-        if not moved:
+        if not changed:
             return states
-        async with contextlib.AsyncExitStack() as held:
-            for tab in moved:
-                await held.enter_async_context(self._held(tab))
+        async with contextlib.AsyncExitStack() as locks:
+            for tab in changed:
+                await locks.enter_async_context(self._locked(tab))
             states = await states_of(self._tabs, seconds=self._limits.hang)
             if not all(state.html for state in states):  # a document that was still loading has arrived
                 states = await states_of(self._tabs, seconds=self._limits.hang)
@@ -104,16 +104,18 @@ class CheckReader:
     async def _parsed(self, tab: Tab) -> bool:
         """Return whether the document is completely parsed; also True if the page does not answer."""
         try:
-            seconds = min(self._limits.hang, _ANSWERS)  # a blocked page gets more time when it is read
-            return bool(await evaluate_isolated(tab, _PARSED, seconds=seconds, what="looking at a document"))
+            seconds = min(self._limits.hang, _PARSED_SECONDS)  # a blocked page gets more time when it is read
+            return bool(
+                await evaluate_isolated(tab, _IS_PARSED, seconds=seconds, what="checking whether a document is loaded")
+            )
         except (DialogBlocks, PageCrashed, TabClosed, Unresponsive):
             return True
         except (PlaywrightError, ScriptFailed):
             return False  # it has just navigated
 
     @contextlib.asynccontextmanager
-    async def _held(self, tab: Tab) -> AsyncIterator[None]:
-        """Lock navigation in ``tab``, so that a page that keeps navigating shows one complete document meanwhile."""
+    async def _locked(self, tab: Tab) -> AsyncIterator[None]:
+        """Lock navigation in ``tab`` within the block, so that a page that keeps navigating stays at one document."""
         async with navigation_locked(tab):
             with contextlib.suppress(DialogBlocks, PageCrashed, PlaywrightError, TabClosed, Unresponsive):
                 await settle(tab, self._limits, Deadline(self._limits.hang))
@@ -134,15 +136,15 @@ class CheckReader:
                 await self.close_own()
 
     async def _read_current(self, locate: str | None, prepare: tuple[str, ...], *, late: bool) -> PageReading:
-        """Read the agent's page. If that fails, the agent's page is the cause, and the reading says why."""
+        """Read the agent's page. If that fails, the reading contains the reason, because the page is the cause."""
         tab, reason = self._tabs.current, ""
         if self._hidden is not None and self._hidden[0] is tab:
             return PageReading(url=tab.url, status=None, texts=(), hidden=self._hidden[1])
-        moved, first = False, tab.document
-        for again in range(_READINGS):
+        navigated, first = False, tab.document
+        for attempt in range(_READINGS):
             document = tab.document
             try:
-                async with self._held(tab) if moved else contextlib.nullcontext():
+                async with self._locked(tab) if navigated else contextlib.nullcontext():
                     parsed = not self._over or await self._parsed(tab)
                     deadline = Deadline(self._limits.step)
                     reading = await read_tab(
@@ -150,12 +152,12 @@ class CheckReader:
                     )
                     parsed = parsed and (not self._over or await self._parsed(tab))  # it may be another document by now
                 # If it is, parts of two documents were read, or one that had hardly arrived.
-                moved = self._over and (keeps_navigating(tab, document) if prepare else tab.document != document)
-                if not moved and parsed:
+                navigated = self._over and (keeps_navigating(tab, document) if prepare else tab.document != document)
+                if not navigated and parsed:
                     return reading
-                if not moved and again and tab.document == first:  # the document does not navigate, but is slow
-                    return replace(reading, waiting=reading.waiting or _HALF)
-                reason, moved = "it keeps going elsewhere", True
+                if not navigated and attempt and tab.document == first:  # the document does not navigate, but is slow
+                    return replace(reading, waiting=reading.waiting or _INCOMPLETE)
+                reason, navigated = "it keeps navigating", True
                 continue
             except DialogBlocks:
                 reason = f"a dialog is open: {tab.dialogs.describe() or 'it has just been answered'}"
@@ -164,16 +166,16 @@ class CheckReader:
             except PlaywrightError:
                 if not self._over or not (tab.document != document or tab.is_navigating()):
                     raise
-                reason, moved = "it keeps going elsewhere", True
+                reason, navigated = "it keeps navigating", True
                 continue
             except Unresponsive as failure:
                 if not self._over and self._tabs.recovers_pages:
                     raise BrowserError(f"a check reads {tab.url}: {failure}") from failure
-                moved = keeps_navigating(tab, document)
-                reason = "it keeps going elsewhere" if moved else "it ran scripts without end"
-            if again or not self._over:
+                navigated = keeps_navigating(tab, document)
+                reason = "it keeps navigating" if navigated else "it ran scripts without end"
+            if attempt or not self._over:
                 break
-            if not moved:
+            if not navigated:
                 await make_readable(tab, seconds=_CALMING)
         return PageReading(url=tab.url, status=None, texts=(), hidden=reason)
 

@@ -80,7 +80,7 @@ class OwnPages:
             requests = {*tab.inflight, *tab.pending_images}
             with contextlib.suppress(BrowserError, PageCrashed, TabClosed):
                 while not limit.over and not tab.answering.issuperset(requests & {*tab.inflight, *tab.pending_images}):
-                    await tab.changed(limit.left(0.1))
+                    await tab.wait_for_activity(limit.left(0.1))
 
     async def close(self) -> None:
         """Close the context; if that fails, abandon its browser."""

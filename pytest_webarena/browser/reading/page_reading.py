@@ -34,7 +34,7 @@ _TRIES = 2
 """Number of times that a page is opened if it can't be read, or navigates meanwhile."""
 _READINGS = 3
 """Number of times that the page in a new tab is read until it was one page from start to end."""
-_KEEPS_NAVIGATING = "it keeps going elsewhere"
+_KEEPS_NAVIGATING = "it keeps navigating"
 UNREADABLE = "its document can't be read"
 _PAGES = 3
 """Maximum number of pages that a page may lead to automatically; the last one is read as it is."""

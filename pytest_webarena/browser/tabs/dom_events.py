@@ -97,7 +97,7 @@ class DomEvents:
         )
         await _set_up(_Session(session), self._script())
 
-    async def sweep(self, seconds: float) -> None:
+    async def sweep_fields(self, seconds: float) -> None:
         """Make the listeners report fields with values that no event has reported. A document that does not answer
         within ``seconds`` reports them later."""
         query = {"expression": _SWEEP, "returnByValue": True}
@@ -147,7 +147,7 @@ class DomEvents:
                 frame_info = params.get("frame", {})
                 # Restored documents still have their listener; the browser's own error pages need none.
                 if params.get("type") != "BackForwardCacheRestore" and not frame_info.get("unreachableUrl"):
-                    self._signals.document(str(frame_info.get("id", "")), listening=False)
+                    self._signals.note_document(str(frame_info.get("id", "")), listening=False)
             elif method == "Target.attachedToTarget":
                 child, info = str(params.get("sessionId", "")), params.get("targetInfo", {})
                 if parent := info.get("parentFrameId"):
@@ -174,7 +174,7 @@ class DomEvents:
                 self._record({**first, "target": click["target"]}, document, frame, len(payload))
                 return
             if "listening" in report:
-                self._signals.document(frame, listening=True)
+                self._signals.note_document(frame, listening=True)
                 if report.get("enclosed"):
                     self._in_background(self._frames.follow(frame, channel))
                 return
@@ -203,7 +203,7 @@ class DomEvents:
             self._written[document] = event
             if len(self._written) > _DOCUMENTS:
                 self._written.pop(next(iter(self._written)))
-        self._signals.dom_event(event)
+        self._signals.record_dom_event(event)
 
     def _reported_event(
         self, report: dict[str, Any], document: tuple[str, ...], frame: str, size: int

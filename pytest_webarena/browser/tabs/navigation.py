@@ -61,21 +61,19 @@ async def go_to(tab: Tab, address: str, limits: Deadlines, deadline: Deadline) -
     Raises `ActionFailed` and `RefusedAddress` with a message for the agent.
     """
     url = resolve_address(address, tab.url)
-    wanders = tab.is_navigating()
+    lock = tab.is_navigating()
     tries_left = {"elsewhere": _OVERTAKEN, "broken off": _BROKEN_OFF}
     while True:
         seconds = deadline.left(limits.navigation)
-        async with navigation_locked(tab, but=url) if wanders else contextlib.nullcontext():
+        async with navigation_locked(tab, but=url) if lock else contextlib.nullcontext():
             why = await _overtaken(tab, url, load(tab, url, seconds), seconds)
         if not why:
             return url
         tries_left[why] -= 1
         if not tries_left[why]:
-            reason = (
-                "the page itself keeps going elsewhere" if why == "elsewhere" else "it was broken off again and again"
-            )
+            reason = "the page itself keeps navigating" if why == "elsewhere" else "it was broken off again and again"
             raise ActionFailed(f"{shorten(url, 100)} was not opened: {reason}.")
-        wanders = True
+        lock = True
 
 
 async def reload(tab: Tab, limits: Deadlines, deadline: Deadline) -> str:
@@ -112,7 +110,7 @@ async def _go_by_playwright(tab: Tab, step: int, *, seconds: float) -> str:
     tab.in_background(navigation)
     limit = Deadline(min(seconds, _SILENT))
     while not navigation.done() and not limit.over and tab.arrivals == arrivals and not tab.is_navigating():
-        await tab.changed(limit.left(0.05))  # changes within the same document may not be reported
+        await tab.wait_for_activity(limit.left(0.05))  # changes within the same document may not be reported
         with contextlib.suppress(PlaywrightError, ScriptFailed):
             await tab.ask_address(seconds)
     if navigation.done() and tab.arrivals == arrivals and not tab.is_navigating():
@@ -155,17 +153,17 @@ async def _overtaken(
         if interrupted := _INTERRUPTED.search(text):
             if interrupted[1] not in (url, "chrome-error://chromewebdata/"):
                 return "elsewhere"
-            await tab.changed(0.2)
+            await tab.wait_for_activity(0.2)
             return "broken off"
         if ABORTED in text:
-            await tab.changed(0.2)  # the browser's own error page comes first
+            await tab.wait_for_activity(0.2)  # the browser's own error page comes first
             return "broken off"
         if "Download is starting" in text:
             return ""
         if "ERR_ABORTED" in text:  # an empty answer, which leaves the page unchanged, or another navigation
             limit = Deadline(_SILENT)
             while not (empty or limit.over or tab.is_navigating() or tab.document != document):
-                await tab.changed(limit.left(0.1))
+                await tab.wait_for_activity(limit.left(0.1))
             return "elsewhere" if not empty and (tab.is_navigating() or tab.document != document) else ""
         reason = net_error(error) or shorten(first_line(error), 100)
         raise ActionFailed(f"{shorten(url, 100)} could not be opened: {reason}.") from error

@@ -95,7 +95,7 @@ async def wait_for_change(tab: Tab, seconds: float, *, hang: float) -> None:
             raise
     except (ScriptFailed, PlaywrightError):
         while tab.document == document and not tab.is_navigating() and not limit.over:
-            await tab.changed(limit.left())
+            await tab.wait_for_activity(limit.left())
 
 
 async def settle(
@@ -157,7 +157,7 @@ async def _rest(
     first = document = tab.document
     while tab.is_navigating() or not rest_limit.over:
         if tab.is_navigating():
-            await tab.changed(arrival_limit.left())
+            await tab.wait_for_activity(arrival_limit.left())
             if arrival_limit.over:
                 return (_give_up(tab, navigation),)
             continue
@@ -194,7 +194,7 @@ async def _rest(
         is_busy = pending or ticking or (loading and not tab.never_loads)
         if is_busy and not rest_limit.over:
             if pending:
-                await tab.changed(rest_limit.left())
+                await tab.wait_for_activity(rest_limit.left())
             continue
         # Remember what was awaited in vain, so as not to wait for it again.
         tab.keeps_changing = tab.keeps_changing or changes > 0

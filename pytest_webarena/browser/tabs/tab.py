@@ -98,7 +98,7 @@ class Tab:
         page.on("crash", lambda _: self._end(PageCrashed(f"the process that rendered {shorten(page.url)} crashed")))
         page.on("close", lambda _: self._end(TabClosed("the tab is closed")))
         page.on("framenavigated", lambda frame: self._on_address(frame.url) if frame == page.main_frame else None)
-        signals.shows(page.url)  # a window may have an address before its listener is installed
+        signals.record_address(page.url)  # a window may have an address before its listener is installed
         page.on("request", self._on_request)
         page.on("response", self._on_response)
         page.on("requestfinished", self._on_request_over)
@@ -146,7 +146,7 @@ class Tab:
         if not self._is_chromium and url != self.page.url:
             self.arrivals += url != self.url
             self._reported_url, self._actual_url = self.page.url, url
-            self.signals.shows(url)
+            self.signals.record_address(url)
 
     async def ask_address(self, seconds: float) -> None:
         """Ask the page for its address."""
@@ -242,7 +242,7 @@ class Tab:
             raise ScriptFailed(f"the browser can't return its result: {first_line(error)}") from error
         return script_value(answer)
 
-    async def changed(self, seconds: float) -> None:
+    async def wait_for_activity(self, seconds: float) -> None:
         """Wait until a navigation or request begins or ends, at most ``seconds``. Raises if the tab is closed."""
         if self._ended.done():
             raise self._ended.result()
@@ -255,7 +255,7 @@ class Tab:
             self._pulses.discard(future)
 
     def notify_change(self) -> None:
-        """Wake all callers of `changed`."""
+        """Wake all callers of `wait_for_activity`."""
         for future in self._pulses:
             if not future.done():
                 future.set_result(None)
@@ -335,7 +335,7 @@ class Tab:
         if not self._ended.done():
             self._ended.set_result(reason)
         if isinstance(reason, TabClosed):
-            self.signals.closed()
+            self.signals.record_closed()
         self.notify_change()
 
     def _new_document(self) -> None:
@@ -372,7 +372,7 @@ class Tab:
         # Links and scripts may lead to another place in the same document without an event at the start.
         cause: AddressCause = self._cause or "page"
         self._cause = ""
-        self.signals.shows(url, cause if self._is_chromium else "")
+        self.signals.record_address(url, cause if self._is_chromium else "")
 
     def _on_started(self, event: dict[str, Any]) -> None:
         if self._is_main(event):

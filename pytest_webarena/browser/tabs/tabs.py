@@ -10,7 +10,7 @@ from pathlib import Path
 from playwright.async_api import BrowserContext, Dialog, Download, FileChooser, Page
 from playwright.async_api import Error as PlaywrightError
 
-from pytest_webarena.browser.acting.uploads import offered
+from pytest_webarena.browser.acting.uploads import list_uploads
 from pytest_webarena.browser.config import SessionConfig
 from pytest_webarena.browser.faults import PageCrashed, TabClosed, Unresponsive
 from pytest_webarena.browser.loop import Deadline
@@ -46,8 +46,7 @@ class Tabs:
         self._on_download = on_download
         self._signals = signals if signals is not None else SignalLog()  # for pages whose signals are not used
         self.recovers_pages = recovers_pages
-        """Whether pages that do not answer are closed, because the session acts on them; else they belong to another
-        program and stay unchanged."""
+        """Whether pages that do not answer are closed. Pages on which another program acts stay unchanged."""
         self._tabs: list[Tab] = []
         self._popups: list[Tab] = []
         self._current: Tab | None = None
@@ -113,7 +112,7 @@ class Tabs:
                         await tab.run(tab.attach(seconds), limit.left(), "opening a tab", despite_dialog=True)
             if self._current is None or self._current.closed:
                 return
-            await self._current.changed(limit.left(0.05))
+            await self._current.wait_for_activity(limit.left(0.05))
 
     async def open(self, *, current: bool = True) -> Tab:
         """Open an empty tab."""
@@ -165,7 +164,7 @@ class Tabs:
         """Wait for windows that ``tab`` has opened: Playwright reports them when their page begins to arrive."""
         limit = Deadline(seconds)
         while tab.popups_expected > 0 and not limit.over and not tab.closed:
-            await tab.changed(limit.left())
+            await tab.wait_for_activity(limit.left())
         tab.popups_expected = 0
 
     async def _new_page(self) -> Tab:
@@ -227,7 +226,7 @@ class Tabs:
 
     def _on_file_dialog(self, tab: Tab, chooser: FileChooser) -> None:
         tab.file_dialog = chooser
-        text = f"The page opened a dialog to choose a file. {offered(self._config.uploads)}"
+        text = f"The page opened a dialog to choose a file. {list_uploads(self._config.uploads)}"
         self._report(PageEvent(kind="file_dialog", text=text, url=tab.url))
         tab.notify_change()
 

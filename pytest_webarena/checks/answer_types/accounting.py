@@ -4,48 +4,66 @@ from __future__ import annotations
 
 import calendar
 import functools
+import itertools
 import re
 from collections.abc import Collection, Iterable, Sequence
-from fractions import Fraction
 
 from pytest_webarena.checks.answer_types.amounts import amounts_in
 from pytest_webarena.checks.answer_types.dates import dates_in
 from pytest_webarena.checks.answer_types.tokens import Token, tokens
 
-__all__ = ["LABELS", "NEGATIONS", "alike", "counts", "is_content", "is_negation", "is_neutral", "unaccounted"]
+__all__ = [
+    "LABELS",
+    "NEGATIONS",
+    "NEUTRAL_GROUPS",
+    "alike",
+    "counts",
+    "denials",
+    "is_content",
+    "is_negation",
+    "is_neutral",
+    "unaccounted",
+]
 
-_NEUTRAL = frozenset(
-    """
-    a an the this that these those it its they them their he she his her i me my we our you your
-    who whom whose which what where when there here
-    am is are was were be been being has have had having do does did done
-    make makes made get gets got give gives gave given
-    it's that's there's here's he's she's they're you're i've you've we've i'm
-    of in on at for to from by with within into onto as and both all so then since also
-    answer final result results response total altogether overall exactly precisely number count amount
-    question requested asked
-    say says said come comes came add adds up can
-    found find shows show shown showing showed displayed displays displaying listed lists list see seen
-    following follows namely called named name names titled title
-    according based information details data
-    site website web page pages
-    please sure certainly
-    currently now
-    """.split()  # noqa: SIM905 - a list is no easier to read
-)
+NEUTRAL_GROUPS = {
+    "pronouns": """
+        a an the this that these those it its they them their he his she her i me my we our you your
+        it's that's there's here's he's she's they're you're i've you've we've i'm
+        """,
+    "question words": "who whom whose which what where when there here",
+    "auxiliary verbs": "am is are was were been has have had having do does did",
+    "verbs of giving": "make makes made get gets got give gives gave given say says said come comes came adds add",
+    "verbs of finding": "found find shows show shown showing showed displayed displays displaying see seen",
+    "verbs of naming": "listed lists list following follows namely called named name names titled title",
+    "prepositions and conjunctions": "of in on at and both all so then also",
+    "words for the answer": """
+        answer final result results response total altogether overall exactly precisely number count amount
+        question requested asked according based information details data
+        """,
+}
 """Words that claim nothing of their own, whatever they stand next to."""
+
+_NEUTRAL = frozenset(word for group in NEUTRAL_GROUPS.values() for word in group.split())
 
 NEGATIONS = frozenset("no not none never nothing neither nor without cannot nobody nowhere empty zero lacks".split())  # noqa: SIM905
 
 _TURNING = NEGATIONS | frozenset(
     """
     except excluding other others another instead rather unlike but only just less more fewer than about around
-    approximately almost nearly or if before after until unless first last next previous
+    approximately almost nearly or if before after until unless first second third fourth fifth last next previous
+    for to from by with within into onto as since
     """.split()  # noqa: SIM905
 )
-"""Words that change what the next word says: the question accounts for them only together with that word."""
+"""Words that change what the next word says: the question accounts for them only together with that word, or before
+the value."""
 
-_ENDINGS = re.compile(r"(?:'s|ations?|ments?|ings?|ied|ies|ees?|ers?|ors?|ed|es|e|s|y|d)\Z")
+_QUALIFYING = frozenset("second third fourth fifth more less fewer first last next previous other except".split())  # noqa: SIM905
+"""Words without which the next word of the question means something else."""
+
+_FREE = frozenset("for to from by with within into onto as since".split())  # noqa: SIM905
+"""Prepositions, which are bound to the next word instead of their place."""
+
+_ENDINGS = re.compile(r"(?:'s|ings?|ied|ies|ed|es|e|s|y)\Z")
 
 
 def unaccounted(
@@ -56,6 +74,7 @@ def unaccounted(
     also: Iterable[str] = (),
     negated: bool = False,
     counted: int = 0,
+    named: Collection[int] = (),
 ) -> list[str]:
     """Returns the words of an answer that nothing accounts for.
 
@@ -66,38 +85,55 @@ def unaccounted(
         also: other words that are accounted for, such as a unit.
         negated: whether the wanted value is an absence, which words of negation state.
         counted: how many values are wanted, which the answer may say.
+        named: indices of the tokens that state names; a number next to one is a part of another name.
     """
     asked = _Question.of(question)
-    dated = {place for readings, *span in dates_in(answer) if readings & asked.dates for place in range(*span)}
-    numbers = asked.numbers | ({Fraction(counted)} if counted else set())
+    dates = list(dates_in(answer))
+    offered = any(readings & asked.dates and {*range(*span)} & {*stated} for readings, *span in dates)
+    dated = {place for readings, *span in dates if readings & asked.dates and not offered for place in range(*span)}
+    first = min(stated, default=0)
     counted_by = {
         place
         for amount in amounts_in(answer)
-        if amount.value in numbers and not amount.unit
+        if not amount.unit
+        and (amount.value in asked.numbers or (counted and amount.value == counted and amount.start < first))
         for place in range(amount.start, amount.end)
     }
+    named = frozenset(named)
+    value = {answer[index].plain for index in stated}
+    options = asked.options(value) | asked.rivals(value)
+    order = _Order(asked)
     extra = frozenset(word.casefold() for text in also for word in text.split())
     found = []
-    start = _sentence_start(answer, min(stated, default=0))
     for index, token in enumerate(answer):
-        if index < start and _is_narration(token):
-            continue
         if (
             index in stated
             or index in dated
-            or index in counted_by
+            or (index in counted_by and not {index - 1, index + 1} & named)
             or token.plain in extra
             or (negated and index > min(stated, default=0) and is_negation(token.plain))
         ):
             continue
         following = answer[index + 1] if index + 1 < len(answer) else None
-        if not asked.accounts_for(token, following):
+        before = {other.plain for other in answer[max(index - 2, 0) : index]}
+        detached = bool(asked.bound.get(stem(token.plain), before) - before)
+        before_value = index + 1 in stated and token.plain in asked.exact
+        refused = token.plain in options or not (before_value or asked.accounts_for(token, following))
+        refused = refused or (token.has_digit and bool({index - 1, index + 1} & named)) or not order.keeps(token)
+        if refused or detached:
             found.append(token.text)
     return found
 
 
 def is_negation(word: str) -> bool:
     return word in NEGATIONS or word.endswith("n't")
+
+
+def denials(answer: Sequence[Token], question: str) -> list[int]:
+    """Returns the indices of words of negation that do not repeat the question."""
+    asked = _Question.of(question)
+    pairs = enumerate(itertools.zip_longest(answer, answer[1:]))
+    return [index for index, pair in pairs if is_negation(pair[0].plain) and not asked.accounts_for(*pair)]
 
 
 def is_neutral(token: Token) -> bool:
@@ -115,11 +151,21 @@ def is_content(token: Token) -> bool:
 
 
 _COUNTED = re.compile(r"\b(?:how many|(?:number|count|total|amount)s? of)\s+((?:[\w'-]+\s*){1,5})", re.IGNORECASE)
+_PLURALS = frozenset("people children men women feet".split())  # noqa: SIM905
 
 
 @functools.lru_cache(maxsize=64)
 def _counted(question: str) -> frozenset[str]:
-    return frozenset(stem(token.plain) for part in _COUNTED.findall(question) for token in tokens(part))
+    """Returns the stems of the counted noun, and of the words before it."""
+    found = []
+    for phrase in _COUNTED.findall(question):
+        for token in tokens(phrase):
+            if token.plain in _NEUTRAL:
+                break
+            found.append(stem(token.plain))
+            if token.plain.endswith("s") or token.plain in _PLURALS:
+                break
+    return frozenset(found)
 
 
 def counts(question: str, token: Token) -> bool:
@@ -131,28 +177,6 @@ def counts(question: str, token: Token) -> bool:
     return any(alike(stem(token.plain), known) for known in _counted(question))
 
 
-_DOUBT = frozenset(
-    """
-    maybe perhaps might may could would should probably possibly likely unlikely unable able guess guessed guessing
-    assume assumed assuming estimate estimated failed fail fails error errors wrong unsure unclear think believe suppose
-    either
-    """.split()  # noqa: SIM905
-)
-
-
-def _is_narration(token: Token) -> bool:
-    """Whether a token of a sentence before the value only tells how it was found: an ordinary word without doubt."""
-    ordinary = token.text == "?" or (token.text.isalpha() and (token.text.islower() or token.new_sentence))
-    return ordinary and token.plain not in _TURNING and token.plain not in _DOUBT
-
-
-def _sentence_start(answer: Sequence[Token], index: int) -> int:
-    """Returns the index of the first token of the sentence with the token at ``index``."""
-    while index and not answer[index].new_sentence:
-        index -= 1
-    return index
-
-
 class _Question:
     """The words of a question."""
 
@@ -161,30 +185,83 @@ class _Question:
         choices = {place for index, word in enumerate(words) if word.plain == "or" for place in (index - 1, index + 1)}
         # What the question offers as a choice is a claim when an answer repeats it.
         kept = [word for index, word in enumerate(words) if index not in choices and word.text != "?"]
-        self.exact = frozenset(word.plain for word in kept)
+        self.exact = frozenset(form for word in kept for form in (word.plain, word.plain.removesuffix("'s")))
         self.stems = frozenset(stem(word.plain) for word in kept if not word.has_digit)
         self.dates = frozenset(reading for readings, *_ in dates_in(words) for reading in readings)
-        self.numbers = frozenset(amount.value for amount in amounts_in(words))
+        self.numbers = frozenset(
+            amount.value for amount in amounts_in(words) if not amount.unit and words[amount.start].has_digit
+        )
+        self.clauses: list[list[str]] = []
+        for word in words:
+            if word.new_clause or word.plain == "or":
+                self.clauses.append([])
+            self.clauses[-1] += [word.plain] * (word.plain != "or")
         self.pairs = frozenset(
             (one.plain, stem(other.plain)) for place, one in enumerate(words) for other in words[place + 1 : place + 3]
         )
+        self.places: dict[str, list[int]] = {}
+        for place, word in enumerate(words):
+            self.places.setdefault(stem(word.plain), []).append(place)
+        self.counted = _counted(text)
+        self.names = frozenset(word.plain for word in words if word.text[:1].isupper() and not word.new_clause)
+        self.bound: dict[str, set[str]] = {}
+        """Words that the question qualifies, with what does: without it an answer says something else."""
+        for one, other in itertools.pairwise(words):
+            known = stem(other.plain)
+            if (one.plain in _QUALIFYING or is_negation(one.plain)) and len(self.places[known]) == 1:
+                self.bound.setdefault(known, set()).add(one.plain)
 
     @classmethod
     @functools.lru_cache(maxsize=64)
     def of(cls, text: str) -> _Question:
         return cls(text)
 
+    def options(self, value: Collection[str]) -> frozenset[str]:
+        """Returns the words of the other options, if the question lists the value among short options."""
+        lists = (group for short, group in itertools.groupby(self.clauses, lambda clause: len(clause) <= 3) if short)
+        found = (list(group) for group in lists)
+        offered = (each for each in found if any(value and set(value) <= set(clause) for clause in each))
+        return frozenset(word for each in offered for clause in each for word in clause) - frozenset(value)
+
+    def rivals(self, value: Collection[str]) -> frozenset[str]:
+        """Returns the other names of the question, if it offers the value to choose from."""
+        return self.names - frozenset(value) if value and set(value) <= self.names else frozenset()
+
     def accounts_for(self, token: Token, following: Token | None) -> bool:
         word = token.plain
+        if word == "or":
+            return False
         if word in _TURNING or word.endswith("n't"):
             return following is not None and (word, stem(following.plain)) in self.pairs
         if word in _NEUTRAL or word in self.exact or (word[:1] == "#" and word.lstrip("#0") in self.exact):
             return True
         if word.endswith("'s"):
-            return self.accounts_for(Token(token.text[:-2], token.new_clause, token.new_sentence), following)
+            return self.accounts_for(Token(token.text[:-2], token.new_clause), following)
         if token.has_digit or (token.text[:1].isupper() and not token.new_clause):
             return False
         return word.isalpha() and any(alike(stem(word), known) for known in self.stems)
+
+
+class _Order:
+    """Checks that an answer repeats the words of the question in their order: in another one, they may say the
+    contrary. The counted noun, and words that claim nothing, may be anywhere."""
+
+    def __init__(self, asked: _Question) -> None:
+        self._asked = asked
+        self._last = -1
+
+    def keeps(self, token: Token) -> bool:
+        """Returns whether the next word of the answer comes after those before it in the question, too."""
+        known = stem(token.plain.removesuffix("'s"))
+        if token.plain in _NEUTRAL or token.plain in _FREE or known in self._asked.counted:
+            return True
+        places = self._asked.places.get(known)
+        if places is None:
+            return True
+        later = [place for place in places if place > self._last]
+        if later:
+            self._last = later[0]
+        return bool(later)
 
 
 _IRREGULAR = {
@@ -200,8 +277,8 @@ _IRREGULAR = {
 def stem(word: str) -> str:
     """Returns a word without the ending by which a question and its answer differ.
 
-    >>> {stem(word) for word in ("reviews", "reviewer", "reviewed")}, stem("orders")
-    ({'review'}, 'ord')
+    >>> {stem(word) for word in ("reviews", "reviewing", "reviewed")}, stem("bought")
+    ({'review'}, 'buy')
     """
     word = _IRREGULAR.get(word, word)
     for _ in range(2):
@@ -214,4 +291,5 @@ def stem(word: str) -> str:
 
 def alike(one: str, other: str) -> bool:
     """Whether two stems belong to one word."""
-    return one == other or (min(len(one), len(other)) >= 5 and (one.startswith(other) or other.startswith(one)))
+    shorter, longer = sorted((one, other), key=len)
+    return one == other or (len(shorter) >= 5 and len(longer) - len(shorter) <= 1 and longer.startswith(shorter))

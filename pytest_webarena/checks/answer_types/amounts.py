@@ -21,7 +21,7 @@ _AMOUNT = re.compile(
 _PART = re.compile(r"(\d+(?:\.\d+)?)([a-z]+)\.?")
 _PARTS = re.compile(r"(?:\d+(?:\.\d+)?[a-z]+\.?)+")
 _CLOCK = re.compile(r"(\d+):(\d\d)(h?)")
-_VAGUE = frozenset("half quarter dozen couple single twice double pair both once".split())  # noqa: SIM905
+_VAGUE = frozenset("half quarter dozen couple single twice double pair both once noon midnight o'clock".split())  # noqa: SIM905
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,8 @@ def _amount(token: Token, index: int) -> Amount | None:
 
 
 def _in_words(answer: Sequence[Token], index: int) -> Amount | None:
-    for end in range(min(len(answer), index + 6), index, -1):
+    longest = next((end for end in range(index + 1, len(answer)) if answer[end].new_clause), len(answer))
+    for end in range(min(longest, index + 6), index, -1):
         words = " ".join(token.plain for token in answer[index:end])
         if (value := number_in_words(words)) is not None and not _is_pronoun(answer, index, end):
             return Amount(Fraction(value), index, end)
@@ -88,8 +89,11 @@ def durations_in(answer: Sequence[Token]) -> Iterator[tuple[Fraction, int, int]]
     index = 0
     while index < len(answer):
         total, end = Fraction(0), index
-        while (part := _duration_part(answer, end)) is not None:
-            total, end = total + part[0], part[1]
+        smallest: Fraction | None = None
+        while (part := _duration_part(answer, end)) is not None and not (end > index and answer[end].new_line):
+            if smallest is not None and part[2] >= smallest:
+                break  # another length
+            total, end, smallest = total + part[0], part[1], part[2]
             if end < len(answer) and answer[end].plain == "and" and _duration_part(answer, end + 1):
                 end += 1
         if end > index:
@@ -97,25 +101,29 @@ def durations_in(answer: Sequence[Token]) -> Iterator[tuple[Fraction, int, int]]
         index = max(end, index + 1)
 
 
-def _duration_part(answer: Sequence[Token], index: int) -> tuple[Fraction, int] | None:
+def _duration_part(answer: Sequence[Token], index: int) -> tuple[Fraction, int, Fraction] | None:
+    """Returns a length in seconds, the index after it and its smallest unit in seconds; None if there is none."""
     if index >= len(answer):
         return None
     following = answer[index + 1].plain if index + 1 < len(answer) else ""
     if (clock := _CLOCK.fullmatch(answer[index].plain)) and (clock[3] or following == "h"):
         seconds = int(clock[1]) * 3600 + int(clock[2]) * 60
-        return Fraction(seconds), index + 1 + (not clock[3])
+        return Fraction(seconds), index + 1 + (not clock[3]), Fraction(60)
     parts = _PART.findall(answer[index].plain)
     if len(parts) > 1:  # an m alone is a metre
         parts = [(number, "min" if unit == "m" else unit) for number, unit in parts]
     if parts and _PARTS.fullmatch(answer[index].plain):
         if all(is_time_unit(unit) for _, unit in parts):
-            return sum((Fraction(number) * seconds_of(unit) for number, unit in parts), Fraction(0)), index + 1
+            total = sum((Fraction(number) * seconds_of(unit) for number, unit in parts), Fraction(0))
+            return total, index + 1, min(seconds_of(unit) for _, unit in parts)
         return None
     amount = next(amounts_in(answer[index : index + 4]), None)
     if amount is None or amount.start or amount.unit or index + amount.end >= len(answer):
         return None
     unit = answer[index + amount.end].plain
-    return (amount.value * seconds_of(unit), index + amount.end + 1) if is_time_unit(unit) else None
+    if not is_time_unit(unit):
+        return None
+    return amount.value * seconds_of(unit), index + amount.end + 1, seconds_of(unit)
 
 
 def vague(answer: Sequence[Token]) -> bool:
@@ -126,7 +134,7 @@ def vague(answer: Sequence[Token]) -> bool:
 
 
 def contains_digits(answer: Sequence[Token], digits: str) -> bool:
-    """Whether tokens that are no numbers, or several together, contain just these digits.
+    """Whether a clause of an answer contains just these digits, other than as one number.
 
     >>> from pytest_webarena.checks.answer_types.tokens import tokens
     >>> [contains_digits(tokens(text), "12845") for text in ("1 284.5 t", "#12845", "12845", "128, 45")]
@@ -134,7 +142,7 @@ def contains_digits(answer: Sequence[Token], digits: str) -> bool:
     """
     run: list[Token] = []
     for token in (*answer, Token("", new_clause=True)):
-        if run and (token.new_clause or not token.has_digit):
+        if run and token.new_clause:
             alone = len(run) == 1 and _amount(run[0], 0) is not None
             if not alone and re.sub(r"\D", "", "".join(part.text for part in run)) == digits:
                 return True

@@ -98,8 +98,8 @@ def _written(answer: Sequence[Token], index: int) -> tuple[frozenset[Parts], int
         return None
     place += words[place] == "of"
     year = int(words[place]) if _YEAR.fullmatch(words[place]) else 0
-    if not (day or year):
-        return None
+    if not (day or year) and not answer[index].text[:1].isupper():
+        return None  # may, march
     return _checked({(year, month, day)}, index, index + place + bool(year))
 
 

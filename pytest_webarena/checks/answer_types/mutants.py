@@ -9,6 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from pytest_webarena.checks.answer_types.names import is_code
+from pytest_webarena.checks.answer_types.tokens import tokens
 from pytest_webarena.checks.answer_types.units import CURRENCY_SIGNS, currencies
 from pytest_webarena.checks.answer_types.values import (
     Absence,
@@ -23,7 +25,6 @@ from pytest_webarena.checks.answer_types.values import (
     Url,
     Value,
     YesNo,
-    is_code,
 )
 
 __all__ = ["Mutant", "mutants"]
@@ -67,10 +68,14 @@ def mutants(value: Value, others: Sequence[Value] = ()) -> Iterator[Mutant]:
         yield Mutant(f"The answer is {first}.", True, "sentence")
         yield Mutant(f"Answer: {first}", True, "final line")
         yield Mutant(json.dumps({"answer": first}, ensure_ascii=False), True, "JSON")
-    right = set(forms)
+    right = {_words(form) for form in forms}
     for wrong in _wrong(value, first, others):
-        if wrong.answer not in right:
+        if _words(wrong.answer) not in right:
             yield wrong
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(token.text for token in tokens(text))
 
 
 def _wrong(value: Value, first: str, others: Sequence[Value]) -> Iterator[Mutant]:

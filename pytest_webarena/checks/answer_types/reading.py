@@ -11,9 +11,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from pytest_webarena.checks.answer_types.accounting import unaccounted
-from pytest_webarena.checks.answer_types.tokens import tokens
-from pytest_webarena.checks.answer_types.values import Absence, Value
+from pytest_webarena.checks.answer_types.accounting import is_content, unaccounted
+from pytest_webarena.checks.answer_types.tokens import Token, tokens
+from pytest_webarena.checks.answer_types.values import Absence, Finding, Value
 from pytest_webarena.text import clip
 
 __all__ = ["Outcome", "Reading", "read"]
@@ -47,16 +47,19 @@ def read(answer: str, wanted: Sequence[Value], question: str, *, also: Iterable[
     >>> [read(text, six, "How many lamps?").outcome for text in ("There are 6 lamps.", "7", "6 dozen")]
     ['met', 'not met', 'undecided']
     """
-    if len(answer) > _LONGEST:
+    words = tokens(answer) if len(answer) <= _LONGEST else ()
+    if len(answer) > _LONGEST or sum(len(word.text) for word in words) > _LONGEST:
         return Reading("undecided", "it is too long to be read")
-    words = tokens(answer)
     findings = [value.find(words, question) for value in wanted]
     for finding in findings:
         if not finding.stated and not finding.in_part:
             return Reading("not met", "it does not give the value")
     for finding in findings:
         if not finding.stated:
-            return Reading("undecided", f'"{clip(finding.in_part, 60)}" may mean it')
+            part = clip(finding.in_part, 60)
+            return Reading("undecided", part if part.startswith("it ") else f'"{part}" may mean it')
+    if why := _mixed_up(words, wanted, findings) or _half_compared(words, question):
+        return Reading("undecided", why)
     stated = frozenset().union(*(finding.stated for finding in findings))
     reasons = [value.reason for value in wanted if isinstance(value, Absence)]
     rest = unaccounted(
@@ -66,7 +69,35 @@ def read(answer: str, wanted: Sequence[Value], question: str, *, also: Iterable[
         also=(*also, *reasons),
         negated=any(finding.negated for finding in findings),
         counted=sum(value.count for value in wanted),
+        named=frozenset().union(
+            *(finding.stated for value, finding in zip(wanted, findings, strict=True) if value.count)
+        ),
     )
     if rest:
         return Reading("undecided", f'it also says "{clip(" ".join(rest), 60)}"')
     return Reading("met")
+
+
+def _half_compared(answer: Sequence[Token], question: str) -> str:
+    """Returns why an answer may give one side of a comparison: the question compares, and it does so in part."""
+    asked = {token.plain for token in tokens(question)}
+    given = {token.plain for token in answer}
+    if "than" not in asked or not any(is_content(token) and token.plain in asked for token in answer):
+        return ""
+    return "" if "than" in given else "it may speak of one side of the comparison"
+
+
+def _mixed_up(answer: Sequence[Token], wanted: Sequence[Value], findings: Sequence[Finding]) -> str:
+    """Returns why it is unclear which value is given for what: one place states two values, or quantities are in
+    another order than they are wanted in. Names may be in any order; `Names` has an order of its own."""
+    if len(wanted) < 2:
+        return ""
+    for place, finding in enumerate(findings):
+        if any(finding.stated == other.stated for other in findings[:place]):
+            return "it gives one value for two"
+    stated = frozenset().union(*(finding.stated for finding in findings))
+    labelled = any(is_content(answer[place]) for place in range(min(stated), max(stated)) if place not in stated)
+    starts = [
+        min(finding.stated) for value, finding in zip(wanted, findings, strict=True) if labelled or not value.count
+    ]
+    return "" if starts == sorted(starts) else "it gives the values in another order"

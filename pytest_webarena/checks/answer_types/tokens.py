@@ -43,10 +43,10 @@ _FINAL = re.compile(r"^[ \t]*(?:final +)?answer *(?:is)? *[:=][ \t]*(\S.*)$", re
 
 _CHUNK = re.compile(r"\S+")
 _INNER = re.compile(r"[;\u2022]|(?<=[^\W\d]):(?!//)(?=\w)|,(?!\d)|(?<=\D),|(?<=\w)\((?=\w)|\)(?=\w)")
-_BEFORE = "([{<\"'*,.;:!?"
-_AFTER = ")]}>\"'*,.;:!?"
-_COMPARED = re.compile(r"<-?[\d.]")
-"""A bound such as ``<5``, which is one token."""
+_BEFORE = "([{\"'*,.;:!?"
+_AFTER = ")]}\"'*,.;:!?"
+_AUTOLINK = re.compile(r"<[a-zA-Z][^<>]*>[.,;:!?)]*")
+"""An address in angle brackets."""
 _DASH = re.compile(r"[-*]+")
 
 
@@ -58,8 +58,9 @@ class Token:
     """As written, without accents and with plain quotes and hyphens."""
     new_clause: bool = False
     """Whether punctuation or a line break separates it from the token before it, or it is the first one."""
-    new_sentence: bool = False
-    """Whether a full stop, another end of a sentence or a line break separates it from the token before it."""
+
+    new_line: bool = False
+    """Whether a line break separates it from the token before it."""
 
     @property
     def plain(self) -> str:
@@ -79,16 +80,15 @@ def fold(text: str) -> str:
     ('Cafe & bar', 'count: 36')
     """
     text = _json_lines(html.unescape(text))
-    if "\\boxed{" in text and (boxed := re.findall(r"\\boxed\{([^{}]*)\}", text)):
-        text = boxed[-1]
+    text = re.sub(r"\\boxed\{([^{}]*)\}", r" \1 ", text)
     text = _INVISIBLE.sub("", _RULER.sub("", _FENCE.sub("", text)))
     text = _LINK.sub(lambda found: found[1] if found[1] == found[2] else f"{found[1]} ({found[2]})", text)
     text = _HEADING.sub("", text)
     for _ in range(2):
         text = _EMPHASIS.sub(lambda found: found[1] or found[2] or found[3], text)
     text = text.translate(_PLAIN)
-    if final := list(_FINAL.finditer(text)):
-        text = text[final[-1].start(1) :]
+    if len(final := list(_FINAL.finditer(text))) == 1:
+        text = text[final[0].start(1) :]
     text = _without_numbering(text)
     if not text.isascii():
         text = unicodedata.normalize("NFD", unicodedata.normalize("NFKC", text.replace("\u00b0", "\x01")))
@@ -107,14 +107,14 @@ def tokens(text: str) -> tuple[Token, ...]:
 
 
 def _split(text: str) -> Iterator[Token]:
-    new_clause, new_sentence, end = True, True, 0
+    new_clause, end = True, 0
     chunks = [(found.start(), found.end()) for found in _CHUNK.finditer(text)]
     pieces = [piece for start, stop in chunks for piece in _pieces(text, start, stop)]
     for index, (start, stop) in enumerate(pieces):
-        new_clause = new_clause or "\n" in text[end:start]
-        new_sentence = new_sentence or "\n" in text[end:start]
+        new_line = "\n" in text[end:start]
+        new_clause = new_clause or new_line
         whole = text[start:stop]
-        core = whole if _COMPARED.match(whole) else whole.lstrip(_BEFORE)
+        core = whole.strip("<>") if _AUTOLINK.fullmatch(whole) else whole.lstrip(_BEFORE)
         if whole[:1] == "." and core[:1].isdigit():
             core = "." + core
         new_clause = new_clause or len(core) < len(whole)
@@ -122,11 +122,12 @@ def _split(text: str) -> Iterator[Token]:
         end = stop
         if not core or (_DASH.fullmatch(core) and not _operator(text, pieces, index)):
             new_clause = True
+            if "?" in whole:
+                yield Token("?")
             continue
-        yield Token("and" if core == "&" else core, new_clause, new_sentence)
+        yield Token("and" if core == "&" else core, new_clause, new_line)
         if "?" in whole[whole.find(core) + len(core) :]:
             yield Token("?")
-        new_sentence = any(sign in whole[whole.find(core) + len(core) :] for sign in ".!?:")
         new_clause = not whole.endswith(core) or text[stop : stop + 1] in (",", ";", ":", "(", ")")
 
 
@@ -152,11 +153,10 @@ def _trimmed(core: str) -> str:
 
 
 def _operator(text: str, pieces: list[tuple[int, int]], index: int) -> bool:
-    """Whether a free-standing dash or star joins two numerals."""
-    if not 0 < index < len(pieces) - 1:
+    """Whether a free-standing dash or star may be an operator or a sign: a numeral follows, and it begins no line."""
+    if not 0 < index < len(pieces) - 1 or "\n" in text[pieces[index - 1][1] : pieces[index][0]]:
         return False
-    before, after = (text[slice(*pieces[place])] for place in (index - 1, index + 1))
-    return before[-1:].isdigit() and after[:1].isdigit()
+    return text[pieces[index + 1][0]].isdigit()
 
 
 def _without_numbering(text: str) -> str:

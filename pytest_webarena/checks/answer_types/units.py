@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import logging
+import re
 from fractions import Fraction
 from typing import Any
 
@@ -83,8 +85,10 @@ def convert(value: Fraction, unit: str, wanted: str) -> Fraction | None:
     mine, theirs = _parsed(_spelling(unit)), _parsed(_spelling(wanted))
     if mine is None or theirs is None or mine.dimensionality != theirs.dimensionality:
         return None
-    registry = _registry()
-    return Fraction(str(round(registry.Quantity(float(value), mine).to(theirs).magnitude, 12)))
+    try:
+        return Fraction(str(round(_registry().Quantity(float(value), mine).to(theirs).magnitude, 12)))
+    except Exception:  # differences of temperatures, logarithmic units, overflow
+        return None
 
 
 def is_unit(unit: str) -> bool:
@@ -97,16 +101,21 @@ def _spelling(unit: str) -> str:
     return _SPELLINGS.get(word.casefold(), word)
 
 
+_WRITTEN = re.compile(r"[^\W\d_]{1,15}(?:\s?[²³]|\^[1-4]|\*\*[1-4])?(?:[/·*][^\W\d_]{1,15}(?:[²³]|\^[1-4])?){0,2}")
+"""One unit with a power, or a product or quotient of a few."""
+
+
 @functools.cache
 def _registry() -> Any:
     import pint  # only when an answer writes its unit in another way than the task: importing takes half a second
 
+    logging.getLogger("pint").setLevel(logging.ERROR)  # it warns of words with two readings
     return pint.UnitRegistry()
 
 
 @functools.lru_cache(maxsize=256)
 def _parsed(unit: str) -> Any:
-    if not unit or len(unit) > 40:
+    if not _WRITTEN.fullmatch(unit):  # pint would evaluate anything else as an expression
         return None
     for spelt in (unit, unit.casefold()):
         try:

@@ -172,8 +172,9 @@ def _typed(spec: StringSpec, answer: str, view: View) -> Iterator[Part]:
         return
     if not view.grading.repairs("string-alternatives") and not spec.one_of:
         references = [reference.replace(ALTERNATIVE, " ") for reference in references]
-    values = typed(references, _asked(view), any_host=view.grading.repairs("site-hosts"))
-    found = read(answer, values, _asked(view))
+    question, padded = _asked(view), spec.dialect != "visualwebarena"
+    values = typed(references, question, any_host=view.grading.repairs("site-hosts"), padded=padded)
+    found = read(answer, values, question)
     if found.outcome != "undecided":
         yield Part(found.outcome == "met", found.why)
         return

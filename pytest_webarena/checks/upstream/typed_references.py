@@ -13,6 +13,7 @@ from decimal import Decimal
 from pytest_webarena.checks.answer_types.amounts import amounts_in, durations_in
 from pytest_webarena.checks.answer_types.dates import dates_in
 from pytest_webarena.checks.answer_types.tokens import tokens
+from pytest_webarena.checks.answer_types.units import COMMON_UNITS, currencies
 from pytest_webarena.checks.answer_types.values import (
     AnyOf,
     Date,
@@ -36,20 +37,18 @@ _AMOUNTS = re.compile(
 )
 _CODES = re.compile(r"\b(?:order|phone|invoice) number\b|\bid\b", re.IGNORECASE)
 _CLONE = re.compile(r"(?P<command>.*)ssh://git@(?P<host>[^/\s]+)/(?P<path>\S+)")
-_ABBREVIATIONS = {
-    "avenue": "ave", "street": "st", "boulevard": "blvd", "drive": "dr", "road": "rd", "highway": "hwy",
-    "apartment": "apt", "suite": "ste", "north": "n", "south": "s", "east": "e", "west": "w", "lane": "ln",
-}  # fmt: skip
-"""Usual abbreviations in addresses."""
 
 
-def typed(references: Sequence[str], question: str, *, any_host: bool = False) -> tuple[Value, ...]:
+def typed(
+    references: Sequence[str], question: str, *, any_host: bool = False, padded: bool = True
+) -> tuple[Value, ...]:
     """Returns the values that references stand for.
 
     Args:
         references: texts of the reference answer, all of which are wanted; ``|OR|`` separates alternatives.
         question: the task's intent.
         any_host: whether an address to clone from may name any host (the repair ``site-hosts``).
+        padded: whether an order number may be written with nine digits, as the shop does.
 
     >>> [type(value).__name__ for value in typed(["Hyatt", "2.0km", "1h 5min"], "What is near?")]
     ['Name', 'NumberValue', 'Duration']
@@ -57,13 +56,13 @@ def typed(references: Sequence[str], question: str, *, any_host: bool = False) -
     has_names = any(re.search(r"[^\W\d_]{3}", reference) for reference in references)
     found = []
     for reference in references:
-        choices = [_value(each, question, has_names, any_host) for each in reference.split(ALTERNATIVE)]
+        choices = [_value(each, question, has_names, any_host, padded) for each in reference.split(ALTERNATIVE)]
         found.append(choices[0] if len(choices) == 1 else AnyOf(values=tuple(choices)))
     return tuple(found)
 
 
 @functools.lru_cache(maxsize=1024)
-def _value(reference: str, question: str, has_names: bool, any_host: bool) -> Value:
+def _value(reference: str, question: str, has_names: bool, any_host: bool, padded: bool) -> Value:
     text = reference.strip()
     words = tokens(text)
     if text.casefold() in ("yes", "no"):
@@ -80,13 +79,14 @@ def _value(reference: str, question: str, has_names: bool, any_host: bool) -> Va
         return Date(value=next(iter(dates[0][0])))
     if any_host and (clone := _CLONE.fullmatch(text)):
         command, path = re.escape(clone["command"]), re.escape(clone["path"])
-        return Pattern(regex=rf"{command}(?:ssh://)?git@[^/:\s]+(?::\d+)?[/:]{path}")
+        return Pattern(regex=rf"{command}(?:ssh://)?git@[^/:\s]+(?::\d+)?[/: ]{path}")
     if re.match(r"https?://\S+$", text):
         return Url(value=text)
-    return Name(forms=tuple(dict.fromkeys((text, _abbreviated(text)))))
+    order = padded and text.isdigit() and text[0] != "0" and bool(_CODES.search(question))
+    return Name(forms=(text, text.zfill(9)) if order else (text,))
 
 
-def _number(text: str, question: str, has_names: bool) -> NumberValue | None:
+def _number(text: str, question: str, has_names: bool) -> NumberValue | AnyOf | None:
     words = tokens(text)
     amounts = list(amounts_in(words))
     if len(amounts) != 1 or (amounts[0].start, amounts[0].end) != (0, len(words)) or not text[-1:].isalnum():
@@ -97,16 +97,15 @@ def _number(text: str, question: str, has_names: bool) -> NumberValue | None:
     counted = bool(_COUNTS.search(question)) and not _CODES.search(question)
     if text.isdigit() and (has_names or not (counted or _AMOUNTS.search(question))):
         return None  # a house number, a postal code, an order
-    decimals = len(text.partition(".")[2]) if not amount.unit else 0
-    # Coordinates may be given with more digits; amounts of money with three decimals may be rounded to cents.
-    tolerance = (Decimal("0.005") if _AMOUNTS.search(question) else Decimal("0.001")) if decimals >= 3 else Decimal(0)
+    if amount.unit and not (amount.unit in COMMON_UNITS or currencies(amount.unit)):
+        return None  # a size such as 16x24
     unit = "USD" if amount.unit == "$" else amount.unit or ("" if counted else "USD")
     value = Decimal(amount.value.numerator) / Decimal(amount.value.denominator)
-    return NumberValue(value=value, unit=unit, tolerance=tolerance)
-
-
-def _abbreviated(text: str) -> str:
-    return " ".join(_ABBREVIATIONS.get(word.casefold(), word) for word in text.split())
+    if len(text.partition(".")[2]) < 3 or amount.unit:
+        return NumberValue(value=value, unit=unit)
+    if not _AMOUNTS.search(question):  # coordinates, which are cut to three decimals and may be given with more
+        return NumberValue(value=value, tolerance=Decimal("0.0009999"))
+    return AnyOf(values=tuple(NumberValue(value=each, unit=unit) for each in (value, round(value, 2))))  # in cents
 
 
 def is_copy(reference: str, answer: str) -> bool:

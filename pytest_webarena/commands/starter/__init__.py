@@ -26,21 +26,27 @@ _FILES = {
 """Files of the project, with their sources in this folder."""
 _INI = "pytest.ini"
 _ABOUT = {
-    "sites.yaml": "how your app is started, who signs in",
-    "app/app.py": "a to-do list, in the place of your app",
+    "sites.yaml": "how your app is started, and its accounts",
+    "app/app.py": "a to-do list in place of your app",
     "tasks/todo.yaml": "two tasks, their checks and solutions",
-    "agents/mine.yaml": "an agent's definition",
-    "agents/mine.py": "and its code",
-    ".github/workflows/webarena.yml": "the run in CI",
+    "agents/mine.yaml": "definition of an agent",
+    "agents/mine.py": "code of the agent",
+    ".github/workflows/webarena.yml": "workflow that runs the tasks in CI",
     _INI: "where pytest finds sites and tasks",
 }
+"""Descriptions of the files."""
 
 
 def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command to the parser of ``webarena``."""
     parser = commands.add_parser("init", help="write a project to start from")
     parser.add_argument(
-        "directory", nargs="?", type=Path, default=Path(), metavar="DIR", help="where (default: here); made if need be"
+        "directory",
+        nargs="?",
+        type=Path,
+        default=Path(),
+        metavar="DIR",
+        help="directory of the project (default: here)",
     )
     parser.set_defaults(run=_run)
 
@@ -50,9 +56,9 @@ def _run(options: argparse.Namespace) -> int:
     for name in written:
         print(f"  {name:<31} {_ABOUT[name]}")
     for name in kept:
-        print(f"  {name:<31} was there already and is left as it is")
+        print(f"  {name:<31} exists and is unchanged")
     if settings:
-        print(f"\n{settings} holds pytest's settings already: add to them")
+        print(f"\n{settings} contains pytest's settings; add these lines to them:")
         print("\n".join(f"  {line}" for line in _settings(toml=settings.suffix == ".toml")))
     place = f"cd {options.directory} && " if options.directory != Path() else ""
     print(
@@ -93,10 +99,10 @@ def start_project(directory: Path) -> tuple[list[str], list[str], Path | None]:
 
 
 def _settings_file(directory: Path) -> Path | None:
-    """The file in ``directory`` from which pytest reads its settings; None when there is none."""
+    """Return the user's file in ``directory`` from which pytest reads its settings; None without one."""
     for name in ("pytest.toml", ".pytest.toml", _INI, ".pytest.ini"):
         if (directory / name).is_file():
-            return None if name == _INI and _is_ours(directory / name) else directory / name
+            return None if name == _INI and _is_generated(directory / name) else directory / name
     pyproject = directory / "pyproject.toml"
     try:
         if "pytest" in tomllib.loads(pyproject.read_text("utf-8")).get("tool", {}):
@@ -114,11 +120,13 @@ def _settings_file(directory: Path) -> Path | None:
     return None
 
 
-def _is_ours(path: Path) -> bool:
+def _is_generated(path: Path) -> bool:
+    """Return whether ``webarena init`` has written the settings."""
     return "webarena_sites" in path.read_text("utf-8", errors="replace")
 
 
 def _settings(*, toml: bool) -> list[str]:
+    """Return the lines to add to a file with pytest's settings."""
     if toml:
         return ['webarena_sites = "./sites.yaml"', 'webarena_tasks = ["tasks/**/*.yaml"]', 'testpaths = ["tasks"]']
     return (_HERE / _INI).read_text("utf-8").splitlines()[1:]

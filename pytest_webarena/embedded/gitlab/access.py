@@ -174,8 +174,8 @@ def find_project(path: str | int) -> Project | None:
     if row is None:
         return None
     level = level_of(row, g.user)
-    seen = row["visibility"] == "public" or level > 0 or (row["visibility"] == "internal" and g.user is not None)
-    return Project(row=row, level=level) if seen else None
+    is_visible = row["visibility"] == "public" or level > 0 or (row["visibility"] == "internal" and g.user is not None)
+    return Project(row=row, level=level) if is_visible else None
 
 
 def project() -> Project:

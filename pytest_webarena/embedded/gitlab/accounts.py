@@ -126,9 +126,9 @@ def reset_feed_token() -> ResponseReturnValue:
 
 def waiting(who: User) -> tuple[str, dict[str, object]]:
     """An SQL condition for ``todos`` (with ``projects``) of who asks, and its values: those that they may see."""
-    seen, values = visible()
+    visible_condition, values = visible()
     condition = (
-        f"todos.user_id = :todo_owner AND {seen} AND (todos.item <> 'merge_request' OR {readable()})"
+        f"todos.user_id = :todo_owner AND {visible_condition} AND (todos.item <> 'merge_request' OR {readable()})"
         " AND (todos.item <> 'issue' OR EXISTS (SELECT 1 FROM issues AS items WHERE items.id = todos.item_id"
         f" AND ({confidence()})))"
     )

@@ -1,4 +1,4 @@
-"""The API at ``/api/v4``, in the form that programs know: people, groups, projects. JSON, tokens, pages in headers."""
+"""GitLab's API at ``/api/v4``: users, groups and projects."""
 
 from __future__ import annotations
 
@@ -7,7 +7,15 @@ from flask.typing import ResponseReturnValue
 
 from pytest_webarena.embedded.gitlab import api_files, api_items
 from pytest_webarena.embedded.gitlab.access import ROLES, project, visible
-from pytest_webarena.embedded.gitlab.api_base import listed, need, pages, person, sent, told_project, v4
+from pytest_webarena.embedded.gitlab.api_base import (
+    pages,
+    paginated,
+    person,
+    project_json,
+    request_value,
+    require_role,
+    v4,
+)
 from pytest_webarena.embedded.gitlab.members import add_member
 from pytest_webarena.embedded.gitlab.projects import fork_project, make_project, namespaces, problem_with
 from pytest_webarena.embedded.gitlab.records import insert, people_of
@@ -36,19 +44,19 @@ def users() -> ResponseReturnValue:
         " ORDER BY id",
         (name, name, search),
     )
-    return listed([person(row) for row in rows])
+    return paginated([person(row) for row in rows])
 
 
 @v4.get("/projects")
 def projects() -> ResponseReturnValue:
-    seen, values = visible()
+    visible_condition, values = visible()
     search = request.args.get("search", "")
     rows = database().execute(
-        f"SELECT * FROM projects WHERE {seen} AND instr(lower(name || ' ' || full_path), lower(:search))"
+        f"SELECT * FROM projects WHERE {visible_condition} AND instr(lower(name || ' ' || full_path), lower(:search))"
         " ORDER BY id DESC",
         {**values, "search": search},
     )
-    return listed([told_project(row) for row in rows.fetchall()])
+    return paginated([project_json(row) for row in rows.fetchall()])
 
 
 @v4.get("/groups")
@@ -58,41 +66,41 @@ def groups() -> ResponseReturnValue:
         " WHERE namespace_id = namespaces.id AND user_id = ?)) ORDER BY id",
         (g.user["id"] if g.user else 0,),
     )
-    return listed([{"id": row["id"], "path": row["path"], "name": row["name"], "description": row["description"],
-                     "visibility": row["visibility"]} for row in rows])  # fmt: skip
+    return paginated([{"id": row["id"], "path": row["path"], "name": row["name"], "description": row["description"],
+                        "visibility": row["visibility"]} for row in rows])  # fmt: skip
 
 
 @v4.post("/projects")
 def create_project() -> ResponseReturnValue:
     choices = namespaces()
-    wanted = str(sent("namespace_id", ""))
+    wanted = str(request_value("namespace_id", ""))
     chosen = next((each for each in choices if str(each["id"]) == wanted), None if wanted else choices[0])
-    name = str(sent("name"))
-    path = str(sent("path")) or "-".join(name.lower().split())
-    visibility = str(sent("visibility", "private"))
+    name = str(request_value("name"))
+    path = str(request_value("path")) or "-".join(name.lower().split())
+    visibility = str(request_value("visibility", "private"))
     if error := problem_with(chosen, path, name, visibility):
         return jsonify(message=error), 400
     with database():
-        number = make_project(chosen, path, name, str(sent("description")), visibility,
-                              readme=bool(sent("initialize_with_readme", False)))  # fmt: skip
-    return jsonify(told_project(database().execute("SELECT * FROM projects WHERE id = ?", (number,)).fetchone())), 201
+        number = make_project(chosen, path, name, str(request_value("description")), visibility,
+                              readme=bool(request_value("initialize_with_readme", False)))  # fmt: skip
+    return jsonify(project_json(database().execute("SELECT * FROM projects WHERE id = ?", (number,)).fetchone())), 201
 
 
 @v4.get("/projects/<path:which>")
 def one_project() -> ResponseReturnValue:
-    return jsonify(told_project(project().row))
+    return jsonify(project_json(project().row))
 
 
 @v4.post("/projects/<path:which>/fork")
 def fork() -> ResponseReturnValue:
     row = project().row
-    wanted = str(sent("namespace_path", g.user["username"]))
+    wanted = str(request_value("namespace_path", g.user["username"]))
     chosen = next((each for each in namespaces() if each["path"] == wanted), None)
     if error := problem_with(chosen, row["path"], row["name"], row["visibility"]):
         return jsonify(message=error), 409
     with database():
         number = fork_project(row["id"], chosen, row["path"], row["name"], row["visibility"], row["description"])
-    return jsonify(told_project(database().execute("SELECT * FROM projects WHERE id = ?", (number,)).fetchone())), 201
+    return jsonify(project_json(database().execute("SELECT * FROM projects WHERE id = ?", (number,)).fetchone())), 201
 
 
 @v4.post("/projects/<path:which>/<any('star', 'unstar'):action>")
@@ -104,28 +112,31 @@ def star(action: str) -> ResponseReturnValue:
     )
     with database() as connection:
         connection.execute(query, (project().id, g.user["id"]))
-    return jsonify(told_project(project().row)), 201
+    return jsonify(project_json(project().row)), 201
 
 
 @v4.get("/projects/<path:which>/members")
 @v4.get("/projects/<path:which>/members/all")
 def members() -> ResponseReturnValue:
-    return listed([{**person(each), "access_level": ROLES[str(each["role"])]} for each in people_of(project().id)])
+    return paginated([{**person(each), "access_level": ROLES[str(each["role"])]} for each in people_of(project().id)])
 
 
 @v4.post("/projects/<path:which>/members")
 def invite() -> ResponseReturnValue:
-    need("maintainer")
+    require_role("maintainer")
     levels = {str(value): name for name, value in ROLES.items()}
     row = (
         database()
-        .execute("SELECT username FROM users WHERE id = ? OR username = ?", (sent("user_id", 0), sent("username")))
+        .execute(
+            "SELECT username FROM users WHERE id = ? OR username = ?",
+            (request_value("user_id", 0), request_value("username")),
+        )
         .fetchone()
     )
     with database():
         error = add_member(
-            "project_id", project().id, row[0] if row else "", levels.get(str(sent("access_level")), ""),
-            str(sent("expires_at") or ""), project().level,
+            "project_id", project().id, row[0] if row else "", levels.get(str(request_value("access_level")), ""),
+            str(request_value("expires_at") or ""), project().level,
         )  # fmt: skip
     return (jsonify(message=error), 400) if error else (jsonify(message="created"), 201)
 
@@ -133,20 +144,20 @@ def invite() -> ResponseReturnValue:
 @v4.get("/projects/<path:which>/labels")
 def labels() -> ResponseReturnValue:
     rows = database().execute("SELECT * FROM labels WHERE project_id = ? ORDER BY title", (project().id,))
-    return listed([{"id": row["id"], "name": row["title"], "color": row["color"], "description": row["description"]}
-                    for row in rows])  # fmt: skip
+    return paginated([{"id": row["id"], "name": row["title"], "color": row["color"], "description": row["description"]}
+                       for row in rows])  # fmt: skip
 
 
 @v4.post("/projects/<path:which>/labels")
 def create_label() -> ResponseReturnValue:
-    need("reporter")
-    title, color = str(sent("name")), str(sent("color", "#2a5a94"))
+    require_role("reporter")
+    title, color = str(request_value("name")), str(request_value("color", "#2a5a94"))
     taken = database().execute("SELECT 1 FROM labels WHERE project_id = ? AND title = ?", (project().id, title))
     if not title or taken.fetchone():
         return jsonify(message="Label already exists" if title else "name is missing"), 409 if title else 400
     with database():
         number = insert("labels", project_id=project().id, title=title, color=color,
-                        description=str(sent("description")))  # fmt: skip
+                        description=str(request_value("description")))  # fmt: skip
     return jsonify(id=number, name=title, color=color), 201
 
 
@@ -154,7 +165,7 @@ def create_label() -> ResponseReturnValue:
 def milestones() -> ResponseReturnValue:
     rows = database().execute("SELECT * FROM milestones WHERE project_id = ? ORDER BY iid", (project().id,))
     names = ("id", "iid", "title", "description", "state", "due_date", "start_date")
-    return listed([{name: row[name] for name in names} for row in rows])
+    return paginated([{name: row[name] for name in names} for row in rows])
 
 
 pages.register_blueprint(v4)

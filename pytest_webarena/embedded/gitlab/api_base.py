@@ -1,4 +1,4 @@
-"""What all of the API rests on: who asks, which project is meant, how answers look."""
+"""Common parts of the API: authentication, the project of a request, errors, and the form of responses."""
 
 from __future__ import annotations
 
@@ -22,7 +22,17 @@ from pytest_webarena.embedded.gitlab.access import (
 )
 from pytest_webarena.embedded.web import database
 
-__all__ = ["listed", "need", "pages", "person", "sent", "told_commit", "told_item", "told_project", "v4"]
+__all__ = [
+    "commit_json",
+    "item_json",
+    "pages",
+    "paginated",
+    "person",
+    "project_json",
+    "request_value",
+    "require_role",
+    "v4",
+]
 
 pages = Blueprint("api", __name__)
 v4 = Blueprint("v4", __name__, url_prefix="/api/v4")
@@ -31,7 +41,7 @@ _KEY = b"every replica must accept this"
 
 
 def _session_token(username: str) -> str:
-    """What ``/oauth/token`` gives: it says who it is for, so that every replica accepts it."""
+    """Return the access token that ``/oauth/token`` issues. It contains the user, so that every replica accepts it."""
     return f"{username}~{hmac.new(_KEY, username.encode(), hashlib.sha256).hexdigest()[:32]}"
 
 
@@ -46,14 +56,14 @@ def oauth() -> ResponseReturnValue:
 
 @v4.before_request
 def identify() -> ResponseReturnValue | None:
-    """Who asks, by token in a header, or by the session."""
+    """Set the requesting user from the token in a header or parameter, else from the browser's session."""
     token = request.headers.get("PRIVATE-TOKEN", "") or request.args.get("private_token", "")
     scheme, _, bearer = request.headers.get("Authorization", "").partition(" ")
     token = token or (bearer if scheme.lower() == "bearer" else "")
     reading = request.method in ("GET", "HEAD")
     load_user()
     if not token:
-        # The browser's session is good for reading only: a page elsewhere could use it.
+        # Pages of other sites can send requests with the browser's session, so it only permits reading.
         return None if reading else (jsonify(message="401 Unauthorized"), 401)
     username = token.partition("~")[0]
     if hmac.compare_digest(token.encode(), _session_token(username).encode()):
@@ -69,8 +79,8 @@ def identify() -> ResponseReturnValue | None:
 
 
 @v4.errorhandler(HTTPException)
-def told(error: HTTPException) -> ResponseReturnValue:
-    """Errors as JSON."""
+def error_response(error: HTTPException) -> ResponseReturnValue:
+    """Return an error as JSON, and a redirection to the login page as 401."""
     if error.code in (301, 302, 303) or error.response is not None:
         return jsonify(message="401 Unauthorized"), 401
     return jsonify(message=f"{error.code} {error.description if error.code in (400, 403) else error.name}"), (
@@ -83,13 +93,14 @@ def _project(which: str) -> Project | None:
 
 
 @v4.url_value_preprocessor
-def note_project(_endpoint: str | None, values: dict[str, Any] | None) -> None:
+def take_project(_endpoint: str | None, values: dict[str, Any] | None) -> None:
+    """Take the project out of the address's values, because `load_project` handles it for all views."""
     g.which = (values or {}).pop("which", None)
 
 
 @v4.before_request
 def load_project() -> ResponseReturnValue | None:
-    """The project of the address, by number or path."""
+    """Set the project that the address names by id or path; return an error if the user may not use it."""
     if g.which is None:
         return None
     found = _project(g.which)
@@ -103,19 +114,22 @@ def load_project() -> ResponseReturnValue | None:
     return None
 
 
-def need(role: str) -> None:
+def require_role(role: str) -> None:
+    """Answer 403 unless the user has this role in the project."""
     if not project().may(role):
         abort(403, description="Forbidden")
 
 
-def sent(name: str, default: Any = "") -> Any:
+def request_value(name: str, default: Any = "") -> Any:
+    """Return a parameter of the request: from its JSON, form or query."""
     body = request.get_json(silent=True)
     if isinstance(body, dict) and name in body:
         return body[name]
     return request.values.get(name, default)
 
 
-def listed(rows: list[Any]) -> Response:
+def paginated(rows: list[Any]) -> Response:
+    """Return the requested page of ``rows``, with GitLab's pagination headers."""
     size = min(max(request.args.get("per_page", 20, type=int) or 20, 1), 100)
     page = max(request.args.get("page", 1, type=int) or 1, 1)
     answer = jsonify(rows[(page - 1) * size : page * size])
@@ -126,15 +140,17 @@ def listed(rows: list[Any]) -> Response:
 
 
 def person(row: Any) -> dict[str, Any]:
+    """Return a user as GitLab's API does."""
     return {"id": row["id"], "username": row["username"], "name": row["name"], "state": "active"}
 
 
-def _one_person(number: int | None) -> dict[str, Any] | None:
-    row = database().execute("SELECT * FROM users WHERE id = ?", (number,)).fetchone()
+def _person_by_id(user_id: int | None) -> dict[str, Any] | None:
+    row = database().execute("SELECT * FROM users WHERE id = ?", (user_id,)).fetchone()
     return person(row) if row else None
 
 
-def told_project(row: Any) -> dict[str, Any]:
+def project_json(row: Any) -> dict[str, Any]:
+    """Return a project as GitLab's API does."""
     stars, forks = (
         database()
         .execute(
@@ -155,11 +171,12 @@ def told_project(row: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def told_item(row: Any, kind: str) -> dict[str, Any]:
+def item_json(row: Any, kind: str) -> dict[str, Any]:
+    """Return an issue or merge request (``kind``) as GitLab's API does."""
     base = {
         "id": row["id"], "iid": row["iid"], "project_id": row["project_id"], "title": row["title"],
         "description": row["description"], "state": row["state"], "created_at": f"{row['created']}Z",
-        "updated_at": f"{row['updated']}Z", "author": _one_person(row["author_id"]),
+        "updated_at": f"{row['updated']}Z", "author": _person_by_id(row["author_id"]),
         "labels": [label["title"] for label in row["labels"]],
         "assignees": [person(each) for each in row["assignees"]],
         "milestone": {"title": row["milestone"]} if row["milestone"] else None,
@@ -168,10 +185,11 @@ def told_item(row: Any, kind: str) -> dict[str, Any]:
         return {**base, "due_date": row["due_date"] or None, "confidential": bool(row["confidential"])}
     return {**base, "source_branch": row["source_branch"], "target_branch": row["target_branch"],
             "source_project_id": row["source_project_id"], "merge_commit_sha": row["merge_sha"] or None,
-            "merged_by": _one_person(row["merged_by_id"])}  # fmt: skip
+            "merged_by": _person_by_id(row["merged_by_id"])}  # fmt: skip
 
 
-def told_commit(row: Any) -> dict[str, Any]:
+def commit_json(row: Any) -> dict[str, Any]:
+    """Return a commit as GitLab's API does."""
     return {
         "id": row["sha"], "short_id": row["sha"][:8], "title": row["message"].partition("\n")[0],
         "message": row["message"], "author_name": row["author"], "author_email": row["author_email"],

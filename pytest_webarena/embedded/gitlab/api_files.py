@@ -8,7 +8,7 @@ from flask import Response, jsonify, request
 from flask.typing import ResponseReturnValue
 
 from pytest_webarena.embedded.gitlab.access import project, store
-from pytest_webarena.embedded.gitlab.api_base import listed, sent, told_commit, v4
+from pytest_webarena.embedded.gitlab.api_base import commit_json, paginated, request_value, v4
 from pytest_webarena.embedded.gitlab.objects import FOLDER
 from pytest_webarena.embedded.gitlab.web_edit import Refused, commit_change
 from pytest_webarena.embedded.web import database
@@ -20,13 +20,13 @@ __all__: list[str] = []
 def branches() -> ResponseReturnValue:
     found = store().refs(project().id)
     default = project().branch
-    return listed(
+    return paginated(
         [
             {
                 "name": name,
                 "default": name == default,
                 "protected": name == default,
-                "commit": told_commit(store().history(sha, limit=1)[0]),
+                "commit": commit_json(store().history(sha, limit=1)[0]),
             }
             for name, sha in found.items()
         ]
@@ -39,7 +39,7 @@ def commits() -> ResponseReturnValue:
     if tip is None:
         return jsonify(message="404 Not Found"), 404
     rows = store().history(tip, path=request.args.get("path", ""), author=request.args.get("author", ""))
-    return listed([told_commit(row) for row in rows])
+    return paginated([commit_json(row) for row in rows])
 
 
 @v4.get("/projects/<path:which>/repository/tree")
@@ -49,9 +49,9 @@ def tree() -> ResponseReturnValue:
     found = store().find(store().tree_of(tip), path) if tip else None
     if found is None or found.mode != FOLDER:
         return jsonify(message="404 Tree Not Found"), 404
-    return listed([{"id": entry.sha, "name": entry.name, "type": "tree" if entry.mode == FOLDER else "blob",
-                     "path": f"{path}/{entry.name}".lstrip("/"), "mode": entry.mode.zfill(6)}
-                    for entry in store().tree(found.sha)])  # fmt: skip
+    return paginated([{"id": entry.sha, "name": entry.name, "type": "tree" if entry.mode == FOLDER else "blob",
+                        "path": f"{path}/{entry.name}".lstrip("/"), "mode": entry.mode.zfill(6)}
+                       for entry in store().tree(found.sha)])  # fmt: skip
 
 
 @v4.route("/projects/<path:which>/repository/files/<path:file>", methods=["GET", "POST", "PUT", "DELETE"])
@@ -72,10 +72,10 @@ def file(file: str) -> ResponseReturnValue:
 
 
 def _change_file(path: str) -> ResponseReturnValue:
-    branch = str(sent("branch"))
+    branch = str(request_value("branch"))
     files = store().files(sha) if (sha := store().refs(project().id).get(branch)) else {}
-    content: str | bytes = str(sent("content"))
-    if sent("encoding") == "base64":
+    content: str | bytes = str(request_value("content"))
+    if request_value("encoding") == "base64":
         try:
             content = base64.b64decode(content)
         except ValueError:
@@ -85,7 +85,7 @@ def _change_file(path: str) -> ResponseReturnValue:
     try:
         with database():
             commit_change(branch, branch, {path: None if request.method == "DELETE" else content},
-                          str(sent("commit_message")))  # fmt: skip
+                          str(request_value("commit_message")))  # fmt: skip
     except Refused as error:
         return jsonify(message=str(error)), 400
     return jsonify(file_path=path, branch=branch), 201 if request.method == "POST" else 200

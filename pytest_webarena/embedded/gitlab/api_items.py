@@ -8,12 +8,12 @@ from flask import abort, g, jsonify, request
 from flask.typing import ResponseReturnValue
 
 from pytest_webarena.embedded.gitlab.access import find_project, project
-from pytest_webarena.embedded.gitlab.api_base import listed, sent, told_item, v4
+from pytest_webarena.embedded.gitlab.api_base import item_json, paginated, request_value, v4
 from pytest_webarena.embedded.gitlab.issues import create_issue, update_issue
 from pytest_webarena.embedded.gitlab.listing import items
 from pytest_webarena.embedded.gitlab.merge_requests import Unmergeable, create_request, merge, refused
 from pytest_webarena.embedded.gitlab.records import add_note
-from pytest_webarena.embedded.gitlab.talking import as_it_is, find, may_change, problem, set_state
+from pytest_webarena.embedded.gitlab.talking import current_form, find, may_change, problem, set_state
 from pytest_webarena.embedded.web import database
 
 __all__: list[str] = []
@@ -22,18 +22,20 @@ __all__: list[str] = []
 @v4.get("/projects/<path:which>/<any('issues', 'merge_requests'):kind>")
 def listed_items(kind: str) -> ResponseReturnValue:
     state = request.args.get("state", "all")
-    return listed([told_item(row, kind) for row in items(kind, project=project().id, every=True, state=state)["rows"]])
+    return paginated(
+        [item_json(row, kind) for row in items(kind, project=project().id, every=True, state=state)["rows"]]
+    )
 
 
 @v4.get("/<any('issues', 'merge_requests'):kind>")
 def own_items(kind: str) -> ResponseReturnValue:
     if g.user is None:
         return jsonify(message="401 Unauthorized"), 401
-    whose = {} if request.args.get("scope") == "all" else {"author_username": g.user["username"]}
+    person_filter = {} if request.args.get("scope") == "all" else {"author_username": g.user["username"]}
     if request.args.get("scope") == "assigned_to_me":
-        whose = {"assignee_username": g.user["username"]}
+        person_filter = {"assignee_username": g.user["username"]}
     state = request.args.get("state", "all")
-    return listed([told_item(row, kind) for row in items(kind, every=True, state=state, **whose)["rows"]])
+    return paginated([item_json(row, kind) for row in items(kind, every=True, state=state, **person_filter)["rows"]])
 
 
 def _sent_form(found: dict[str, Any] | None) -> dict[str, Any]:
@@ -42,14 +44,14 @@ def _sent_form(found: dict[str, Any] | None) -> dict[str, Any]:
         "title": "", "description": "", "assignees": [], "labels": [], "milestone": None, "due_date": "",
         "confidential": False, "reviewers": [],
     }  # fmt: skip
-    form = blank if found is None else as_it_is(found)
+    form = blank if found is None else current_form(found)
     for name in ("title", "description", "due_date"):
-        form[name] = str(sent(name, form[name]) or "")
-    form["confidential"] = str(sent("confidential", form["confidential"])).lower() in ("1", "true")
+        form[name] = str(request_value(name, form[name]) or "")
+    form["confidential"] = str(request_value("confidential", form["confidential"])).lower() in ("1", "true")
     form["assignees"] = _numbers("assignee", form["assignees"])
     form["reviewers"] = _numbers("reviewer", form["reviewers"])
-    form["milestone"] = sent("milestone_id", form["milestone"]) or None
-    named = sent("labels", None)
+    form["milestone"] = request_value("milestone_id", form["milestone"]) or None
+    named = request_value("labels", None)
     if named is not None:
         titles = named if isinstance(named, list) else [each.strip() for each in str(named).split(",")]
         rows = database().execute("SELECT id, title FROM labels WHERE project_id = ?", (project().id,))
@@ -58,9 +60,9 @@ def _sent_form(found: dict[str, Any] | None) -> dict[str, Any]:
 
 
 def _numbers(name: str, before: list[int]) -> list[int]:
-    value = sent(f"{name}_ids", None)
+    value = request_value(f"{name}_ids", None)
     if value is None:
-        value = sent(f"{name}_id", None)
+        value = request_value(f"{name}_id", None)
     if value is None:
         return before
     values = value if isinstance(value, list) else [value]
@@ -74,12 +76,12 @@ def new_issue() -> ResponseReturnValue:
         return jsonify(message=error), 400
     with database():
         iid = create_issue(form)
-    return jsonify(told_item(find("issue", iid), "issues")), 201
+    return jsonify(item_json(find("issue", iid), "issues")), 201
 
 
 @v4.get("/projects/<path:which>/<any('issues', 'merge_requests'):kind>/<int:iid>")
 def one_item(kind: str, iid: int) -> ResponseReturnValue:
-    return jsonify(told_item(find(kind[:-1], iid), kind))
+    return jsonify(item_json(find(kind[:-1], iid), kind))
 
 
 @v4.put("/projects/<path:which>/issues/<int:iid>")
@@ -90,22 +92,22 @@ def change_issue(iid: int) -> ResponseReturnValue:
     form = _sent_form(found)
     if error := problem(form):
         return jsonify(message=error), 400
-    event = sent("state_event")
+    event = request_value("state_event")
     with database():
         update_issue(found, form)
         if (event, found["state"]) in (("close", "opened"), ("reopen", "closed")):
             set_state("issue", found, "closed" if event == "close" else "opened")
-    return jsonify(told_item(find("issue", iid), "issues"))
+    return jsonify(item_json(find("issue", iid), "issues"))
 
 
 @v4.route("/projects/<path:which>/<any('issues', 'merge_requests'):kind>/<int:iid>/notes", methods=["GET", "POST"])
 def notes(kind: str, iid: int) -> ResponseReturnValue:
     found = find(kind[:-1], iid)
     if request.method == "POST":
-        if not str(sent("body")).strip():
+        if not str(request_value("body")).strip():
             return jsonify(message="body is missing"), 400
         with database():
-            add_note(kind[:-1], found["id"], str(sent("body")).strip())
+            add_note(kind[:-1], found["id"], str(request_value("body")).strip())
         found = find(kind[:-1], iid)
     rows = [
         {
@@ -117,23 +119,27 @@ def notes(kind: str, iid: int) -> ResponseReturnValue:
         }
         for note in found["notes"]
     ]
-    return (jsonify(rows[-1]), 201) if request.method == "POST" else listed(rows)
+    return (jsonify(rows[-1]), 201) if request.method == "POST" else paginated(rows)
 
 
 @v4.post("/projects/<path:which>/merge_requests")
 def new_request() -> ResponseReturnValue:
     source = project()
-    target = find_project(int(sent("target_project_id"))) if str(sent("target_project_id")).isdigit() else source
+    target = (
+        find_project(int(request_value("target_project_id")))
+        if str(request_value("target_project_id")).isdigit()
+        else source
+    )
     if target is None or not target.code:
         return jsonify(message="404 Project Not Found"), 404
     form = _sent_form(None)
-    branch, onto = str(sent("source_branch")), str(sent("target_branch"))
+    branch, onto = str(request_value("source_branch")), str(request_value("target_branch"))
     if error := refused(source, branch, target, onto, form):
         return jsonify(message=error), 409 if "already" in error else 400
     with database():
         iid = create_request(source, branch, target, onto, form)
     g.project = target
-    return jsonify(told_item(find("merge_request", iid), "merge_requests")), 201
+    return jsonify(item_json(find("merge_request", iid), "merge_requests")), 201
 
 
 @v4.put("/projects/<path:which>/merge_requests/<int:iid>/merge")
@@ -141,8 +147,12 @@ def merge_request(iid: int) -> ResponseReturnValue:
     found = find("merge_request", iid)
     try:
         with database():
-            merge(found, str(sent("merge_commit_message")), squash=str(sent("squash")).lower() == "true",
-                  remove=str(sent("should_remove_source_branch")).lower() == "true")  # fmt: skip
+            merge(
+                found,
+                str(request_value("merge_commit_message")),
+                squash=str(request_value("squash")).lower() == "true",
+                remove=str(request_value("should_remove_source_branch")).lower() == "true",
+            )
     except Unmergeable as error:
         return jsonify(message=str(error)), 405
-    return jsonify(told_item(find("merge_request", iid), "merge_requests"))
+    return jsonify(item_json(find("merge_request", iid), "merge_requests"))

@@ -44,7 +44,7 @@ def _site() -> Flask:
     site.jinja_env.globals.update(title_of_site="Millrace", region=world.REGION, with_query=_with_query)
     site.before_request(load_user)
     site.context_processor(_common)
-    site.after_request(_let_labels_have_colours)
+    site.after_request(_allow_label_colours)
     for module in (accounts, explore, api, projects, members, file_pages, web_edit, uploading, issues, planning,
                    merge_requests):  # fmt: skip
         site.register_blueprint(module.pages)
@@ -55,7 +55,7 @@ def _site() -> Flask:
     return site
 
 
-def _let_labels_have_colours(response: Response) -> Response:
+def _allow_label_colours(response: Response) -> Response:
     """The colours of labels are in the data, so they stand in the page; no text of visitors can become a style."""
     response.headers.setdefault("Content-Security-Policy", f"{CONTENT_POLICY}; style-src 'self' 'unsafe-inline'")
     return response

@@ -90,13 +90,13 @@ def blame(store: Store, tip: str, path: str) -> list[tuple[str, str]]:
         if blob is None:
             continue
         texts[blob] = lines = store.content(blob).decode("utf-8", "replace").splitlines()
-        told = [(sha, line) for line in lines]
+        blamed = [(sha, line) for line in lines]
         for parent in store.parents(sha):
             before = version_at(parent)
             if before is None or before not in known:
                 continue
             for i, k, size in SequenceMatcher(None, texts[before], lines, autojunk=False).get_matching_blocks():
-                told[k : k + size] = known[before][i : i + size]
-        known.setdefault(blob, told)
+                blamed[k : k + size] = known[before][i : i + size]
+        known.setdefault(blob, blamed)
     blob = version_at(tip)
     return known.get(blob, []) if blob else []

@@ -10,7 +10,7 @@ from flask.typing import ResponseReturnValue
 
 from pytest_webarena.embedded import clock
 from pytest_webarena.embedded.gitlab.access import ROLES, me, visible
-from pytest_webarena.embedded.gitlab.listing import items, paged, readable, tellable
+from pytest_webarena.embedded.gitlab.listing import items, paged, readable, visible_events
 from pytest_webarena.embedded.gitlab.records import insert
 from pytest_webarena.embedded.web import database, timestamp
 
@@ -34,13 +34,14 @@ _SORTS = {
 
 def _projects(condition: str = "1", values: dict[str, Any] | None = None) -> dict[str, Any]:
     """What lists of projects show, by the parameters of this request."""
-    seen, more = visible()
+    visible_condition, more = visible()
     name, sort = request.args.get("name", "").strip()[:100], request.args.get("sort", "")
     _, order = _SORTS.get(sort, _SORTS["latest_activity_desc"])
     topic = request.args.get("topic", "").strip()[:100]
     where = (
-        f"({condition}) AND {seen} AND (:name = '' OR instr(lower(projects.name || ' ' || projects.full_path),"
-        " lower(:name))) AND (:topic = '' OR instr(',' || topics || ',', ',' || :topic || ','))"
+        f"({condition}) AND {visible_condition} AND (:name = ''"
+        " OR instr(lower(projects.name || ' ' || projects.full_path), lower(:name)))"
+        " AND (:topic = '' OR instr(',' || topics || ',', ',' || :topic || ','))"
     )
     query = (
         "SELECT projects.*, namespaces.name AS namespace, namespaces.path AS namespace_path,"
@@ -130,8 +131,8 @@ def own_items(kind: str) -> ResponseReturnValue:
 @pages.get("/dashboard/activity")
 def own_activity() -> ResponseReturnValue:
     me()
-    seen, values = visible()
-    return render_template("activity.html", heading="Activity", events=events_of(seen, values))
+    visible_condition, values = visible()
+    return render_template("activity.html", heading="Activity", events=events_of(visible_condition, values))
 
 
 def events_of(condition: str, values: dict[str, Any], limit: int = 30) -> list[Any]:
@@ -141,7 +142,7 @@ def events_of(condition: str, values: dict[str, Any], limit: int = 30) -> list[A
         .execute(
             "SELECT events.*, users.name, users.username, projects.full_path, projects.name AS project"
             " FROM events JOIN users ON users.id = events.user_id JOIN projects ON projects.id = project_id"
-            f" WHERE {condition} AND {tellable()} ORDER BY events.created DESC, events.id DESC LIMIT {limit}",
+            f" WHERE {condition} AND {visible_events()} ORDER BY events.created DESC, events.id DESC LIMIT {limit}",
             values,
         )
         .fetchall()
@@ -213,8 +214,8 @@ def _group(row: Any) -> ResponseReturnValue:
 def _person(row: Any) -> ResponseReturnValue:
     person = database().execute("SELECT * FROM users WHERE id = ?", (row["user_id"],)).fetchone()
     found = _projects("projects.namespace_id = :namespace", {"namespace": row["id"]})
-    seen, values = visible()
-    events = events_of(f"events.user_id = :person AND {seen}", {**values, "person": person["id"]}, 12)
+    visible_condition, values = visible()
+    events = events_of(f"events.user_id = :person AND {visible_condition}", {**values, "person": person["id"]}, 12)
     follows = (
         database()
         .execute(
@@ -286,17 +287,20 @@ def search() -> ResponseReturnValue:
     scope = request.args.get("scope", "projects")
     if scope not in _SCOPES:
         scope = "projects"
-    seen, values = visible()
+    visible_condition, values = visible()
     values |= {"wanted": wanted}
-    code = f"{seen} AND ({readable()})"
+    code = f"{visible_condition} AND ({readable()})"
     path = request.args.get("project", "").strip()[:200]
     if path:
         values["path"] = path
-        code, seen = f"{code} AND projects.full_path = :path", f"{seen} AND projects.full_path = :path"
+        code, visible_condition = (
+            f"{code} AND projects.full_path = :path",
+            f"{visible_condition} AND projects.full_path = :path",
+        )
     tip = "refs.project_id = projects.id AND refs.name = 'refs/heads/' || projects.default_branch"
     queries = {
         "projects": "SELECT projects.*, (SELECT count(*) FROM stars WHERE project_id = projects.id) AS stars"
-        f" FROM projects WHERE {seen}"
+        f" FROM projects WHERE {visible_condition}"
         " AND instr(lower(projects.name || ' ' || full_path || ' ' || description), lower(:wanted))"
         " ORDER BY lower(projects.name), projects.id",
         "users": "SELECT * FROM users WHERE instr(lower(name || ' ' || username), lower(:wanted)) ORDER BY name",

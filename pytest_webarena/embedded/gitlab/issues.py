@@ -9,7 +9,7 @@ from flask.typing import ResponseReturnValue
 
 from pytest_webarena.embedded.gitlab.access import me, project, project_pages
 from pytest_webarena.embedded.gitlab.listing import items
-from pytest_webarena.embedded.gitlab.records import add_event, add_note, change, insert, next_iid, tell_mentioned
+from pytest_webarena.embedded.gitlab.records import add_event, add_note, change, insert, next_iid, notify_mentioned
 from pytest_webarena.embedded.gitlab.talking import (
     choices,
     find,
@@ -17,8 +17,8 @@ from pytest_webarena.embedded.gitlab.talking import (
     may_change,
     problem,
     save_parts,
+    submitted_edit,
     talk_routes,
-    to_be_edited,
 )
 from pytest_webarena.embedded.web import database, timestamp
 
@@ -39,7 +39,7 @@ def create_issue(form: dict[str, Any]) -> int:
     )  # fmt: skip
     if project().may("guest"):
         save_parts("issue", number, form)
-    tell_mentioned("issue", number, form["description"])
+    notify_mentioned("issue", number, form["description"])
     add_event(project().id, "opened", f"#{iid}", form["title"])
     return iid
 
@@ -92,7 +92,7 @@ def show(iid: int) -> ResponseReturnValue:
 
 @pages.route("/-/issues/<int:iid>/edit", methods=["GET", "POST"])
 def edit(iid: int) -> ResponseReturnValue:
-    found, form, error = to_be_edited("issue", iid)
+    found, form, error = submitted_edit("issue", iid)
     if error or request.method == "GET":
         return _form(form, found=found, error=error)
     with database():

@@ -10,7 +10,7 @@ from flask import abort, g, request
 from pytest_webarena.embedded.gitlab.access import holds, visible
 from pytest_webarena.embedded.web import database
 
-__all__ = ["confidence", "items", "labels_of", "paged", "readable", "tellable"]
+__all__ = ["confidence", "items", "labels_of", "paged", "readable", "visible_events"]
 
 PER_PAGE = 20
 
@@ -38,40 +38,40 @@ def items(kind: str, *, project: int = 0, every: bool = False, **fixed: str) -> 
     ``fixed`` are parameters that hold when the request does not give them; ``every``: without pages.
     """
     item = "issue" if kind == "issues" else "merge_request"
-    asked = {name: request.args.get(name, fixed.get(name, "")).strip()
+    filters = {name: request.args.get(name, fixed.get(name, "")).strip()
              for name in ("search", "author_username", "assignee_username", "reviewer_username", "milestone_title",
                           "sort", "project_path", "state")}  # fmt: skip
-    asked = {**asked, **{name: value for name, value in fixed.items() if every}}
+    filters = {**filters, **{name: value for name, value in fixed.items() if every}}
     labels = [label for label in (*request.args.getlist("label_name[]"), *request.args.getlist("label_name")) if label]
-    state = asked["state"] = asked["state"] or "opened"
-    seen, values = visible()
-    where = [seen]
+    state = filters["state"] = filters["state"] or "opened"
+    visible_condition, values = visible()
+    where = [visible_condition]
     if project:
         where.append("projects.id = :project")
-    if asked["project_path"]:
+    if filters["project_path"]:
         where.append("projects.full_path = :project_path")
-    if asked["search"]:
+    if filters["search"]:
         where.append("instr(lower(items.title || ' ' || items.description), lower(:search))")
-    if asked["author_username"]:
+    if filters["author_username"]:
         where.append("author.username = :author_username")
     assigned = f"SELECT 1 FROM assigned JOIN users ON users.id = user_id WHERE item = '{item}' AND item_id = items.id"
-    if asked["assignee_username"].lower() == "none":
+    if filters["assignee_username"].lower() == "none":
         where.append(f"NOT EXISTS ({assigned})")
-    elif asked["assignee_username"]:
+    elif filters["assignee_username"]:
         where.append(f"EXISTS ({assigned} AND username = :assignee_username)")
-    if asked["reviewer_username"] and item == "merge_request":
+    if filters["reviewer_username"] and item == "merge_request":
         reviews = "SELECT username FROM reviewers JOIN users ON users.id = user_id WHERE merge_request_id = items.id"
         where.append(f":reviewer_username IN ({reviews})")
-    if asked["milestone_title"].lower() == "none":
+    if filters["milestone_title"].lower() == "none":
         where.append("items.milestone_id IS NULL")
-    elif asked["milestone_title"]:
+    elif filters["milestone_title"]:
         where.append("milestones.title = :milestone_title")
     for n, label in enumerate(labels):
         values[f"label{n}"] = label
         where.append(f"EXISTS (SELECT 1 FROM labelled JOIN labels ON labels.id = label_id WHERE item = '{item}'"
                      f" AND item_id = items.id AND labels.title = :label{n})")  # fmt: skip
     where.append(confidence() if item == "issue" else readable())
-    values |= {**asked, "project": project}
+    values |= {**filters, "project": project}
     tables = (
         f"{kind} AS items JOIN projects ON projects.id = items.project_id JOIN users AS author"
         " ON author.id = items.author_id LEFT JOIN milestones ON milestones.id = items.milestone_id"
@@ -81,8 +81,8 @@ def items(kind: str, *, project: int = 0, every: bool = False, **fixed: str) -> 
         database().execute(f"SELECT items.state, count(*) FROM {tables} WHERE {narrowed} GROUP BY 1", values).fetchall()
     )
     numbers["all"] = sum(numbers.values())
-    order = _SORTS.get(asked["sort"], _SORTS["created_date"])[1]
-    if item == "merge_request" and asked["sort"] == "due_date":
+    order = _SORTS.get(filters["sort"], _SORTS["created_date"])[1]
+    if item == "merge_request" and filters["sort"] == "due_date":
         order = _SORTS["created_date"][1]
     rows = (
         database()
@@ -101,7 +101,7 @@ def items(kind: str, *, project: int = 0, every: bool = False, **fixed: str) -> 
     found["rows"] = [{**dict(row), "labels": labels, "assignees": people}
                      for row, labels, people in zip(found["rows"], labels_of(item, shown), _assignees(item, shown),
                                                     strict=True)]  # fmt: skip
-    return {**found, "kind": kind, "state": state, "asked": asked, "numbers": numbers, "labels": labels,
+    return {**found, "kind": kind, "state": state, "asked": filters, "numbers": numbers, "labels": labels,
             "sorts": {name: title for name, (title, _) in _SORTS.items()
                       if item == "issue" or name != "due_date"}}  # fmt: skip
 
@@ -121,7 +121,7 @@ def readable() -> str:
     return f"projects.visibility <> 'private' OR {holds('reporter')}"
 
 
-def tellable() -> str:
+def visible_events() -> str:
     """An SQL condition for ``events``: what is told of a project shows nothing that its pages would not."""
     return (
         f"(substr(events.target, 1, 1) = '#' OR events.target = '' OR {readable()})"

@@ -12,7 +12,7 @@ from pytest_webarena.embedded.gitlab.diffs import diff
 from pytest_webarena.embedded.gitlab.listing import items
 from pytest_webarena.embedded.gitlab.merging import Conflict, merge_files
 from pytest_webarena.embedded.gitlab.objects import Signature
-from pytest_webarena.embedded.gitlab.records import add_event, add_note, change, insert, next_iid, tell_mentioned
+from pytest_webarena.embedded.gitlab.records import add_event, add_note, change, insert, next_iid, notify_mentioned
 from pytest_webarena.embedded.gitlab.talking import (
     choices,
     find,
@@ -20,8 +20,8 @@ from pytest_webarena.embedded.gitlab.talking import (
     may_change,
     problem,
     save_parts,
+    submitted_edit,
     talk_routes,
-    to_be_edited,
 )
 from pytest_webarena.embedded.web import database, timestamp
 
@@ -133,7 +133,7 @@ def create_request(source: Project, branch: str, target: Project, onto: str, for
     before, g.project = project(), target
     if target.may("reporter") or source.id == target.id:
         save_parts("merge_request", number, form)
-    tell_mentioned("merge_request", number, form["description"])
+    notify_mentioned("merge_request", number, form["description"])
     add_event(target.id, "opened", f"!{iid}", form["title"])
     g.project = before
     return iid
@@ -201,7 +201,7 @@ def show(iid: int, part: str = "") -> ResponseReturnValue:
 
 @pages.route("/-/merge_requests/<int:iid>/edit", methods=["GET", "POST"])
 def edit(iid: int) -> ResponseReturnValue:
-    found, form, error = to_be_edited("merge_request", iid)
+    found, form, error = submitted_edit("merge_request", iid)
     if error or request.method == "GET":
         page = render_template("item_form.html", item="merge_request", kind="merge_requests", tab="merge_requests",
                                form=form, found=found, error=error, source=found["source_branch"],

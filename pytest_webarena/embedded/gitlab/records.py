@@ -83,12 +83,12 @@ def add_note(
     now = timestamp()
     change(TABLES[item], number, updated=now)
     if not system:
-        tell_mentioned(item, number, text)
+        notify_mentioned(item, number, text)
     return insert("notes", item=item, item_id=number, author_id=g.user["id"], text=text, system=int(system), path=path,
                   line=line, created=now, updated=now)  # fmt: skip
 
 
-def tell_mentioned(item: str, number: int, text: str) -> None:
+def notify_mentioned(item: str, number: int, text: str) -> None:
     """A to-do for everybody whom a text calls by ``@name``."""
     for name in mentioned(text):
         row = database().execute("SELECT id FROM users WHERE username = ?", (name,)).fetchone()

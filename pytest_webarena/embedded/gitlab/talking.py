@@ -24,8 +24,8 @@ from pytest_webarena.embedded.gitlab.records import (
 from pytest_webarena.embedded.web import database, timestamp
 
 __all__ = [
-    "as_it_is",
     "choices",
+    "current_form",
     "find",
     "form_of",
     "may_change",
@@ -33,8 +33,8 @@ __all__ = [
     "problem",
     "save_parts",
     "set_state",
+    "submitted_edit",
     "talk_routes",
-    "to_be_edited",
 ]
 
 MARKS = {"issue": "#", "merge_request": "!"}
@@ -114,7 +114,7 @@ def form_of(item: str, found: dict[str, Any] | None = None) -> dict[str, Any]:
             "confidential": "confidential" in source, "reviewers": source.getlist("reviewer", type=int),
         }  # fmt: skip
     if found is not None:
-        return as_it_is(found)
+        return current_form(found)
     given = request.args
     return {
         "title": given.get(f"{item}[title]", "")[:255], "description": given.get(f"{item}[description]", ""),
@@ -125,7 +125,7 @@ def form_of(item: str, found: dict[str, Any] | None = None) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def as_it_is(found: dict[str, Any]) -> dict[str, Any]:
+def current_form(found: dict[str, Any]) -> dict[str, Any]:
     """The form of an item as it stands."""
     return {
         "title": found["title"], "description": found["description"], "milestone": found["milestone_id"],
@@ -135,7 +135,7 @@ def as_it_is(found: dict[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def to_be_edited(item: str, iid: int) -> tuple[dict[str, Any], dict[str, Any], str]:
+def submitted_edit(item: str, iid: int) -> tuple[dict[str, Any], dict[str, Any], str]:
     """What this request edits, its form as it was filled in, and what is wrong with that; for those alone who may."""
     me()
     found = find(item, iid)

@@ -36,7 +36,7 @@ def advertise(namespace: str, name: str) -> Response:
     if refused is not None:
         return refused
     head = f"# service={service}\n".encode()
-    answer = b"%04x%s0000" % (len(head) + 4, head) + _spoken(g.project, service, b"", advertise=True)
+    answer = b"%04x%s0000" % (len(head) + 4, head) + _dulwich_answer(g.project, service, b"", advertise=True)
     return _answer(answer, f"application/x-{service}-advertisement")
 
 
@@ -54,7 +54,7 @@ def serve(namespace: str, name: str, service: str) -> Response:
         except (OSError, EOFError, zlib.error):
             abort(400)
     with database():
-        answer = _spoken(g.project, service, body, advertise=False)
+        answer = _dulwich_answer(g.project, service, body, advertise=False)
     return _answer(answer, f"application/x-{service}-result")
 
 
@@ -108,7 +108,7 @@ def _identify(service: str) -> bool | None:
     return True if g.user is not None else None
 
 
-def _spoken(project: Project, service: str, body: bytes, *, advertise: bool) -> bytes:
+def _dulwich_answer(project: Project, service: str, body: bytes, *, advertise: bool) -> bytes:
     """Dulwich's answer."""
     from dulwich.protocol import ReceivableProtocol
     from dulwich.server import Backend, ReceivePackHandler, UploadPackHandler

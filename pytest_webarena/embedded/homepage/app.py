@@ -82,9 +82,9 @@ def _crowns(amount: int) -> str:
 
 def _sites() -> list[dict[str, str]]:
     links: Mapping[str, str] = request.environ[_LINKS]
-    told = request.headers.get(_REACHABLE)
-    if told is not None:
-        names = {name.strip() for name in told.split(",")}
+    reachable = request.headers.get(_REACHABLE)
+    if reachable is not None:
+        names = {name.strip() for name in reachable.split(",")}
         links = {name: url for name, url in links.items() if name in names}
     return [
         {"title": site.title, "blurb": site.blurb, "url": links[site.name]}

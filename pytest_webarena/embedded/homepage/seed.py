@@ -1,4 +1,4 @@
-"""The start page's pristine database: notes and calculations of some of the region's people."""
+"""Seeds the start page's database with notes and calculations."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ CREATE INDEX calculations_by_owner ON calculations (owner);
 
 
 def seed(data_dir: Path) -> None:
-    """Write the pristine database into ``data_dir``, replacing what is there at once."""
+    """Write the pristine database into ``data_dir``, atomically replacing an existing one."""
     write_seed(data_dir, _fill)
 
 

@@ -13,7 +13,7 @@ from flask.typing import ResponseReturnValue
 
 from pytest_webarena.embedded import world
 from pytest_webarena.embedded.map.finding import Found, by_id, find, near, street_at
-from pytest_webarena.embedded.map.routing import ENGINES, Network, Route, said_distance, said_time
+from pytest_webarena.embedded.map.routing import ENGINES, Network, Route, distance_text, duration_text
 from pytest_webarena.embedded.web import Bound, data_dir, database, new_site
 
 __all__ = ["create_app"]
@@ -53,7 +53,7 @@ def create_app(data_dir: Path) -> Bound:
 @functools.cache
 def _site() -> Flask:
     site = new_site("map", __package__ or __name__)
-    site.jinja_env.filters.update(distance=said_distance, duration=said_time, markers=_markers)
+    site.jinja_env.filters.update(distance=distance_text, duration=duration_text, markers=_markers)
     site.jinja_env.globals.update(region=world.REGION, engines=_ENGINE_NAMES)
     site.register_blueprint(pages)
     # Compile now what forked replicas would otherwise each do on first use.

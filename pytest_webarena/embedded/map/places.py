@@ -162,23 +162,23 @@ def _of_towns() -> Iterator[Place]:
     for town in world.TOWNS:
         chance = Chance(f"places of {town.key}")
         size = 2.0 + town.population / 2900
-        seen: set[str] = set()
+        used_names: set[str] = set()
         for category, (often, hours) in CATEGORIES.items():
             for _ in range(max(round(often * size), 1)):
                 street = chance.one_of(list(ground().streets[town.key]))
-                name = _fresh(seen, chance, category, town, street)
+                name = _fresh(used_names, chance, category, town, street)
                 yield _place(town, chance, name, category, street=street, hours=chance.one_of(hours) if hours else "")
 
 
-def _fresh(seen: set[str], chance: Chance, category: str, town: world.Town, street: str) -> str:
+def _fresh(used_names: set[str], chance: Chance, category: str, town: world.Town, street: str) -> str:
     """A name that nothing else in the town has."""
     for _ in range(40):
         name = _name(chance, category, town, street)
-        if name not in seen:
+        if name not in used_names:
             break
     else:
-        name = f"{name} {sum(each.startswith(name) for each in seen) + 1}"
-    seen.add(name)
+        name = f"{name} {sum(each.startswith(name) for each in used_names) + 1}"
+    used_names.add(name)
     return name
 
 

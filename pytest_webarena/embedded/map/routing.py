@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-__all__ = ["ENGINES", "Network", "Route", "Step", "said_distance", "said_time"]
+__all__ = ["ENGINES", "Network", "Route", "Step", "distance_text", "duration_text"]
 
 ENGINES: Mapping[str, Mapping[str, float]] = MappingProxyType({
     "car": {"road": 72, "street": 30, "lane": 45, "ferry": 0},
@@ -61,7 +61,7 @@ class Network:
         while waiting:
             seconds, node = heapq.heappop(waiting)
             if node == end:
-                return self._told(start, end, came)
+                return self._route(start, end, came)
             if seconds > best[node]:
                 continue
             for other, metres, kind, name in self._ways.get(node, ()):
@@ -74,7 +74,7 @@ class Network:
                     heapq.heappush(waiting, (seconds + takes, other))
         return None
 
-    def _told(self, start: int, end: int, came: Mapping[int, tuple[int, int, str, str, float]]) -> Route:
+    def _route(self, start: int, end: int, came: Mapping[int, tuple[int, int, str, str, float]]) -> Route:
         legs: list[tuple[int, int, int, str, str, float]] = []
         node = end
         while node != start:
@@ -110,19 +110,19 @@ class Network:
         return math.degrees(math.atan2((to_lon - lon) * math.cos(math.radians(lat)), to_lat - lat))
 
 
-def said_distance(metres: float) -> str:
+def distance_text(metres: float) -> str:
     """As the map writes it.
 
-    >>> said_distance(640), said_distance(12345), said_distance(99)
+    >>> distance_text(640), distance_text(12345), distance_text(99)
     ('640 m', '12.3 km', '100 m')
     """
     return f"{metres / 1000:.1f} km" if metres >= 1000 else f"{round(metres / 10) * 10} m"
 
 
-def said_time(seconds: float) -> str:
+def duration_text(seconds: float) -> str:
     """Hours and minutes.
 
-    >>> said_time(42), said_time(3600), said_time(5460)
+    >>> duration_text(42), duration_text(3600), duration_text(5460)
     ('0:01', '1:00', '1:31')
     """
     minutes = max(round(seconds / 60), 1)

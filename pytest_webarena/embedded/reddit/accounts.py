@@ -51,9 +51,9 @@ def signed_in() -> ResponseReturnValue | None:
     return redirect(f"/login?next={quote(wanted)}" if wanted else "/login", 303)
 
 
-def back(otherwise: str) -> ResponseReturnValue:
+def back(fallback: str) -> ResponseReturnValue:
     """Back to the page that the form stood on."""
-    return redirect(local(request.form.get("next", "")) or otherwise, 303)
+    return redirect(local(request.form.get("next", "")) or fallback, 303)
 
 
 def find_forum(name: str) -> sqlite3.Row:

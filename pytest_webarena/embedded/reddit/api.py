@@ -68,7 +68,8 @@ def _post(row: sqlite3.Row) -> dict[str, object]:
 def _comment(node: Node) -> dict[str, object]:
     row = node.row
     return {
-        "id": row["id"], "author": None if node.gone else row["author"], "body": None if node.gone else row["body"],
+        "id": row["id"],
+        "author": None if node.is_removed else row["author"], "body": None if node.is_removed else row["body"],
         "created": row["created"], "edited": row["edited"], "score": row["score"],
         "replies": [_comment(reply) for reply in node.replies],
     }  # fmt: skip

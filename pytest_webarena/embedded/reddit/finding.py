@@ -61,10 +61,10 @@ def _find(
     joined = (
         "posts p ON p.id = w.rowid" if kind == "posts" else "comments c ON c.id = w.rowid JOIN posts p ON p.id = c.post"
     )
-    gone = f"NOT {of}.deleted AND NOT {of}.removed AND NOT p.deleted AND NOT p.removed"
+    is_visible = f"NOT {of}.deleted AND NOT {of}.removed AND NOT p.deleted AND NOT p.removed"
     given = {"query": query, "me": me(), "forum": forum}
     where = (
-        f"{words} MATCH :query AND {gone} AND (:forum = '' OR f.name = :forum)"
+        f"{words} MATCH :query AND {is_visible} AND (:forum = '' OR f.name = :forum)"
         f" AND {of}.user NOT IN (SELECT blocked FROM blocks WHERE user = :me)"
     )
     source = f"{words} w JOIN {joined} JOIN forums f ON f.id = p.forum JOIN users u ON u.id = {of}.user"

@@ -75,8 +75,8 @@ def _change_post(number: int, action: str) -> ResponseReturnValue:
     if post[field] != value:
         with database() as connection:
             connection.execute(f"UPDATE posts SET {field} = ? WHERE id = ?", (value, number))
-            said = f"{action}_post" if field == "removed" else action
-            _note(connection, post["forum_id"], said, post=number, user=post["user_id"], reason=_reason())
+            log_action = f"{action}_post" if field == "removed" else action
+            _note(connection, post["forum_id"], log_action, post=number, user=post["user_id"], reason=_reason())
     return redirect(_path(post), 303)
 
 
@@ -164,8 +164,8 @@ def unban(name: str, username: str) -> ResponseReturnValue:
     found, person = find_forum(name), find_user(username)
     must_moderate(found["id"])
     with database() as connection:
-        gone = connection.execute("DELETE FROM bans WHERE forum = ? AND user = ?", (found["id"], person["id"]))
-        if gone.rowcount:
+        deleted = connection.execute("DELETE FROM bans WHERE forum = ? AND user = ?", (found["id"], person["id"]))
+        if deleted.rowcount:
             _note(connection, found["id"], "unban", user=person["id"])
             flash(f"{person['name']} is no longer banned.")
     return back(f"/f/{found['name']}/bans")

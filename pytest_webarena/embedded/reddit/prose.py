@@ -54,10 +54,10 @@ def _block(kind: str, lines: list[str]) -> str:
     if kind == "p":
         return f"<p>{_lines(lines)}</p>"
     mark = dict(_MARKED)[kind]
-    said = [mark.sub("", line, count=1) for line in lines]
+    texts = [mark.sub("", line, count=1) for line in lines]
     if kind == "blockquote":
-        return f"<blockquote><p>{_lines([line.strip() for line in said])}</p></blockquote>"
-    return f"<{kind}>{''.join(f'<li>{_inline(line)}</li>' for line in said)}</{kind}>"
+        return f"<blockquote><p>{_lines([line.strip() for line in texts])}</p></blockquote>"
+    return f"<{kind}>{''.join(f'<li>{_inline(line)}</li>' for line in texts)}</{kind}>"
 
 
 def _lines(lines: list[str]) -> str:

@@ -112,7 +112,7 @@ class Node:
     replies: list[Node] = field(default_factory=list)
 
     @property
-    def gone(self) -> bool:
+    def is_removed(self) -> bool:
         return bool(self.row["deleted"] or self.row["removed"])
 
 
@@ -136,7 +136,7 @@ def thread_of(post: int, order: str = "best", *, all_rows: bool = False) -> list
 def _arranged(nodes: list[Node], order: str, all_rows: bool) -> list[Node]:
     for node in nodes:
         node.replies = _arranged(node.replies, order, all_rows)
-    return sorted((node for node in nodes if all_rows or node.replies or not node.gone), key=_ORDERS[order][1])
+    return sorted((node for node in nodes if all_rows or node.replies or not node.is_removed), key=_ORDERS[order][1])
 
 
 @pages.get("/f/<name>/<int:number>", defaults={"words": ""})

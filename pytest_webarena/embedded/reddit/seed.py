@@ -96,14 +96,14 @@ def _members(connection: sqlite3.Connection, users: dict[str, int], posts: Seque
     for post in posts:
         for by, at in [(post.by, post.at), *((comment.by, comment.at) for comment in post.comments)]:
             first[by] = min(first.get(by, at), at)
-    said = dict(
+    biographies = dict(
         re.split(r":\s*", line, maxsplit=1) for line in lines_of("_biographies.txt") if not line.startswith("- ")
     )
     others = [line[2:] for line in lines_of("_biographies.txt") if line.startswith("- ")]
     chance = Chance("members")
     for name, number in users.items():
         joined = min(first.get(name, _NOW), datetime(2024, 9, 1)) - timedelta(minutes=chance.whole(900, 700_000))
-        biography = said.get(name, "")
+        biography = biographies.get(name, "")
         if name in HANDLES and others and chance.between(0, 1) < 0.45:
             biography = others.pop(int(len(others) * chance.between(0, 1)))
         role = "administrator" if name == "desmond.pell" else "member"
@@ -217,9 +217,9 @@ def _notifications(connection: sqlite3.Connection, users: dict[str, int], posts:
         for comment in post.comments:
             answered = _answered(post, comment)
             if answered in PASSWORDS and answered != comment.by:
-                seen = comment.at < _NOW - timedelta(days=4)
+                is_read = comment.at < _NOW - timedelta(days=4)
                 connection.execute(
-                    "INSERT INTO notifications VALUES (?, ?, ?)", (comment.number, users[answered], int(seen))
+                    "INSERT INTO notifications VALUES (?, ?, ?)", (comment.number, users[answered], int(is_read))
                 )
 
 

@@ -1,4 +1,4 @@
-"""Threads made of topics: who wrote what when, in words chosen by a stream that is the same on every machine."""
+"""Makes threads from topics: authors, texts and times, with random numbers that are the same on every machine."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from urllib.parse import quote
 from pytest_webarena.embedded import landscape, world
 from pytest_webarena.embedded.chance import Chance
 from pytest_webarena.embedded.reddit.members import HANDLES
-from pytest_webarena.embedded.reddit.topics import Board, Piece, Said, Text, Topic, lines_of, text
+from pytest_webarena.embedded.reddit.topics import Board, Piece, Remark, Text, Topic, lines_of, text
 
 __all__ = ["Comment", "Post", "common_slots", "threads_of", "town_slots"]
 
 _NOW = world.EPOCH.replace(tzinfo=None)
 _DAYS = 830
-"""How far back the posts reach."""
+"""Age of the oldest posts, in days."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Comment:
-    """A comment of the seed; ``parent`` is another one of the same thread."""
+    """A comment of the seed. ``parent`` is the comment of the same thread that it answers."""
 
     by: str
     body: str
@@ -48,8 +48,8 @@ class Post:
     number: int = 0
 
 
-class _Words:
-    """Says a text: chooses, and keeps to what was chosen before in the same thread."""
+class _Filling:
+    """Fills in texts of one thread. A slot gets the same value throughout the thread."""
 
     def __init__(
         self, chance: Chance, slots: Mapping[str, Sequence[str]], turn: int, numbers: Mapping[str, Piece] | None = None
@@ -58,44 +58,46 @@ class _Words:
         self._slots = slots
         self._numbers = numbers or {}
         self._turn = turn
-        self._said: dict[str, str] = {}
+        self._chosen: dict[str, str] = {}
 
-    def say(self, pieces: Text) -> str:
-        """The text, with capitals at the beginnings of its sentences."""
+    def sentences(self, pieces: Text) -> str:
+        """Return the filled text with 'an' before vowels, and capitals at the beginnings of sentences."""
         raw = self._raw(pieces)
         raw = re.sub(r"\b([Aa]) (?=[aeioAEIO](?!ne\b|nce\b))", r"\1n ", raw)
         return re.sub(r"(?:^|(?<=[.!?] )|(?<=\n))[a-z]", lambda found: found[0].upper(), raw)
 
     def bare(self, pieces: Text) -> str:
-        """The text as it is, for addresses."""
+        """Return the filled text unchanged, for addresses."""
         return self._raw(pieces)
 
     def _raw(self, pieces: Text) -> str:
-        said = []
+        parts = []
         for piece in pieces:
             if piece.words:
-                said.append(piece.words)
+                parts.append(piece.words)
             elif piece.choice:
-                said.append(self._raw(self._chance.one_of(piece.choice)))
+                parts.append(self._raw(self._chance.one_of(piece.choice)))
             elif number := self._numbers.get(piece.slot):
-                said.append(self._said.setdefault(piece.slot, str(self._chance.whole(number.low, number.high))))
+                parts.append(self._chosen.setdefault(piece.slot, str(self._chance.whole(number.low, number.high))))
             elif piece.slot:
-                said.append(self._value(piece.slot))
-        return "".join(said)
+                parts.append(self._value(piece.slot))
+        return "".join(parts)
 
     def _value(self, slot: str) -> str:
-        if slot not in self._said:
+        if slot not in self._chosen:
             values = self._slots[slot.rstrip("0123456789")]
-            taken = {value for key, value in self._said.items() if key.rstrip("0123456789") == slot.rstrip("23456789")}
-            # Turn by turn and not by chance: threads on one topic are about different things as long as there are some.
-            left = [value for value in values if value not in taken] or list(values)
-            chosen = left[(self._turn * 7 + len(slot) + self._turn // len(left)) % len(left)]
-            self._said[slot] = self._raw(text(chosen))  # "a bus to {village}" has a slot itself
-        return self._said[slot]
+            taken = {
+                value for key, value in self._chosen.items() if key.rstrip("0123456789") == slot.rstrip("23456789")
+            }
+            # In turn, not at random, so that threads on one topic differ as long as there are values.
+            unused = [value for value in values if value not in taken] or list(values)
+            chosen = unused[(self._turn * 7 + len(slot) + self._turn // len(unused)) % len(unused)]
+            self._chosen[slot] = self._raw(text(chosen))  # a value such as "a bus to {village}" has slots
+        return self._chosen[slot]
 
 
 def common_slots() -> dict[str, tuple[str, ...]]:
-    """Values that every forum may use."""
+    """Return the values of slots that all forums may use."""
     rivers = tuple(f"the {river.name}" for river in landscape.RIVERS if river.name != "Elver Brook")
     woods = tuple(
         f"the {wood.name}" if wood.name.endswith(("Forest", "Plantation")) else wood.name
@@ -119,7 +121,7 @@ def common_slots() -> dict[str, tuple[str, ...]]:
 
 
 def town_slots(town: world.Town) -> dict[str, tuple[str, ...]]:
-    """What differs from town to town."""
+    """Return the values of slots that depend on the town."""
     return {
         "here": (town.name,),
         "near": tuple(village.name for village in landscape.VILLAGES if village.town == town.key),
@@ -133,7 +135,7 @@ def town_slots(town: world.Town) -> dict[str, tuple[str, ...]]:
 
 
 def regulars(board: Board, town: str = "") -> tuple[str, ...]:
-    """Who writes in a forum, the busiest first."""
+    """Return the authors of a forum, the most active first."""
     chance = Chance(f"regulars {board.name}")
     known = [name.strip() for name in board.head.get("people", "").split(",") if name.strip()]
     known += [person.username for person in world.PEOPLE if person.town == town and person.username not in known]
@@ -145,7 +147,7 @@ def regulars(board: Board, town: str = "") -> tuple[str, ...]:
     return tuple(dict.fromkeys(mixed))
 
 
-def _someone(chance: Chance, people: Sequence[str], but: Sequence[str] = ()) -> str:
+def _random_person(chance: Chance, people: Sequence[str], but: Sequence[str] = ()) -> str:
     while True:
         name = people[int(len(people) * chance.between(0, 1) ** 1.6)]
         if name not in but:
@@ -153,7 +155,7 @@ def _someone(chance: Chance, people: Sequence[str], but: Sequence[str] = ()) -> 
 
 
 def threads_of(board: Board, number: int, slots: Mapping[str, Sequence[str]], town: str = "") -> list[Post]:
-    """``number`` threads of a forum, each topic in its turn, and all that there are once."""
+    """Return threads of a forum: all that are marked ``once``, and ``number`` others, which use the topics in turn."""
     chance = Chance(f"threads {board.name}")
     people = regulars(board, town)
     usable = [topic for topic in board.topics if _usable(topic, slots)]
@@ -169,15 +171,13 @@ def threads_of(board: Board, number: int, slots: Mapping[str, Sequence[str]], to
         fitting = next((pair for pair in waiting if _in_season(pair[0], at)), None)
         while fitting is None:
             indexes = chance.some_of(range(len(often)), len(often))
-            round_ = []
             for index in indexes:
-                round_.append((often[index], turns[index]))
+                waiting.append((often[index], turns[index]))
                 turns[index] += 1
-            waiting += round_
             fitting = next((pair for pair in waiting if _in_season(pair[0], at)), None)
         waiting.remove(fitting)
         topic, turn = fitting
-        # Not all topics begin with the same value: one book would be in half of the titles of a week.
+        # Topics start with different values; else one book would be in half of a week's titles.
         turn += start + 5 * board.topics.index(topic)
         post = _thread(board, topic, turn, at, slots, people, chance)
         for again in range(1, 12):
@@ -191,17 +191,17 @@ def threads_of(board: Board, number: int, slots: Mapping[str, Sequence[str]], to
 
 
 def _usable(topic: Topic, slots: Mapping[str, Sequence[str]]) -> bool:
-    """Whether the forum has values for all that the topic speaks of: not every town has a river."""
-    return all(slots.get(piece.slot.rstrip("0123456789"), ("",)) for piece in _open(topic))
+    """Return whether there are values for all slots of the topic. For example, not every town has a river."""
+    return all(slots.get(piece.slot.rstrip("0123456789"), ("",)) for piece in _slots_of(topic))
 
 
 def _numbers(topic: Topic) -> dict[str, Piece]:
-    """The topic's numbers, wherever they are given: a title may leave out what a comment comes back to."""
-    return {piece.slot: piece for piece in _open(topic) if piece.high}
+    """Return the topic's number slots with a range, by name; texts may repeat a slot without its range."""
+    return {piece.slot: piece for piece in _slots_of(topic) if piece.high}
 
 
-def _open(topic: Topic) -> Iterator[Piece]:
-    waiting = [*topic.titles, *topic.bodies, *(said.text for said in topic.comments)]
+def _slots_of(topic: Topic) -> Iterator[Piece]:
+    waiting = [*topic.titles, *topic.bodies, *(remark.text for remark in topic.comments)]
     while waiting:
         for piece in waiting.pop():
             waiting += piece.choice
@@ -232,17 +232,17 @@ def _thread(
     board: Board, topic: Topic, turn: int, at: datetime, slots: Mapping[str, Sequence[str]], people: Sequence[str],
     chance: Chance,
 ) -> Post:  # fmt: skip
-    words = _Words(chance, slots, turn, _numbers(topic))
-    title = words.say(topic.titles[turn % len(topic.titles)])
-    body = words.say(chance.one_of(topic.bodies)) if topic.bodies else ""
+    words = _Filling(chance, slots, turn, _numbers(topic))
+    title = words.sentences(topic.titles[turn % len(topic.titles)])
+    body = words.sentences(chance.one_of(topic.bodies)) if topic.bodies else ""
     options = topic.options
     url = _address(words.bare(text(options["link"]))) if "link" in options else ""
     image = None
     if "image" in options:
-        image = (words.bare(text(options["image"])), words.say(text(options["alt"])))
+        image = (words.bare(text(options["image"])), words.sentences(text(options["alt"])))
     post = Post(
-        forum=board.name, by=options.get("by") or _someone(chance, people), title=title, body=body, at=at, url=url,
-        image=image, options=options,
+        forum=board.name, by=options.get("by") or _random_person(chance, people), title=title, body=body, at=at,
+        url=url, image=image, options=options,
     )  # fmt: skip
     _comment(post, topic.comments, words, people, chance)
     return post
@@ -259,10 +259,10 @@ def _address(link: str) -> str:
     return f"http://homepage.test{rest}"
 
 
-def _comment(post: Post, said: Sequence[Said], words: _Words, people: Sequence[str], chance: Chance) -> None:
-    """The trees under a post: some of what can be said, in an order of its own, and short words here and there."""
-    trees: list[list[Said]] = []
-    for each in said:
+def _comment(post: Post, remarks: Sequence[Remark], words: _Filling, people: Sequence[str], chance: Chance) -> None:
+    """Add comments to a post: some of the topic's trees in random order, and short replies to some of them."""
+    trees: list[list[Remark]] = []
+    for each in remarks:
         if each.depth == 1:
             trees.append([each])
         else:
@@ -279,8 +279,8 @@ def _comment(post: Post, said: Sequence[Said], words: _Words, people: Sequence[s
                 break
             above = above[: each.depth - 1]
             by = post.by if each.by == "*" else each.by
-            by = by or _someone(chance, people, (post.by, *(comment.by for comment in above[-1:])))
-            comment = Comment(by=by, body=words.say(each.text), at=when, parent=above[-1] if above else None)
+            by = by or _random_person(chance, people, (post.by, *(comment.by for comment in above[-1:])))
+            comment = Comment(by=by, body=words.sentences(each.text), at=when, parent=above[-1] if above else None)
             if not _add(post, comment):
                 break
             above.append(comment)
@@ -294,17 +294,17 @@ _NODS = tuple(text(line[1:].strip()) for line in lines_of("_short.txt") if line[
 
 
 def _short(post: Post, above: Comment, at: datetime, people: Sequence[str], chance: Chance) -> None:
-    """A word of thanks by whoever asked, or a nod by somebody else."""
+    """Add a short reply: thanks by the author of a question, or agreement by somebody else."""
     own = above.by != post.by and "?" in post.title and chance.between(0, 1) < 0.5
-    said = {comment.body for comment in post.comments}
-    body = _Words(chance, {}, 0).say(chance.one_of(_THANKS if own else _NODS))
-    if body not in said:
-        by = post.by if own else _someone(chance, people, (post.by, above.by))
+    bodies = {comment.body for comment in post.comments}
+    body = _Filling(chance, {}, 0).sentences(chance.one_of(_THANKS if own else _NODS))
+    if body not in bodies:
+        by = post.by if own else _random_person(chance, people, (post.by, above.by))
         _add(post, Comment(by=by, body=body, at=at, parent=above))
 
 
 def _add(post: Post, comment: Comment) -> bool:
-    """False when it would be said after the world's clock has started."""
+    """Add a comment; return False if its time is after the seed's present."""
     if comment.at >= _NOW - timedelta(minutes=3):
         return False
     post.comments.append(comment)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 
-__all__ = ["Board", "Piece", "Said", "Text", "Topic", "boards", "lines_of", "read", "text"]
+__all__ = ["Board", "Piece", "Remark", "Text", "Topic", "boards", "lines_of", "read", "text"]
 
 _TALK = files("pytest_webarena.embedded.reddit").joinpath("talk")
 _PART = re.compile(
@@ -38,7 +38,7 @@ Text = tuple[Piece, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class Remark:
     """A comment; ``by`` is empty for anybody, ``*`` for the post's author, or a name."""
 
     depth: int
@@ -53,7 +53,7 @@ class Topic:
     options: dict[str, str] = field(default_factory=dict)
     titles: list[Text] = field(default_factory=list)
     bodies: list[Text] = field(default_factory=list)
-    comments: list[Said] = field(default_factory=list)
+    comments: list[Remark] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,7 +135,7 @@ def _topic(name: str, lines: list[str]) -> Topic:
                 depth += 1
             elif last and last.by == "*" and (depth > 1 or by):
                 depth = last.depth + 1
-            topic.comments.append(Said(depth=depth, by=by, text=text(found[3].replace(" // ", "\n\n"))))
+            topic.comments.append(Remark(depth=depth, by=by, text=text(found[3].replace(" // ", "\n\n"))))
         elif mark != "#":
             raise ValueError(f"{name}: no telling what this line is: {line!r}")
     if not topic.titles:

@@ -198,10 +198,10 @@ def _visit(app: WSGIApplication, target: str, cookie: str) -> None:
         "wsgi.run_once": False,
     }
 
-    seen: list[str] = []
+    statuses: list[str] = []
 
     def start_response(status: str, *_: Any) -> Any:
-        seen.append(status)
+        statuses.append(status)
         return lambda _data: None
 
     body = app(environ, _typed(start_response))
@@ -212,8 +212,8 @@ def _visit(app: WSGIApplication, target: str, cookie: str) -> None:
         close = getattr(body, "close", None)
         if close is not None:
             close()
-    if not seen or seen[-1] >= "4":
-        raise RuntimeError(f"warming up, GET {target} answered {seen[-1] if seen else 'nothing'}")
+    if not statuses or statuses[-1] >= "4":
+        raise RuntimeError(f"warming up, GET {target} answered {statuses[-1] if statuses else 'nothing'}")
 
 
 def _typed(start_response: Any) -> StartResponse:

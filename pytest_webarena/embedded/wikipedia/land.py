@@ -114,8 +114,8 @@ def _town(town: world.Town) -> Draft:
     return Draft(title=name, body="\n\n".join(body), categories=("Towns", "Geography"), facts=facts)
 
 
-def _linked(things: Sequence[world.Business | world.Event]) -> str:
-    return listed([f"[[{thing.name}]]" for thing in things])
+def _linked(targets: Sequence[world.Business | world.Event]) -> str:
+    return listed([f"[[{target.name}]]" for target in targets])
 
 
 def _village(village: landscape.Village) -> Draft:

@@ -17,12 +17,12 @@ __all__ = ["drafts"]
 
 def drafts() -> Iterator[Draft]:
     """Every list, year and hand-written article."""
-    yield from _by_hand()
+    yield from _written_articles()
     yield from map(_year, tables.YEARS)
     yield from _lists()
 
 
-def _by_hand() -> Iterator[Draft]:
+def _written_articles() -> Iterator[Draft]:
     environment = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False)
     environment.globals.update(world.facts())
     for file in sorted(files(__package__ or __name__).joinpath("articles").iterdir(), key=lambda file: file.name):

@@ -15,20 +15,20 @@ if TYPE_CHECKING:
 
     from pytest_webarena.results import TrialRecord
 
-__all__ = ["hand_out"]
+__all__ = ["link_artifacts"]
 
 
-def hand_out(item: pytest.Item, folder: Path, record: TrialRecord) -> None:
+def link_artifacts(item: pytest.Item, folder: Path, record: TrialRecord) -> None:
     """Link or copy the files of a trial that ``--tracing``, ``--video`` and ``--screenshot`` request.
 
     ``folder`` is the trial's. This plugin's ini keys request nothing here, because their files are in the records.
     """
     output = item.config.getoption("--output", default=None)
-    asked = {what: item.config.getoption(f"--{what}", default="off") for what in ("tracing", "video", "screenshot")}
+    modes = {what: item.config.getoption(f"--{what}", default="off") for what in ("tracing", "video", "screenshot")}
     failed = record.outcome != "passed"
-    if asked["screenshot"] == "only-on-failure":
-        asked["screenshot"] = "on" if failed else "off"
-    wanted = [what for what, when in asked.items() if when != "off"]
+    if modes["screenshot"] == "only-on-failure":
+        modes["screenshot"] = "on" if failed else "off"
+    wanted = [what for what, when in modes.items() if when != "off"]
     if output is None or not wanted:
         return
     place = Path(output) / folder.name

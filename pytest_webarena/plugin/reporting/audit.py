@@ -26,7 +26,7 @@ _MEANING: dict[Finding, str] = {
     "unsolvable": "its solution fails, or it has none",
     "flaky": "its solution fails now and then",
     "too easy": "solved by an agent that does nothing",
-    "weak check": "solved by a wrong solution, or judged by checks that always hold",
+    "weak check": "solved by a wrong solution, or judged by checks that always pass",
     "error": "not judged: a trial ended in an error or was not run",
     "skipped": "not run, as the task says",
 }
@@ -53,8 +53,8 @@ def audit_lines(audit: Audit, *, notes: bool = False) -> Iterator[str]:
     if audit.wrong:
         share = audit.caught / audit.wrong
         broken = sum(trial.broke_off for task in audit.tasks for trial in task.trials)
-        early = f", {broken} stopped early" if broken else ""
-        yield f"wrong agents were caught in {audit.caught} of {audit.wrong} trials ({share:.1%}){early}"
+        stopped_early = f", {broken} stopped early" if broken else ""
+        yield f"wrong agents were caught in {audit.caught} of {audit.wrong} trials ({share:.1%}){stopped_early}"
     if unfinished := [task for task in audit.tasks if task.unfinished]:
         which = "1 task lacks" if len(unfinished) == 1 else f"{len(unfinished)} tasks lack"
         yield f"{which} trials that were not run, e.g. {unfinished[0].task}; see --resume"
@@ -73,18 +73,18 @@ def audit_lines(audit: Audit, *, notes: bool = False) -> Iterator[str]:
 
 def _task(task: TaskAudit) -> Iterator[str]:
     yield f"{task.finding}: {_where(task)}"
-    seen = set()
+    described = set()
     for reason in task.reasons:
-        if reason.finding in seen:
+        if reason.finding in described:
             continue
-        seen.add(reason.finding)
+        described.add(reason.finding)
         text = reason.text if reason.finding == task.finding else f"{reason.finding}: {reason.text}"
         more = sum(other.finding == reason.finding for other in task.reasons) - 1
         yield from _indented(text + (f" (and {more} more)" if more else ""))
         if reason.mend:
             yield from _indented(f"to do: {reason.mend}")
     if task.excused:
-        yield from _indented(f"doesn't count, the task says xfail: {task.xfail}")
+        yield from _indented(f"doesn't count, the task is marked xfail: {task.xfail}")
 
 
 def _where(task: TaskAudit) -> str:

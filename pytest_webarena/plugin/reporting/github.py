@@ -38,7 +38,7 @@ class TaskPlace(NamedTuple):
     """Path of the file, relative to pytest's root directory."""
     line: int
     """Line in the file, from 1."""
-    told: str
+    failure: str
 
 
 def is_github(environment: Mapping[str, str]) -> bool:
@@ -75,7 +75,7 @@ def notes(
         level: Level = "warning" if gated or record.outcome == "error" else "error"
         file = (Path(folder) / place.file).as_posix()
         yield annotation(
-            level, clip(place.told or record.message, 500), title=clip(title, 100), file=file, line=place.line
+            level, clip(place.failure or record.message, 500), title=clip(title, 100), file=file, line=place.line
         )
     if len(found) > _NOTES:
         more = f"{len(found) - _NOTES} more trials did not pass; the summary of the job lists them"
@@ -183,7 +183,7 @@ def _failure(record: TrialRecord, place: TaskPlace | None, repository: str, fold
     tried = f" (trial {record.key.trial})" if record.key.trial > 1 else ""
     yield _safe(record.key.agent) + tried
     yield _outcome(record)
-    yield _safe((place.told if place is not None else "") or record.message)
+    yield _safe((place.failure if place is not None else "") or record.message)
 
 
 def _outcome(record: TrialRecord) -> str:

@@ -28,6 +28,6 @@ def undecided_lines(config: pytest.Config, items: Sequence[TaskItem]) -> list[st
         return []
     return [
         f"webarena: {open_ones} of {plural(len(tasks), 'task')} need a judge model, and --judge names none: what can't "
-        "be compared letter by letter stays undecided",
+        "be compared letter by letter stays undecided, an error",
         "webarena: name one now (--judge=MODEL), or judge the run when it is over (pytest --rescore=RUN --judge=MODEL)",
     ]

@@ -28,7 +28,7 @@ _LOOK = 0.5
 """Seconds between two checks of what the run is waiting for."""
 _PATIENCE = 3.0
 """Seconds of waiting that are not reported."""
-_SAY_WAITS_EVERY = 10.0
+_WAITS_INTERVAL = 10.0
 """Seconds between two lines about waiting, where there is no status line."""
 _MOST = 3
 """Number of waits that are reported at a time."""
@@ -116,7 +116,7 @@ class Progress:
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
         self._stream = stream
-        self._fancy = fancy
+        self._redraws = fancy
         self._log = log or (lambda line: stream.write(f"\n{line}\n"))
         self._markup = markup
         self._clock = clock
@@ -132,7 +132,7 @@ class Progress:
 
     def start(self) -> None:
         """Start the status when the first test starts."""
-        if self._fancy and not self._rows:
+        if self._redraws and not self._rows:
             self._began = self._clock()
             self._draw(self.text)
         if self._thread is None and not self._closed:
@@ -152,9 +152,9 @@ class Progress:
             if self._closed or not (waits or self._waiting):
                 return
             self._waiting = waits
-            if self._fancy:
+            if self._redraws:
                 self._draw(self.text)
-            elif waits and self._clock() - self._logged_waits >= _SAY_WAITS_EVERY:
+            elif waits and self._clock() - self._logged_waits >= _WAITS_INTERVAL:
                 self._logged_waits = self._clock()
                 self._write(f"waiting for {waits}")
 
@@ -171,7 +171,7 @@ class Progress:
             self.latest = clip(re.sub(r"^error \((\w+)\): ", r"\1: ", error_text(report)), _ERROR)
             new = (kind := error_kind(report)) not in self._logged_errors
             self._logged_errors.add(kind)
-        if self._fancy:
+        if self._redraws:
             self._draw(self.text)
         elif new or self._clock() - self._logged >= _LOG_EVERY:
             self._logged = self._clock()
@@ -189,7 +189,7 @@ class Progress:
     def leave_out(self) -> None:
         """Count a trial that will not be run because its agent or its site was stopped."""
         self.left_out += 1
-        if self._fancy:
+        if self._redraws:
             self._draw(self.text)
 
     @property
@@ -198,7 +198,7 @@ class Progress:
         seconds = self._clock() - self._began
         return status_text(
             self.done, self.total, self.passed, self.errors, seconds,
-            left_out=self.left_out, waiting=self._waiting if self._fancy else "", latest=self.latest,
+            left_out=self.left_out, waiting=self._waiting if self._redraws else "", latest=self.latest,
         )  # fmt: skip
 
     def _draw(self, text: str) -> None:

@@ -69,19 +69,19 @@ def summary_lines(
             yield from row("errors by", [*_counts(summary.error_causes), "not counted in the rate"], mark="yellow")
         if summary.rate.errors and summary.rate.judged:
             low, high = bounds(summary.rate.passed, summary.rate.judged, summary.rate.errors)
-            yield from row("", [f"whatever they would have been: {low:.1%} to {high:.1%} passed"], mark="yellow")
+            yield from row("", [f"bounds if errors had failed / passed: {low:.1%} to {high:.1%}"], mark="yellow")
         if summary.shortfalls:
             yield from row("", [f"{shortfall_words(summary.shortfalls)}: not passed in a gate's rate"], mark="yellow")
         if summary.undecided:
-            low, high = summary.rate.upper.interval
-            upper = f"{plural(summary.undecided, 'trial')} (95% to {high:.1%} if met)"
+            high = summary.rate.upper.interval[1]
+            upper = f"{plural(summary.undecided, 'trial')}; if met, the 95% interval ends at {high:.1%}"
             yield from row("undecided", [upper, DECIDE], mark="yellow")
         yield from _judge_rows(summary)
         if summary.retried:
             yield from row("retried", [f"{plural(summary.retried, 'trial')} after an error of the environment"])
         if summary.rerun:
-            told = f"{plural(summary.rerun, 'trial')} after the verdict, which stands"
-            yield from row("rerun", [told, f"{summary.rerun_passed} failed and passed later"], mark="yellow")
+            rerun_text = f"{plural(summary.rerun, 'trial')} after the verdict, which is kept"
+            yield from row("rerun", [rerun_text, f"{summary.rerun_passed} failed and passed later"], mark="yellow")
         yield from _cost_rows(summary)
         trials = summary.rate.judged + summary.rate.errors
         yield from row("per trial", [f"{summary.steps / trials:.1f} steps", seconds_words(summary.seconds / trials)])
@@ -124,18 +124,18 @@ def _key_nodes(scores: KeyNodeScores) -> Iterator[str]:
 def _judge_rows(summary: Summary) -> Iterator[Line]:
     if (used := summary.judge_usage) is not None:
         cached = f", {summary.judge_cached} from the cache" if summary.judge_cached else ""
-        asked = f"{plural(summary.judge_questions, 'question')} on {plural(summary.judged, 'trial')}{cached}"
-        yield from row("judge", [*summary.judges, asked, cost_words(used), f"{used.input_tokens:,} tokens in"])
+        questions = f"{plural(summary.judge_questions, 'question')} on {plural(summary.judged, 'trial')}{cached}"
+        yield from row("judge", [*summary.judges, questions, cost_words(used), f"{used.input_tokens:,} tokens in"])
     if (found := summary.rate.corrected) is not None:
         interval = "{:.1%} to {:.1%}".format(*found.interval)
         yield from row("", [f"if the judge never erred: {found.value:.1%} (95% {interval})"])
-    elif summary.rate.asked:
+    elif summary.rate.by_judge:
         yield from row("", ["its errors are not in the interval", "it was not measured or says nothing"], mark="yellow")
     for reason, count in summary.unjudged.items():
         of = plural(summary.rate.judged + summary.rate.errors, "trial")
-        told = f"{count} of {of}: {reason}"
-        for text in textwrap.wrap(told, WIDTH - LABEL, break_on_hyphens=False, break_long_words=False):
-            yield Line(f"{'  not judged' if told.startswith(text) else '':<{LABEL}}{text}", "yellow")
+        entry = f"{count} of {of}: {reason}"
+        for text in textwrap.wrap(entry, WIDTH - LABEL, break_on_hyphens=False, break_long_words=False):
+            yield Line(f"{'  not judged' if entry.startswith(text) else '':<{LABEL}}{text}", "yellow")
 
 
 def _cost_rows(summary: Summary) -> Iterator[Line]:

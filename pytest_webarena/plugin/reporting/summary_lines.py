@@ -29,8 +29,8 @@ def row(label: str, parts: Iterable[str], *, indent: int = 2, mark: str = "") ->
     wrapped = textwrap.wrap(glued, WIDTH - LABEL, break_on_hyphens=False, break_long_words=False) or [""]
     for number, text in enumerate(wrapped):
         head = f"{pad}{label}" if number == 0 else ""
-        gap = "" if len(head) < LABEL else " "
-        yield Line(f"{head:<{LABEL}}{gap}{text}".replace("\N{NO-BREAK SPACE}", " "), mark)
+        separator = "" if len(head) < LABEL else " "
+        yield Line(f"{head:<{LABEL}}{separator}{text}".replace("\N{NO-BREAK SPACE}", " "), mark)
 
 
 def wrapped(text: str, width: int = WIDTH - LABEL) -> list[str]:

@@ -113,8 +113,8 @@ def _power_lines(settings: Settings) -> Iterator[str]:
     found = smallest_difference(ground, tasks=ground.tasks, trials=settings.trials, confidence=confidence)
     cost = f" · about {dollars(ground.cost * ground.tasks * settings.trials)} an agent" if ground.cost else ""
     where = shorter(settings.gate.baseline)
-    able = f"can show {found * 100:.1f} points" if found < 1 else "can't show any difference, however large"
-    yield f"webarena: baseline {where} · its {plural(ground.tasks, 'task')} × {settings.trials} {able}{cost}"
+    detectable = f"can show {found * 100:.1f} points" if found < 1 else "can't show any difference, however large"
+    yield f"webarena: baseline {where} · its {plural(ground.tasks, 'task')} × {settings.trials} {detectable}{cost}"
 
 
 def resolution_lines(config: pytest.Config, items: Sequence[TaskItem]) -> list[str]:
@@ -182,8 +182,8 @@ def write_summary(reporter: TerminalReporter, controller: Controller) -> None:
     if controller.broker_report is not None:
         lines += site_lines(controller.broker_report)
     lines += budget_lines(read_model_calls(calls_of(run.path)), reporter.config.stash[SETTINGS].options.models)
-    asked = " ".join(record.judge.prompt for record in controller.records if record.judge is not None)
-    lines += judge_lines(reporter.config.stash[SETTINGS].judge, asked)
+    prompts = " ".join(record.judge.prompt for record in controller.records if record.judge is not None)
+    lines += judge_lines(reporter.config.stash[SETTINGS].judge, prompts)
     if reporter.config.stash[SETTINGS].rescore is not None:
         lines += rescored_lines(controller.records, since=controller.started)
     lines += cut_off_lines(sum(map(run.cut_off, controller.records)))
@@ -228,16 +228,18 @@ def grading_lines(records: Sequence[TrialRecord], run_dir: Path) -> Iterator[Lin
     found = [each for each in compare(records).values() if each.compared]
     disputed = 0
     for each in found:
-        whose = f"{each.name}: " if len(found) > 1 else ""
+        prefix = f"{each.name}: " if len(found) > 1 else ""
         rates = [
             f"{name} {passed_words(rate)}" + (f" ({rate.errors} not computed)" if rate.errors else "")
             for name, rate in each.rates.items()
         ]
-        yield from row("gradings" if each is found[0] else "", [whose + rates[0], *rates[1:]], indent=0)
+        yield from row("gradings" if each is found[0] else "", [prefix + rates[0], *rates[1:]], indent=0)
         disputed += len(each.disagreements)
     if disputed:
-        told = f"{plural(disputed, 'trial')} judged differently"
-        yield from row("", [told, f"see webarena compare gradings {shorter(run_dir)}"], indent=0, mark="yellow")
+        disputed_text = f"{plural(disputed, 'trial')} judged differently"
+        yield from row(
+            "", [disputed_text, f"see webarena compare gradings {shorter(run_dir)}"], indent=0, mark="yellow"
+        )
 
 
 def site_lines(report: BrokerReport) -> Iterator[Line]:
@@ -263,15 +265,15 @@ def rescored_lines(records: Sequence[TrialRecord], *, since: float) -> Iterator[
         parts.append(f"{same} with the same outcome, put otherwise")
     yield from row("judged again", parts, indent=0)
     if edited := sum(record.history[-1]["task_digest"] != record.task_digest for record in changed):
-        told = f"{plural(edited, 'trial')} of tasks that were edited since"
-        yield from row("edited", [told, "judged by their new text"], indent=0, mark="yellow")
+        edited_text = f"{plural(edited, 'trial')} of tasks that were edited since"
+        yield from row("edited", [edited_text, "judged by their new text"], indent=0, mark="yellow")
 
 
 def on_record_lines(records: Sequence[TrialRecord]) -> Iterator[Line]:
     """Yield how far each agent stayed on the record, instead of a rate: another way to do a task is not a failure."""
     for name, trials in grouped(records).items():
-        told = [each.environment.get("on_record", {}) for each in trials]
-        followed, steps = (sum(int(each.get(key, 0)) for each in told) for key in ("followed", "steps"))
+        progress = [each.environment.get("on_record", {}) for each in trials]
+        followed, steps = (sum(int(each.get(key, 0)) for each in progress) for key in ("followed", "steps"))
         whole = [each for each in trials if each.verdict is not None]
         parts = [
             f"{len(whole)} of {plural(len(trials), 'trial')} on the record to its end",
@@ -319,12 +321,12 @@ def stopped_lines(stopped: Mapping[str, int], way_on: str = "") -> Iterator[Line
     """Yield the trials that were not run after too many equal errors, each reason once, and how to continue."""
     label = "not run"
     for reason, count in stopped.items():
-        told = f"{plural(count, 'trial')}; {reason}"
-        for text in wrapped(told):
+        entry = f"{plural(count, 'trial')}; {reason}"
+        for text in wrapped(entry):
             yield Line(f"{label:<{LABEL}}{text}", "red")
             label = ""
     if stopped and way_on:
-        yield Line(f"  go on with: {way_on}", "red")
+        yield Line(f"  resume with: {way_on}", "red")
 
 
 def comparison_lines(controller: Controller) -> Iterator[Line]:
@@ -356,8 +358,8 @@ def left_out_lines(left_out: LeftOut, *, failed: int = 0) -> Iterator[Line]:
     if left_out.finished:
         unsuccessful = f", {failed} of them without success" if failed else ""
         parts.append(f"{plural(left_out.finished, 'trial')} finished before (--resume){unsuccessful}")
-    if left_out.elsewhere:
-        parts.append(f"{plural(left_out.elsewhere, 'trial')} of other shards (--shard)")
+    if left_out.other_shards:
+        parts.append(f"{plural(left_out.other_shards, 'trial')} of other shards (--shard)")
     if left_out.unrecorded:
         parts.append(f"{plural(left_out.unrecorded, 'item')} that the run has no record of")
     if left_out.stored:
@@ -370,10 +372,10 @@ _JUDGED: tuple[QuestionKind, ...] = ("equivalent", "formula", "rubric", "rule")
 """Kinds of question for which judges are measured separately."""
 
 
-def judge_lines(settings: JudgeSettings, asked: str = "") -> Iterator[Line]:
+def judge_lines(settings: JudgeSettings, prompts: str = "") -> Iterator[Line]:
     """Yield how reliable the run's judge is; nothing without one.
 
-    ``asked`` are the prompts that were used. Formulas, rubrics and rules are included where they were used or measured.
+    ``prompts`` are those that were used. Formulas, rubrics and rules are included where they were used or measured.
     """
     if not settings.model:
         return
@@ -381,9 +383,9 @@ def judge_lines(settings: JudgeSettings, asked: str = "") -> Iterator[Line]:
 
     for kind in _JUDGED:
         state = judge_eligibility_of(settings, kind)
-        if kind == "equivalent" or state.known is not None or f"{kind}@" in asked:
+        if kind == "equivalent" or state.known is not None or f"{kind}@" in prompts:
             mark = "red" if state.off else "" if state.known is not None else "yellow"
-            yield from (Line(text, mark) for text in wrapped(f"judge {state.told}", WIDTH - 10))
+            yield from (Line(text, mark) for text in wrapped(f"judge {state.summary}", WIDTH - 10))
 
 
 def skipped_lines(skipped: Mapping[str, int]) -> Iterator[Line]:
@@ -404,15 +406,17 @@ def budget_lines(calls: Sequence[CallTotals], settings: ModelSettings) -> Iterat
     parts = []
     spent = sum(line.usage.cost or 0.0 for line in calls)
     purposes = {"judges": "judge", "reward models": "reward"}
-    others = {who: [line for line in calls if line.purpose == purpose] for who, purpose in purposes.items()}
+    others = {
+        purpose_name: [line for line in calls if line.purpose == purpose] for purpose_name, purpose in purposes.items()
+    }
     limit = f" of {dollars(settings.max_cost)} (--max-cost)" if settings.max_cost is not None else ""
     if limit or any(others.values()):
         reserved = math.fsum(line.reserved for line in calls)
         held = f" and {dollars(reserved)} reserved" if reserved and limit else ""
         parts.append(f"{dollars(spent)} spent{held}{limit}")
-    for who, lines in others.items():
+    for purpose_name, lines in others.items():
         if lines:
-            parts.append(f"{dollars(sum(line.usage.cost or 0.0 for line in lines))} of it by {who}")
+            parts.append(f"{dollars(sum(line.usage.cost or 0.0 for line in lines))} of it by {purpose_name}")
     if unknown := sum(line.unknown for line in calls):
         assumed = sum(line.assumed for line in calls)
         counted = f", counted as {dollars(assumed)}" if assumed and settings.max_cost is not None else ""

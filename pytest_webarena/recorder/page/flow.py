@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from pytest_webarena.actions import Action, Goto, Stop, Upload
-from pytest_webarena.agents.builtin import addressed, describe_step
+from pytest_webarena.agents.builtin import describe_step, with_full_address
 from pytest_webarena.errors import TaskFileError, TrialError, UsageError, WebArenaError
 from pytest_webarena.recorder.autosave import FILES, Autosaver, upload_of
 from pytest_webarena.recorder.editing import ANSWER, Edits, key_of
@@ -74,7 +74,7 @@ def record_on_page(task: Task, runtime: Runtime, options: PageOptions) -> int:
     files = place.parent / f"{place.stem}{FILES}" if place is not None else Path(f"recorded{FILES}")
     autosaver = Autosaver(place, files, options.report)
     with PageServer(panel, port=options.port, live=options.live) as server:
-        options.report(f"{server.address} is where the task is made; keep the address to yourself, Ctrl+C ends this")
+        options.report(f"{server.address} is the recording page; keep the address secret, Ctrl+C ends the recording")
         for line in options.accounts:
             options.report(line)
         options.open(server.address)
@@ -136,7 +136,7 @@ class _Recording:
             self._autosaver.drop()
         self._autosaver.print_location()
         if result is None or not result.text:
-            self._options.report("nothing was made")
+            self._options.report("no task was recorded")
             return 1
         if not result.written:
             self._options.report(f"\n{result.text}")
@@ -148,7 +148,7 @@ class _Recording:
     # --- doing
 
     def _do(self) -> PanelRequest:
-        with tryout(self._task, self._runtime, _quiet, Path("tryout"), by_hand=True) as running_tryout:
+        with tryout(self._task, self._runtime, _quiet, Path("tryout"), user_answers_dialogs=True) as running_tryout:
             sites = running_tryout.sites
             self._server.input_relay = InputRelay(
                 running_tryout.remote_input(), self._files, lambda typed: _address(typed, sites)
@@ -172,7 +172,7 @@ class _Recording:
         try:
             return read_session(running_tryout.evidence(), answer)
         except TrialError as error:
-            self._options.report(f"the browser, or a site, is gone ({error}); the steps are known all the same")
+            self._options.report(f"the browser or a site has ended ({error}); the steps are kept")
             steps = steps_of(running_tryout.signals(), before=running_tryout.signals_before)
             return RecordedSession(steps=steps, answer=answer, url="", sites=running_tryout.sites, changes=())
 
@@ -328,9 +328,9 @@ def _doubts(intent: str, text: str, variables: Mapping[str, str], answer: str) -
     solution = text.rpartition("solution:")[2]
     for name in variables:
         if name != answer and f"{{{{ {name}" not in shown(intent):
-            found.append(f"what the agent is given does not say {{{{ {name} }}}}, so it can't know it")
+            found.append(f"the intent lacks {{{{ {name} }}}}, so the agent can't know it")
         if f"{{{{ {name}" not in solution:
-            found.append(f"no step depends on {{{{ {name} }}}}: its element is found by something else")
+            found.append(f"no step uses {{{{ {name} }}}}: another selector finds its element")
     return tuple(found)
 
 
@@ -342,7 +342,7 @@ def _failure_reason(result: Any) -> str:
 
 def _address(typed: str, sites: Mapping[str, str]) -> str:
     """Complete a typed address. Addresses as in task files are accepted."""
-    found = addressed(Goto(typed), sites)
+    found = with_full_address(Goto(typed), sites)
     url = found.url if isinstance(found, Goto) else typed
     return url if url.startswith(("/", "about:")) or "://" in url else f"http://{url}"
 

@@ -240,12 +240,12 @@ class Panel:
 
     def _variable(self, name: str, key: str) -> str:
         if name and not VARIABLE.fullmatch(name):
-            raise UsageError(f"expected a variable's name of letters, digits and '_', found {name[:60]!r}")
+            raise UsageError(f"expected a variable name of letters, digits and '_', found {name[:60]!r}")
         edits = self._state.edits
         other = edits.name(key, "").variables(self._state.steps).get(name)
         mine = edits.answer if key == ANSWER else self._value(key)
         if name and other not in (None, mine):
-            raise UsageError(f"expected {name} to stand for {other!r}, as it does already, found {mine!r}")
+            raise UsageError(f"expected {name} to keep its value {other!r}, found {mine!r}")
         return name
 
     def _value(self, key: str) -> str | None:

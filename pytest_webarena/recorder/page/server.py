@@ -179,7 +179,7 @@ class _Handler(PageHandler):
 
     def _hand(self) -> InputRelay:
         if self.server.input_relay is None:
-            raise UsageError("expected to be asked while the browser is used, found that it is not; reload the page")
+            raise UsageError("expected a running browser, found none; reload the page")
         return self.server.input_relay
 
     def _body(self, most: int, kind: str) -> bytes:

@@ -27,7 +27,7 @@ _JUDGED = "j"
 _UNDECIDED = "u"
 
 
-class _Odd(Exception):
+class _DamagedBaseline(Exception):
     """A damaged baseline; ``str()`` says what is wrong."""
 
 
@@ -111,8 +111,8 @@ def read_baseline(path: Path, *, label: str = "") -> list[Side]:
         )
     try:
         sides = [_side(each, label or path.name) for each in data["sides"]]
-    except _Odd as odd:
-        raise UsageError(f"{path}: found a baseline that is damaged: {odd}; save it again") from None
+    except _DamagedBaseline as damage:
+        raise UsageError(f"{path}: found a baseline that is damaged: {damage}; save it again") from None
     except KeyError as error:
         raise UsageError(
             f"{path}: expected a baseline, found one that is damaged: {error} is missing or unknown; save it again"
@@ -184,13 +184,17 @@ def _read_task(data: Mapping[str, Any]) -> SideTask:
 
 
 def _check_amounts(name: str, values: object, task: object, *, of: int) -> None:
-    """Raise `_Odd` unless ``values`` has an amount from 0 for each trial, or is empty."""
+    """Raise `_DamagedBaseline` unless ``values`` has an amount from 0 for each trial, or is empty."""
     if not isinstance(values, list) or (values and len(values) != of):
-        raise _Odd(f"expected {name!r} of task {task!r} to list {of} amounts, one per trial; found {values!r:.80}")
+        raise _DamagedBaseline(
+            f"expected {name!r} of task {task!r} to list {of} amounts, one per trial; found {values!r:.80}"
+        )
     for value in values:
         unknown = value is None and name in ("cost", "tokens")
         if not unknown and not (is_count(value) if name in ("tokens", "steps") else is_money(value)):
-            raise _Odd(f"expected {name!r} of task {task!r} to hold amounts from 0 to 10**15, found {value!r:.80}")
+            raise _DamagedBaseline(
+                f"expected {name!r} of task {task!r} to hold amounts from 0 to 10**15, found {value!r:.80}"
+            )
 
 
 def as_gated(side: Side) -> Side:

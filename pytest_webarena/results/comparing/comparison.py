@@ -29,9 +29,9 @@ __all__ = [
 
 Fate = Literal["won", "lost", "unsettled", "same"]
 
-_MEANT = ("model", "digest of the agent")
+_COMPARED_TRAITS = ("model", "digest of the agent")
 """Traits that comparisons are about; a difference is only reported."""
-_ANOTHER_QUESTION = ("--grading", "--sites", "--answer-format", "judge", "manifest of the site")
+_INCOMPARABLE_TRAITS = ("--grading", "--sites", "--answer-format", "judge", "manifest of the site")
 """Traits whose difference makes a difference of rates meaningless."""
 _SHOWN = 8
 
@@ -123,7 +123,7 @@ class Comparison:
     """The rest of the difference if undecided trials and errors had gone against it; None where there are none."""
     undecided_ends: tuple[WorstCase, WorstCase] | None = None
     """The comparison if undecided trials count against the second side, and if they count for it; None without any."""
-    asked: tuple[int, int] = (0, 0)
+    by_judge: tuple[int, int] = (0, 0)
     """Number of each side's trials with a verdict for which a judge model was asked."""
     corrected: Corrected | None = None
     """The difference if the judge never erred, with an interval that includes its errors.
@@ -167,8 +167,8 @@ class Comparison:
     @property
     def judge_is_uninformative(self) -> bool:
         """Whether the judge is known to accept wrong answers as readily as right ones."""
-        sides = zip((self.first, self.second), self.asked, strict=True)
-        return self.corrected is None and any(asked and side.judge_errors is not None for side, asked in sides)
+        sides = zip((self.first, self.second), self.by_judge, strict=True)
+        return self.corrected is None and any(count and side.judge_errors is not None for side, count in sides)
 
     def _judged(self, sign: int) -> Verdict:
         if self.corrected is not None:
@@ -295,11 +295,11 @@ def compare(first: Side, second: Side, *, confidence: float = 0.95, allow_mixed:
     common, asked_of_both = [], []
     for name in dict.fromkeys((*first.tasks, *second.tasks)):
         one, other = first.tasks.get(name), second.tasks.get(name)
-        lacking = first if one is None else second if other is None else None
-        if lacking is not None and name in lacking.missing:
+        side_without = first if one is None else second if other is None else None
+        if side_without is not None and name in side_without.missing:
             asked_of_both.append(name)
             left_out.setdefault("planned and without a result on one side", []).append(name)
-        elif lacking is not None and name in lacking.decided:
+        elif side_without is not None and name in side_without.decided:
             left_out.setdefault("left out by --stop-when-settled on one side", []).append(name)
         elif one is None or other is None:
             left_out.setdefault(f"only in {second.run if one is None else first.run}", []).append(name)
@@ -330,12 +330,12 @@ def compare(first: Side, second: Side, *, confidence: float = 0.95, allow_mixed:
         for side in (first, second)
     )
     difference = difference_of(tasks, confidence=confidence)
-    asked, corrected = _judge_errors(first, second, common, difference)
+    judge_trials, corrected = _judge_errors(first, second, common, difference)
     return Comparison(
         first=first,
         second=second,
         difference=difference,
-        asked=asked,
+        by_judge=judge_trials,
         corrected=corrected,
         p=p,
         adjusted=p,
@@ -365,16 +365,16 @@ def _judge_errors(
 ) -> tuple[tuple[int, int], Corrected | None]:
     """The number of trials for which each side's judge was asked, and the difference if it never erred."""
     pairs = [(first.tasks[name].cluster, first.tasks[name].verdicts, second.tasks[name].verdicts) for name in tasks]
-    asked = sum(one.asked for _, one, _ in pairs), sum(other.asked for _, _, other in pairs)
+    judge_trials = sum(one.by_judge for _, one, _ in pairs), sum(other.by_judge for _, _, other in pairs)
     # The rate of a side that asked no judge is exact, whatever the other side's judge is like.
     errors = [
         side.judge_errors or (other.judge_errors if not some else None)
-        for side, other, some in zip((first, second), (second, first), asked, strict=True)
+        for side, other, some in zip((first, second), (second, first), judge_trials, strict=True)
     ]
-    if not any(asked) or errors[0] is None or errors[1] is None:
-        return asked, None
+    if not any(judge_trials) or errors[0] is None or errors[1] is None:
+        return judge_trials, None
     corrected = corrected_difference(pairs, found.sample, (errors[0], errors[1]), confidence=found.confidence)
-    return asked, corrected
+    return judge_trials, corrected
 
 
 def _fate(one: SideTask, other: SideTask) -> TaskFate:
@@ -419,7 +419,7 @@ def _groups(
         members = {name: some for name, some in sorted(members.items()) if len(some) < len(tasks)}
         values = {name: flip_test_of(some) for name, some in members.items()}
         adjusted = holm(values)
-        asked = {
+        group_tasks = {
             name: [task for task in asked_of_both if task in known and name in names_of(known[task])]
             for name in members
         }
@@ -432,8 +432,8 @@ def _groups(
                     difference=difference,
                     p=values[name],
                     adjusted=adjusted[name],
-                    bounds=bounds_of(first, second, asked[name]),
-                    worst=worst_of(first, second, asked[name], difference),
+                    bounds=bounds_of(first, second, group_tasks[name]),
+                    worst=worst_of(first, second, group_tasks[name], difference),
                 )
             )
     return found
@@ -455,12 +455,12 @@ def _differences(first: Side, second: Side) -> tuple[list[str], list[str], list[
         if one and other and alike(what, (*one, *other)):
             continue
         line = f"{what}: {_value_text(one)} → {_value_text(other)}"
-        if what in _MEANT:
+        if what in _COMPARED_TRAITS:
             changed.append(line)
         elif not one or not other:
             if matter:
                 differing.append(line)
-        elif what.startswith(_ANOTHER_QUESTION):
+        elif what.startswith(_INCOMPARABLE_TRAITS):
             refused.append(line)
         else:
             differing.append(line)
@@ -473,11 +473,11 @@ def _value_text(values: Sequence[str]) -> str:
     return " / ".join(shorten(each, 60) for each in values) or "not reported"
 
 
-def _refusal(who: str, refused: Sequence[str]) -> str:
+def _refusal(sides: str, refused: Sequence[str]) -> str:
     more = [f"and {len(refused) - _SHOWN} more"] if len(refused) > _SHOWN else []
     return (
-        f"expected runs that asked the same of their agents, found differences between {who}:\n"
+        f"expected runs under the same conditions, found differences between {sides}:\n"
         + "".join(f"  {line}\n" for line in [*refused[:_SHOWN], *more])
-        + "Run one of them again, or judge both by one grading (pytest --rescore); --allow-mixed compares them all the "
-        "same and says so"
+        + "Run one of them again, or judge both by one grading (pytest --rescore); --allow-mixed compares them "
+        "anyway and notes it"
     )

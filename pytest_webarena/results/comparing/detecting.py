@@ -1,4 +1,4 @@
-"""Whether a comparison could show a regression at all, given its tasks, its trials and the baseline's outcomes."""
+"""Finds comparisons that could not show a regression, whatever the outcomes of the second side."""
 
 from __future__ import annotations
 
@@ -68,6 +68,7 @@ def blind_baseline(sides: Sequence[Side], confidence: float) -> str:
 
 
 def _collapsed(side: Side) -> Side:
+    """Return the side as if every judged trial had failed."""
     tasks = {
         name: replace(
             task,
@@ -88,17 +89,15 @@ def _passed(clusters: Sequence[str]) -> str:
 
 
 def _needed(confidence: float) -> str:
-    """The number of templates that have to pass in the baseline so that the gate sees all of them fail.
-
-    Each has one task and one trial.
-    """
+    """Return a sentence with the number of tasks that suffices to show that all of them fail."""
     count = 1
-    while mcnemar(0, count) > 1 - confidence + _ROUNDING or not _seen(count, confidence):
+    while mcnemar(0, count) > 1 - confidence + _ROUNDING or not _detects_collapse(count, confidence):
         count += 1
     return f"At least {count} tasks of different templates have to pass in the baseline"
 
 
-def _seen(count: int, confidence: float) -> bool:
+def _detects_collapse(count: int, confidence: float) -> bool:
+    """Return whether the gate fails if ``count`` tasks of different templates, with one trial each, all fail."""
     tasks = [PairedTask(task=str(number), cluster=number, passed=(1, 0), judged=(1, 1)) for number in range(count)]
     return difference_of(tasks, confidence=confidence).decided() < 0
 

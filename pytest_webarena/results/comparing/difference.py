@@ -88,8 +88,8 @@ def difference_of(tasks: Iterable[PairedTask], *, confidence: float = 0.95) -> D
         clusters.setdefault(each.cluster, []).append(each.difference)
     trials = sum(min(each.judged) for each in found)
     between = _between(list(clusters.values()), gains - losses)
-    alike = count**2 / sum(len(each) ** 2 for each in clusters.values())
-    sample = sample_interval(gains, losses, between, trials=trials, clusters=alike, confidence=confidence)
+    effective_clusters = count**2 / sum(len(each) ** 2 for each in clusters.values())
+    sample = sample_interval(gains, losses, between, trials=trials, clusters=effective_clusters, confidence=confidence)
     repeated = [each for each in found if min(each.judged) > 1]
     whole = sample
     if len(repeated) == count:

@@ -46,7 +46,7 @@ def effort_of(side: Side, measure: Measure) -> Effort | None:
     if not known:
         return None
     values = [value for _, value in known]
-    won = [value for each, value in known if each.outcome == "passed"]
+    passed_values = [value for each, value in known if each.outcome == "passed"]
     lost = [value for each, value in known if each.outcome == "failed"]
     return Effort(
         measure=measure,
@@ -54,8 +54,8 @@ def effort_of(side: Side, measure: Measure) -> Effort | None:
         unknown=len(judged) - len(known),
         total=math.fsum(values),
         per_trial=math.fsum(values) / len(values),
-        per_success=math.fsum(values) / len(won) if won else None,
-        passed=math.fsum(won) / len(won) if won else None,
+        per_success=math.fsum(values) / len(passed_values) if passed_values else None,
+        passed=math.fsum(passed_values) / len(passed_values) if passed_values else None,
         failed=math.fsum(lost) / len(lost) if lost else None,
         quantiles=(quantile(values, 0.5), quantile(values, 0.9), max(values)),
         saved=math.fsum(each.saved for each, _ in known) if measure == "cost" else 0.0,
@@ -121,8 +121,8 @@ def growth_of(
     ratio = total[1] / total[0]
 
     def moment(one: int, other: int) -> float:
-        both = math.fsum((each[one] - means[one]) * (each[other] - means[other]) for each in clusters)
-        return both / (size - 1) / size
+        product_sum = math.fsum((each[one] - means[one]) * (each[other] - means[other]) for each in clusters)
+        return product_sum / (size - 1) / size
 
     xx, yy, xy = moment(0, 0), moment(1, 1), moment(0, 1)
     bound = 1 + allowed

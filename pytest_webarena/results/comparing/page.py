@@ -41,8 +41,8 @@ _SIDE_BY_SIDE = 60
 
 def write_page(comparisons: Sequence[Comparison], target: Path) -> None:
     """Write the page to ``target``; links to trials are relative to it."""
-    here = files(__package__)
-    page = Template((here / "page.html").read_text(encoding="utf-8"))
+    package = files(__package__)
+    page = Template((package / "page.html").read_text(encoding="utf-8"))
     body = "\n".join(
         "\n".join(_section(each, number, target.parent)) for number, each in enumerate(comparisons, start=1)
     )
@@ -50,7 +50,7 @@ def write_page(comparisons: Sequence[Comparison], target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     text = page.substitute(
         title=escape(title),
-        style=(here / "page.css").read_text(encoding="utf-8"),
+        style=(package / "page.css").read_text(encoding="utf-8"),
         body=body,
         pareto=_pareto(comparisons),
     )
@@ -165,13 +165,13 @@ def _dots(each: Comparison, number: int) -> Iterator[str]:
         rates = task.first.passed / task.first.judged, task.second.passed / task.second.judged
         moved = rates[1] - rates[0]
         name = "won" if moved > 0 else "lost" if moved < 0 else "same"
-        told = escape(
+        tooltip = escape(
             f"{task.task}: {task.first.passed}/{task.first.judged} → {task.second.passed}/{task.second.judged}",
             quote=True,
         )
         style = f' style="opacity:{0.35 + 0.65 * abs(moved):.2f}"' if moved else ""
         where = f' href="#{_anchor(number, task)}"' if task.fate != "same" else ""
-        yield f'<a class="dot {name}"{style}{where} title="{told}"></a>'
+        yield f'<a class="dot {name}"{style}{where} title="{tooltip}"></a>'
     yield "</div>"
 
 
@@ -246,8 +246,8 @@ def _walks(one: Walk | None, other: Walk | None) -> Iterator[str]:
     parted = parting_of(one, other)
     yield "<table class=walks><tr><th><th>first<th>second"
     for index, (left, right) in enumerate(zip_longest(one.steps, other.steps, fillvalue=""), start=1):
-        here = " class=parted" if parted is not None and parted.step == index else ""
-        yield f"<tr{here}><td class=n>{index}<td>{escape(left)}<td>{escape(right)}"
+        row_class = " class=parted" if parted is not None and parted.step == index else ""
+        yield f"<tr{row_class}><td class=n>{index}<td>{escape(left)}<td>{escape(right)}"
     yield "</table>"
     if parted is None:
         yield "<p class=small>Their steps are the same.</p>"

@@ -56,7 +56,7 @@ def plain(each: Comparison) -> dict[str, Any]:
         "bounds": each.bounds,
         "verdicts_if_decided": each.verdicts_if_decided,
         "judge": {
-            "asked": each.asked,
+            "asked": each.by_judge,
             "corrected": {"value": corrected.value, "interval": corrected.interval}
             if (corrected := each.corrected) is not None
             else None,

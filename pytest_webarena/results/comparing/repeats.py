@@ -75,8 +75,8 @@ def spread_of(tasks: Iterable[Counts]) -> Spread | None:
     mean = sum(rate * judged for rate, judged in kept) / trials
     within = sum(judged * rate * (1 - rate) for rate, judged in kept) / (trials - len(kept))
     between = sum(judged * (rate - mean) ** 2 for rate, judged in kept) / (len(kept) - 1)
-    alike = (trials - sum(judged**2 for _, judged in kept) / trials) / (len(kept) - 1)
-    return Spread(tasks=max(0.0, (between - within) / alike), trials=within)
+    effective_size = (trials - sum(judged**2 for _, judged in kept) / trials) / (len(kept) - 1)
+    return Spread(tasks=max(0.0, (between - within) / effective_size), trials=within)
 
 
 def about(side: Side) -> dict[str, object]:

@@ -35,11 +35,11 @@ class _Bet:
     best: float = 0.0
     """Largest winnings so far, as a logarithm."""
 
-    def add(self, total: float, size: int, aim: float, spread: float) -> None:
+    def add(self, total: float, size: int, target: float, spread: float) -> None:
         """Add a template: ``total`` is the sum of its ``size`` tasks' differences, ``spread`` the prior mean square."""
         gain = self.sign * (total - self.bound * size)
         for index, factor in enumerate(_STAKES):
-            bet = factor * aim / spread * gain
+            bet = factor * target / spread * gain
             self.logs[index] += bet - abs(bet) - math.log1p(math.exp(-2 * abs(bet))) + math.log(2)
         top = max(self.logs)
         mean = top + math.log(sum(math.exp(each - top) for each in self.logs) / len(self.logs))
@@ -60,7 +60,7 @@ class Watch:
             raise ValueError(f"expected a difference above 0 and below 1, found {difference}")
         self.difference = difference
         self.confidence = confidence
-        self.seen: list[tuple[float, int]] = []
+        self.templates: list[tuple[float, int]] = []
         self._better, self._worse = _Bet(0.0, 1), _Bet(0.0, -1)
         self._no_less, self._no_more = _Bet(difference, -1), _Bet(-difference, 1)
         self._squares = self._tasks = 0.0
@@ -75,7 +75,7 @@ class Watch:
             spread = self.spread
             for bet in (self._better, self._worse, self._no_less, self._no_more):
                 bet.add(total, size, self.difference, spread)
-            self.seen.append((total, size))
+            self.templates.append((total, size))
             self._squares += total * total
             self._tasks += size
         return self.decided
@@ -104,22 +104,22 @@ class Watch:
 
     def _end(self, side: int) -> float:
         """The furthest bound on one side that a bet against it has not refuted."""
-        near, far = 0.0, 1.0
+        low, high = 0.0, 1.0
         limit = math.log(2 / (1 - self.confidence))
         if self._refuted(0.0, -side, limit):
-            near = -1.0  # 0 itself is refuted, so the end is beyond it
-            far = 0.0
+            low = -1.0  # 0 itself is refuted, so the end is beyond it
+            high = 0.0
         for _ in range(40):
-            middle = (near + far) / 2
+            middle = (low + high) / 2
             if self._refuted(side * middle, -side, limit):
-                far = middle
+                high = middle
             else:
-                near = middle
-        return side * far
+                low = middle
+        return side * high
 
     def _refuted(self, bound: float, sign: int, limit: float) -> bool:
         bet, squares, tasks = _Bet(bound, sign), 0.0, 0.0
-        for total, size in self.seen:
+        for total, size in self.templates:
             bet.add(total, size, self.difference, (squares + _PRIOR / 2) / (tasks + _PRIOR))
             squares, tasks = squares + total * total, tasks + size
         return bet.best >= limit

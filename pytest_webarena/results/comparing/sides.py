@@ -81,9 +81,9 @@ class SideTask:
     @property
     def verdicts(self) -> Verdicts:
         """Numbers of verdicts, with and without a judge."""
-        asked = [each for each in self.tries if each.judge and each.outcome != "error"]
-        won = sum(each.outcome == "passed" for each in asked)
-        return Verdicts(passed=self.passed, total=self.judged, asked=len(asked), accepted=won)
+        judge_tries = [each for each in self.tries if each.judge and each.outcome != "error"]
+        accepted = sum(each.outcome == "passed" for each in judge_tries)
+        return Verdicts(passed=self.passed, total=self.judged, by_judge=len(judge_tries), accepted=accepted)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,8 +124,8 @@ class Side:
     @property
     def missing_text(self) -> str:
         """The number of planned trials without a result, as text; empty where all have one."""
-        lacking = sum(self.missing.values())
-        return f"{lacking:,} of {lacking + len(self.tries):,} planned trials have no result" if lacking else ""
+        missing = sum(self.missing.values())
+        return f"{missing:,} of {missing + len(self.tries):,} planned trials have no result" if missing else ""
 
     @property
     def undecided(self) -> int:
@@ -156,12 +156,12 @@ def sides_of_records(
     path: Path, facts: Mapping[str, Any], records: Sequence[TrialRecord], *, label: str = ""
 ) -> list[Side]:
     """Return the sides of records that have been read, of the run in ``path`` with the ``run.json`` ``facts``."""
-    traits = traits_of(source_of(path, facts, records), beside=[record.key for record in records])
+    traits = traits_of(source_of(path, facts, records), named_with=[record.key for record in records])
     name = label or path.resolve().name
     known = {record.key for record in records}
-    lacking = [planned for key, planned in read_plan(path).items() if key not in known]
+    without_result = [planned for key, planned in read_plan(path).items() if key not in known]
     found = [
-        side_of(agent, some, run=name, path=path, traits=traits.get(agent, ()), lacking=lacking)
+        side_of(agent, some, run=name, path=path, traits=traits.get(agent, ()), without_result=without_result)
         for agent, some in grouped(records).items()
     ]
     given = [str(agent) for agent in facts.get("agents") or ()]
@@ -183,13 +183,13 @@ def side_of(
     run: str,
     path: Path | None = None,
     traits: Iterable[Trait] = (),
-    lacking: Iterable[PlannedTrial] = (),
+    without_result: Iterable[PlannedTrial] = (),
 ) -> Side:
     """Return the side of ``records``, which are one agent's in one browser.
 
-    ``lacking`` are planned trials of any agent without a record.
+    ``without_result`` are planned trials of any agent without a record.
     """
-    own = [each for each in lacking if each.key.entrant == records[0].key.entrant]
+    own = [each for each in without_result if each.key.entrant == records[0].key.entrant]
     by_task: dict[str, list[TrialRecord]] = {}
     for record in records:
         by_task.setdefault(record.key.task, []).append(record)

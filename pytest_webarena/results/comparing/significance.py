@@ -61,12 +61,12 @@ def flip_test(sums: Sequence[Fraction], *, seed: int = 1) -> float:
         return _drawn(weights, observed, seed)
     # All combinations at once in one large number, which has a field with the number of ways to each total.
     width = len(weights) + 1
-    ways = 1
+    counts = 1
     for weight in weights:
-        ways += ways << weight * width
+        counts += counts << weight * width
     # Field t counts the ways to a total of 2t - most; the distribution is symmetric.
     reached = (most - observed) // 2  # totals of at most -observed
-    below = ways & ((1 << (reached + 1) * width) - 1)
+    below = counts & ((1 << (reached + 1) * width) - 1)
     count, mask = 0, (1 << width) - 1
     raw = below.to_bytes((below.bit_length() + 7) // 8 or 1, "little")
     if width <= 8:
@@ -82,12 +82,12 @@ def flip_test(sums: Sequence[Fraction], *, seed: int = 1) -> float:
 
 def _drawn(weights: Sequence[int], observed: int, seed: int) -> float:
     source = random.Random(seed)
-    most, far = sum(weights), 1
+    most, extreme = sum(weights), 1
     for _ in range(_DRAWN):
         signs = source.getrandbits(len(weights))
         total = most - 2 * sum(weight for place, weight in enumerate(weights) if signs >> place & 1)
-        far += abs(total) >= observed
-    return far / (_DRAWN + 1)
+        extreme += abs(total) >= observed
+    return extreme / (_DRAWN + 1)
 
 
 def holm(values: Mapping[K, float]) -> dict[K, float]:

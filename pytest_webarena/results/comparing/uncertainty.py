@@ -38,7 +38,7 @@ class Verdicts:
 
     passed: int
     total: int
-    asked: int = 0
+    by_judge: int = 0
     """Number of these about which a judge was asked."""
     accepted: int = 0
     """Number of the trials about which a judge was asked that passed."""
@@ -49,8 +49,8 @@ def informedness(errors: JudgeErrors) -> float:
 
     One success and one failure are added to both right and wrong answers, as in the corrections of this module.
     """
-    hit, clear = _shares(errors)
-    return hit + clear - 1
+    sensitivity, clear = _shares(errors)
+    return sensitivity + clear - 1
 
 
 def least_informed(found: Iterable[JudgeErrors | None]) -> JudgeErrors | None:
@@ -71,7 +71,7 @@ def _shares(errors: JudgeErrors) -> tuple[float, float]:
 def _right(found: Verdicts, errors: JudgeErrors) -> float:
     """Estimated number of right answers among those for which the judge was asked (Rogan and Gladen 1978)."""
     _, clear = _shares(errors)
-    return (found.accepted + found.asked * (clear - 1)) / informedness(errors)
+    return (found.accepted + found.by_judge * (clear - 1)) / informedness(errors)
 
 
 def corrected_rate(
@@ -85,29 +85,33 @@ def corrected_rate(
     readily as right ones, because its verdicts then carry no information.
 
     >>> errors = JudgeErrors(right_accepted=90, right=100, wrong_refused=95, wrong=100)
-    >>> seen = [Verdicts(passed=n < 80, total=1, asked=1, accepted=n < 80) for n in range(200)]
+    >>> seen = [Verdicts(passed=n < 80, total=1, by_judge=1, accepted=n < 80) for n in range(200)]
     >>> found = corrected_rate(seen, (0.335, 0.469), errors)
     >>> round(found.value, 2), tuple(round(bound, 2) for bound in found.interval)
     (0.41, (0.32, 0.5))
     """
-    tells = informedness(errors)
+    information = informedness(errors)
     kept = list(clusters)
     total = sum(each.total for each in kept)
-    if tells <= 0 or not total:
+    if information <= 0 or not total:
         return None
     rights = [_right(each, errors) for each in kept]
-    seen = sum(each.passed for each in kept) / total
+    observed_rate = sum(each.passed for each in kept) / total
     value = (sum(rights) + sum(each.passed - each.accepted for each in kept)) / total
-    asked = sum(each.asked for each in kept) / total
-    spread_seen = math.fsum((each.passed - seen * each.total) ** 2 for each in kept)
+    judge_share = sum(each.by_judge for each in kept) / total
+    spread_seen = math.fsum((each.passed - observed_rate * each.total) ** 2 for each in kept)
     spread = math.fsum(
         (each.passed - each.accepted + right - value * each.total) ** 2
         for each, right in zip(kept, rights, strict=True)
     )
-    grows = max(1.0, math.sqrt(spread / spread_seen)) if spread_seen > 1e-9 else 1 - asked + asked / tells
+    grows = (
+        max(1.0, math.sqrt(spread / spread_seen)) if spread_seen > 1e-9 else 1 - judge_share + judge_share / information
+    )
     right = sum(rights) / total
-    doubt = _quantile(confidence) * math.sqrt(_doubt(right, asked - right, errors))
-    return _joined(value, grows * (seen - interval[0]), grows * (interval[1] - seen), doubt, lowest=0.0)
+    doubt = _quantile(confidence) * math.sqrt(_doubt(right, judge_share - right, errors))
+    return _joined(
+        value, grows * (observed_rate - interval[0]), grows * (interval[1] - observed_rate), doubt, lowest=0.0
+    )
 
 
 def corrected_difference(
@@ -125,7 +129,7 @@ def corrected_difference(
     count = len(tasks)
     if not count or min(map(informedness, errors)) <= 0:
         return None
-    rights, asked, values, seen = ([0.0, 0.0] for _ in range(4))
+    rights, judge_shares, values, observed_rates = ([0.0, 0.0] for _ in range(4))
     clusters: dict[object, list[float]] = {}
     differences: list[tuple[object, float, float]] = []
     for cluster, *sides in tasks:
@@ -133,21 +137,21 @@ def corrected_difference(
         for place, found in enumerate(sides):
             right = _right(found, errors[place])
             rates.append((found.passed / found.total, (found.passed - found.accepted + right) / found.total))
-            seen[place] += rates[-1][0] / count
+            observed_rates[place] += rates[-1][0] / count
             values[place] += rates[-1][1] / count
             rights[place] += right / found.total / count
-            asked[place] += found.asked / found.total / count
+            judge_shares[place] += found.by_judge / found.total / count
         differences.append((cluster, rates[1][0] - rates[0][0], rates[1][1] - rates[0][1]))
-    was, value = seen[1] - seen[0], values[1] - values[0]
+    was, value = observed_rates[1] - observed_rates[0], values[1] - values[0]
     for cluster, raw, better in differences:
         sums = clusters.setdefault(cluster, [0.0, 0.0])
         sums[0] += raw - was
         sums[1] += better - value
     spread_seen, spread = (math.fsum(each[place] ** 2 for each in clusters.values()) for place in (0, 1))
-    share = max(asked)
-    tells = min(map(informedness, errors))
-    grows = max(1.0, math.sqrt(spread / spread_seen)) if spread_seen > 1e-9 else 1 - share + share / tells
-    wrong_shares = [some - right for some, right in zip(asked, rights, strict=True)]
+    share = max(judge_shares)
+    information = min(map(informedness, errors))
+    grows = max(1.0, math.sqrt(spread / spread_seen)) if spread_seen > 1e-9 else 1 - share + share / information
+    wrong_shares = [some - right for some, right in zip(judge_shares, rights, strict=True)]
     if errors[0] == errors[1]:
         variance = _doubt(rights[1] - rights[0], wrong_shares[1] - wrong_shares[0], errors[0])
     else:
@@ -158,9 +162,9 @@ def corrected_difference(
 
 def _doubt(right: float, wrong: float, errors: JudgeErrors) -> float:
     """The variance of a corrected rate that comes from the judge, who was measured with few labelled answers."""
-    hit, clear = _shares(errors)
+    hits, clear = _shares(errors)
     return (
-        (right**2 * hit * (1 - hit) / (errors.right + 2) + wrong**2 * clear * (1 - clear) / (errors.wrong + 2))
+        (right**2 * hits * (1 - hits) / (errors.right + 2) + wrong**2 * clear * (1 - clear) / (errors.wrong + 2))
         / informedness(errors) ** 2
     )  # fmt: skip
 

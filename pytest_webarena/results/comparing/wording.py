@@ -16,7 +16,7 @@ from pytest_webarena.results.wording import DECIDE, dollars, seconds_words
 from pytest_webarena.text import clip
 
 __all__ = [
-    "Told",
+    "MarkedLine",
     "amount",
     "group_words",
     "headline",
@@ -37,7 +37,7 @@ _SHOWN = 5
 _FATES: dict[Fate, str] = {"won": "won", "lost": "lost", "unsettled": "unsettled"}
 
 
-class Told(NamedTuple):
+class MarkedLine(NamedTuple):
     """A line and its mark: ``bold``, ``red``, ``green``, ``yellow`` or none."""
 
     text: str
@@ -101,23 +101,23 @@ def headline(each: Comparison) -> str:
     judged = (
         f", {interval_words(each.corrected.interval)} with the judge's errors" if each.corrected is not None else ""
     )
-    said = f"{begin}: {points(value)} points ({level}{judged}, {p_words(each.adjusted)})."
+    sentence = f"{begin}: {points(value)} points ({level}{judged}, {p_words(each.adjusted)})."
     if each.worst is not None and each.verdict != each.verdict_of_judged:
-        alone, others = "Trials with a verdict alone say", "those excluded"
+        alone, others = "By judged trials alone:", "excluded ones"
         if undecided_words(each):
-            alone, others = "With undecided trials not met it is", "undecided or excluded ones"
-        said += (
-            f" {alone} {each.verdict_of_judged!r}; {others} could undo it: "
+            alone, others = "With undecided trials not met:", "undecided or excluded ones"
+        sentence += (
+            f" {alone} {each.verdict_of_judged!r}; {others} could reverse it: "
             f"{interval_words(each.bounds)}, {p_words(each.worst.p)} at worst."
         )
     if each.depends_on_undecided and each.verdicts_if_decided is not None:
         low, high = each.verdicts_if_decided
-        said += f" It depends on undecided trials: {low} if they count against {other}, {high} if for it; {DECIDE}."
+        sentence += f" It depends on undecided trials: {low} if they count against {other}, {high} if for it; {DECIDE}."
     if each.first.looked or each.second.looked:
-        said += (
+        sentence += (
             " The run ended early because it was looked at (--stop-when-settled), which this interval does not know."
         )
-    return said
+    return sentence
 
 
 def undecided_words(each: Comparison) -> list[str]:
@@ -137,7 +137,7 @@ def open_words(each: Comparison) -> list[str]:
     parts = [f"{each.first.errors} and {each.second.errors} trials excluded from the rates"]
     if any(missing):
         parts.append(f"{missing[0]} and {missing[1]} planned ones without a result")
-    return [*parts, f"whatever they would have been: {interval_words(each.bounds)} points"]
+    return [*parts, f"bounds if errors had failed / passed: {interval_words(each.bounds)} points"]
 
 
 def unpaired_words(each: Comparison) -> list[str]:
@@ -149,15 +149,15 @@ def unpaired_words(each: Comparison) -> list[str]:
 
 def judge_words(each: Comparison) -> list[str]:
     """Return the effect of the judge's errors on the difference, or that it is unknown; empty without a judge."""
-    if not any(each.asked):
+    if not any(each.by_judge):
         return []
-    asked = f"asked about {each.asked[0]:,} and {each.asked[1]:,} trials"
+    judge_use = f"asked about {each.by_judge[0]:,} and {each.by_judge[1]:,} trials"
     if (found := each.corrected) is not None:
-        return [asked, f"if it never erred: {points(found.value)} ({interval_words(found.interval)}) points"]
+        return [judge_use, f"if it never erred: {points(found.value)} ({interval_words(found.interval)}) points"]
     why = "it was not measured (webarena judge measure)"
     if each.judge_is_uninformative:
-        why = "its verdicts say nothing, for it accepts wrong answers as readily as right ones"
-    return [asked, f"its errors are in no interval: {why}"]
+        why = "its verdicts are uninformative: it accepts wrong answers as often as right ones"
+    return [judge_use, f"no interval includes its errors: {why}"]
 
 
 def group_words(group: Group) -> str:
@@ -171,14 +171,14 @@ def _level(found: Difference) -> str:
     return f"{100 * found.confidence:.4g}"
 
 
-def in_words(each: Comparison, *, shown: int = _SHOWN, partings: bool = True) -> Iterator[Told]:
+def in_words(each: Comparison, *, shown: int = _SHOWN, partings: bool = True) -> Iterator[MarkedLine]:
     """Yield the lines for a terminal, with ``shown`` task names in each list.
 
     ``partings``: whether to show the step at which their trials differ.
     """
     found = each.difference
     mark = {"better": "green", "worse": "red"}.get(each.verdict, "yellow")
-    yield from (Told(line, mark) for line in _wrapped(headline(each), ""))
+    yield from (MarkedLine(line, mark) for line in _wrapped(headline(each), ""))
     rates = f"{found.rates[0]:.1%} → {found.rates[1]:.1%} on {_count(found.tasks, 'task')}"
     yield from _row(
         "rates", [rates, f"{_count(found.clusters, 'template')}", f"{_count(found.trials, 'pair')} of trials"]
@@ -187,7 +187,7 @@ def in_words(each: Comparison, *, shown: int = _SHOWN, partings: bool = True) ->
     if found.repeated:
         yield from _row("", [f"the whole set: {interval_words(found.whole)} points ({each.verdict_here})"])
     else:
-        yield from _row("", ["the whole set: the same, for a single trial does not tell luck from tasks"])
+        yield from _row("", ["the whole set: the same, since a single trial can't separate chance from tasks"])
     parts = [each.test, p_words(each.p)]
     if each.adjusted != each.p:
         parts.append(f"{p_words(each.adjusted)} among all comparisons (Holm)")
@@ -219,19 +219,19 @@ def in_words(each: Comparison, *, shown: int = _SHOWN, partings: bool = True) ->
         yield from _row("NO COMPARISON", [line], "red")
 
 
-def _group_rows(groups: Sequence[Group]) -> Iterator[Told]:
+def _group_rows(groups: Sequence[Group]) -> Iterator[MarkedLine]:
     for kind in ("site", "category", "tag"):
         some = [group for group in groups if group.kind == kind]
         for number, group in enumerate(some):
-            told = (
+            line = (
                 f"{group.name}: {points(group.difference.value or 0.0)} ({interval_words(group.difference.sample)}), "
                 f"{_count(group.difference.tasks, 'task')}, {p_words(group.adjusted)}: {group_words(group)}"
             )
             mark = {"better": "green", "worse": "red"}.get(group.verdict, "")
-            yield from _row(f"by {kind}" * (not number), [told], mark)
+            yield from _row(f"by {kind}" * (not number), [line], mark)
 
 
-def _task_rows(each: Comparison, fate: Fate, shown: int, *, partings: bool) -> Iterator[Told]:
+def _task_rows(each: Comparison, fate: Fate, shown: int, *, partings: bool) -> Iterator[MarkedLine]:
     some = each.of(fate)
     if not some:
         return
@@ -239,15 +239,15 @@ def _task_rows(each: Comparison, fate: Fate, shown: int, *, partings: bool) -> I
         _FATES[fate], [_count(len(some), "task")], "green" if fate == "won" else "red" if fate == "lost" else ""
     )
     for task in some[:shown]:
-        yield Told(f"    {clip(f'{task.task}  {_tally(task)}', _WIDTH - 4)}")
+        yield MarkedLine(f"    {clip(f'{task.task}  {_tally(task)}', _WIDTH - 4)}")
         if partings and (parted := parted_at(each, task)) is not None:
-            yield Told(f"      {clip(f'step {parted.step}: {parted.first} | {parted.second}', _WIDTH - 6)}")
+            yield MarkedLine(f"      {clip(f'step {parted.step}: {parted.first} | {parted.second}', _WIDTH - 6)}")
         if partings and shown:
             for side, one in zip((each.first, each.second), task.pair, strict=True):
                 if side.path is not None and one.folder:
-                    yield Told(f"      {side.path / 'trials' / one.folder}")
+                    yield MarkedLine(f"      {side.path / 'trials' / one.folder}")
     if len(some) > shown:
-        yield Told(f"    and {len(some) - shown} more (--all)")
+        yield MarkedLine(f"    and {len(some) - shown} more (--all)")
 
 
 def _tally(task: TaskFate) -> str:
@@ -260,24 +260,24 @@ def parted_at(each: Comparison, task: TaskFate) -> FirstDifference | None:
     return parting_of(walk_of(each.first, one), walk_of(each.second, other))
 
 
-def _repeat_rows(each: Comparison) -> Iterator[Told]:
+def _repeat_rows(each: Comparison) -> Iterator[MarkedLine]:
     sides = [(side, about(side)) for side in (each.first, each.second)]
     # The same k for both sides, as far as both have this many trials.
-    most = min((max(told["tasks"]) for _, told in sides if max(told["tasks"]) > 1), default=1)  # type: ignore[call-overload]
-    for number, ((_, told), name) in enumerate(zip(sides, titled(each), strict=True)):
-        some: dict[int, float | None] = told["pass_any"]  # type: ignore[assignment]
-        every: dict[int, float | None] = told["pass_all"]  # type: ignore[assignment]
-        of: dict[int, int] = told["tasks"]  # type: ignore[assignment]
+    most = min((max(figures["tasks"]) for _, figures in sides if max(figures["tasks"]) > 1), default=1)  # type: ignore[call-overload]
+    for number, ((_, figures), name) in enumerate(zip(sides, titled(each), strict=True)):
+        some: dict[int, float | None] = figures["pass_any"]  # type: ignore[assignment]
+        every: dict[int, float | None] = figures["pass_all"]  # type: ignore[assignment]
+        of: dict[int, int] = figures["tasks"]  # type: ignore[assignment]
         k = min(most, max(some))
         if k == 1:
             continue
         all_of_them = f" on {of[k]} of {of[1]} tasks" if of[k] < of[1] else ""
         parts = [f"pass@{k} {_percent(some[k])}{all_of_them}", f"pass^{k} {_percent(every[k])}"]
-        share = told["chance_share"]
+        share = figures["chance_share"]
         if isinstance(share, float):
             parts.append(f"{share:.0%} of the spread is chance")
-        unsure: dict[str, tuple[int, int]] = told["flaky"]  # type: ignore[assignment]
-        some_of = [f"{task} {won}/{of}" for task, (won, of) in list(unsure.items())[:3]]
+        unsure: dict[str, tuple[int, int]] = figures["flaky"]  # type: ignore[assignment]
+        some_of = [f"{task} {passes}/{of}" for task, (passes, of) in list(unsure.items())[:3]]
         more = ["…"] if len(unsure) > len(some_of) else []
         parts.append(f"{_count(len(unsure), 'flaky task')}{': ' * bool(unsure)}{', '.join([*some_of, *more])}")
         yield from _row("repeats" * (not number), [name, *parts])
@@ -287,7 +287,7 @@ def _percent(value: float | None) -> str:
     return "–" if value is None else f"{value:.1%}"
 
 
-def _effort_rows(each: Comparison, measure: Measure) -> Iterator[Told]:
+def _effort_rows(each: Comparison, measure: Measure) -> Iterator[MarkedLine]:
     first, second = (side.get(measure) for side in each.efforts)
     if first is None or second is None:
         return
@@ -321,11 +321,11 @@ def _change(ratio: float) -> str:
     return f"{'−' if ratio < 1 and shown != '0' else '+' if shown != '0' else ''}{shown}%"
 
 
-def _row(label: str, parts: Iterable[str], mark: str = "") -> Iterator[Told]:
+def _row(label: str, parts: Iterable[str], mark: str = "") -> Iterator[MarkedLine]:
     """A label with its text, wrapped between words; words longer than a line are broken."""
     text = ", ".join(parts)
     for number, line in enumerate(textwrap.wrap(text, _WIDTH - 17, break_on_hyphens=False) or [""]):
-        yield Told(f"  {label if number == 0 else '':<14} {line}".rstrip(), mark)
+        yield MarkedLine(f"  {label if number == 0 else '':<14} {line}".rstrip(), mark)
 
 
 def _wrapped(text: str, indent: str) -> list[str]:
@@ -402,7 +402,7 @@ def in_markdown(comparisons: Sequence[Comparison], *, shown: int = 20) -> Iterat
             *([f"without a verdict: {', '.join(open_words(each))}"] if any(each.open_trials) else []),
             *([f"undecided: {', '.join(undecided_words(each))}"] if undecided_words(each) else []),
             *([f"pairs: {unpaired_words(each)[0]}"] if unpaired_words(each) else []),
-            *([f"the judge was {', '.join(judge_words(each))}"] if any(each.asked) else []),
+            *([f"the judge was {', '.join(judge_words(each))}"] if any(each.by_judge) else []),
             *(f"differs too: {line}" for line in each.differing),
             *(f"**no comparison**: {line}" for line in each.forced),
         ]

@@ -51,10 +51,10 @@ def worst_of(first: Side, second: Side, tasks: Iterable[str], found: Difference)
         for side, passes in ((first, ahead > 0), (second, ahead < 0)):
             task = side.tasks.get(name)
             passed, judged, tried = (task.passed, task.judged, len(task.tries)) if task is not None else (0, 0, 0)
-            left = tried - judged + side.missing.get(name, 0)
+            unjudged = tried - judged + side.missing.get(name, 0)
             undecided = task.undecided if task is not None else 0
-            excluded += left + undecided
-            counts.append((passed + (left + undecided) * passes, judged + left))
+            excluded += unjudged + undecided
+            counts.append((passed + (unjudged + undecided) * passes, judged + unjudged))
         cluster = (first.tasks.get(name) or second.tasks[name]).cluster
         passed_of, judged_of = zip(*counts, strict=True)
         pairs.append(PairedTask(task=name, cluster=cluster, passed=passed_of, judged=judged_of))

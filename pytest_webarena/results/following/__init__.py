@@ -142,7 +142,7 @@ class _Handler(PageHandler):
                 self._json(self.server.listing())
             case ["runs", name]:
                 self._run(name)
-                self._to(f"/runs/{quote(name, safe='')}/")
+                self._redirect(f"/runs/{quote(name, safe='')}/")
             case ["runs", name, ""]:
                 self._run(name)
                 self._page()
@@ -175,7 +175,7 @@ class _Handler(PageHandler):
     def _json(self, data: dict[str, Any]) -> None:
         self._send(HTTPStatus.OK, "application/json", json.dumps(data, default=str).encode())
 
-    def _to(self, address: str) -> None:
+    def _redirect(self, address: str) -> None:
         self.send_response(HTTPStatus.SEE_OTHER)
         self.send_header("Location", address)
         self.send_header("Content-Length", "0")

@@ -10,7 +10,7 @@ function make(tag, properties = {}, ...children) {
 }
 
 const EVERY = 2000; // milliseconds between two looks
-const SIGNS = { passed: "✓", failed: "✗", error: "!" };
+const SIGNS = { passed: "✓", failed: "✗", undecided: "?", error: "!" };
 const run = location.pathname.match(/^\/runs\/[^/]+\/$/) ? location.pathname : null;
 const percent = (value) => `${(100 * value).toFixed(1)} %`;
 const clock = (time) => new Date(1000 * time).toLocaleTimeString();
@@ -28,7 +28,7 @@ function progress(ended, planned) {
 
 function rate(agent) {
   if (agent.rate === undefined) return make("span", { className: "dim" }, "nothing yet");
-  const said = agent.rate === null ? "no verdict" : `${percent(agent.rate)} (${agent.passed}/${agent.judged})`;
+  const said = agent.rate === null ? "no verdict" : `${percent(agent.rate)} (${agent.passed}${agent.undecided ? `–${agent.passed + agent.undecided}` : ""}/${agent.judged})`;
   return [said, agent.errors ? make("span", { className: "error" }, ` +${agent.errors} err.`) : ""];
 }
 

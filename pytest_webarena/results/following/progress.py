@@ -73,7 +73,7 @@ class Follower:
         plan = read_plan(self._run.path)
         names = names_of({**plan, **{record.key: record for record in records}})
         covered = cover(plan, records, begun=[*self._known, *begun])
-        summaries = summarise(records, beside=plan)
+        summaries = summarise(records, named_with=plan)
         held = is_held(self._run.path)
         finished = (self._run.path / "summary.json").exists() and not held
         return {
@@ -105,7 +105,7 @@ class Follower:
 
     def _read(self) -> list[str]:
         """Read new records; return the folders of trials that have started and have no record."""
-        begun, there = [], set()
+        begun, present = [], set()
         trials = self._run.trials
         for folder in sorted(trials.iterdir()) if trials.is_dir() else ():
             try:
@@ -113,12 +113,12 @@ class Follower:
             except OSError:
                 begun.append(folder.name)
                 continue
-            there.add(folder.name)
+            present.add(folder.name)
             known = self._known.get(folder.name)
             if known is None or known.written != written:
                 record = TrialFolder(folder, TrialKey("", "", 1)).record()
                 self._known[folder.name] = _Read(written, record) if record else None
-        for name in self._known.keys() - there:  # they were started again
+        for name in self._known.keys() - present:  # they were started again
             del self._known[name]
         return begun
 
@@ -142,6 +142,7 @@ def _figures(summary: Any) -> dict[str, Any]:
     rate = summary.rate
     return {
         "passed": rate.passed,
+        "undecided": rate.undecided,
         "errors": rate.errors,
         "causes": dict(summary.error_causes),
         "rate": rate.value,
@@ -161,7 +162,7 @@ def _ended(record: TrialRecord, name: str) -> dict[str, Any]:
         "task": record.key.task,
         "trial": record.key.trial,
         "agent": name,
-        "outcome": record.outcome,
+        "outcome": "undecided" if record.undecided else record.outcome,
         "cause": record.cause or record.stop_reason,
         "message": clip(record.message.strip().partition("\n")[0], 200),
         "steps": record.steps,

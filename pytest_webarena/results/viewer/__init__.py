@@ -96,10 +96,10 @@ def _frame(index: Mapping[str, Any], key_nodes: str) -> tuple[str, str]:
 
     The script comes first, so that a large page is usable while it loads.
     """
-    here = files(__package__)
-    script = "".join(here.joinpath(name).read_text(encoding="utf-8") for name in _SCRIPTS)
-    style = "".join(here.joinpath(name).read_text(encoding="utf-8") for name in _STYLES)
-    body, _, tail = here.joinpath("page.html").read_text(encoding="utf-8").partition("<!-- data -->\n")
+    package = files(__package__)
+    script = "".join(package.joinpath(name).read_text(encoding="utf-8") for name in _SCRIPTS)
+    style = "".join(package.joinpath(name).read_text(encoding="utf-8") for name in _STYLES)
+    body, _, tail = package.joinpath("page.html").read_text(encoding="utf-8").partition("<!-- data -->\n")
     body = body.replace("  <!-- key nodes -->\n", f"{key_nodes}\n" if key_nodes else "")
     before = head("webarena run", script=script, style=style, images="data: file: 'self'")
     data = f'<script type="application/json" id="index">{as_json(index)}</script>\n'
@@ -203,8 +203,8 @@ def _attempt(path: Path, pictures: _Pictures) -> dict[str, Any]:
         )
         if (text := _text(path / f"memory-{name}.txt"))
     ]
-    if said := _text(path / "model_calls" / "memory.json"):
-        data["notes"].append(("How the model was asked what to remember", model_calls_text(said)))
+    if memory_calls := _text(path / "model_calls" / "memory.json"):
+        data["notes"].append(("How the model was asked what to remember", model_calls_text(memory_calls)))
     if (traceback := path / "traceback.txt").exists():
         data["traceback"] = _text(traceback)
     return data

@@ -44,7 +44,7 @@ function agents() {
     $("agents").append(make("article", { className: "card" },
       make("h2", {}, name),
       make("p", { className: "big" }, make("b", {}, count.rate === null ? "no verdict" : percent(count.rate)),
-        make("span", {}, count.judged ? ` ${count.passed} of ${count.judged} passed${count.undecided ? `; ${percent(count.ifMet)} if ${count.undecided} undecided are met` : ""}` : "")),
+        make("span", {}, count.judged ? ` ${count.passed} of ${count.judged} passed${count.undecided ? `; ${percent(count.ifMet)} if ${count.undecided} undecided ${count.undecided === 1 ? "is" : "are"} met` : ""}` : "")),
       bar(count),
       make("p", { className: "dim" }, count.judged ? `95 % interval ${percent(count.interval[0])} to ${percent(count.interval[1])}` : ""),
       make("dl", {}, rows.map(([term, text]) => [make("dt", {}, term), make("dd", { className: term === "errors" && count.error ? "error" : "" }, text)])),

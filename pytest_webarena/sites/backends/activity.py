@@ -16,7 +16,7 @@ _PROC = Path("/proc")
 _PATIENCE = 1.0
 """Seconds that threads of the last requests get to end."""
 _POLL = 0.02
-_GONE = frozenset("ZX")
+_ENDED_STATES = frozenset("ZX")
 
 
 class Activity:
@@ -90,7 +90,7 @@ def _processes() -> Iterator[_Process]:
             if entry.isdigit():
                 with contextlib.suppress(OSError):  # it has ended
                     fields = (_PROC / entry / "stat").read_text(errors="replace").rpartition(")")[2].split()
-                    if fields[0] not in _GONE:
+                    if fields[0] not in _ENDED_STATES:
                         yield _Process(
                             pid=int(entry), parent=int(fields[1]), session=int(fields[3]), started=int(fields[19])
                         )

@@ -63,7 +63,7 @@ class ArchiveBackend:
 
     async def query(self, app: AppManifest, replica: Replica, database: str, sql: str, *, write: bool) -> Rows:
         """Raise `TaskError`: an archived site has no database."""
-        raise TaskError(f"expected a site whose database can be asked, found {app.sites[0].name}, which is archived")
+        raise TaskError(f"expected a site with a database, found {app.sites[0].name}, which is archived")
 
     async def alive(self, app: AppManifest, replica: Replica) -> str:
         """Returns why the server's thread does not run; empty if it runs."""

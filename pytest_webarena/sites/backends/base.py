@@ -170,7 +170,7 @@ class KeepingBackend(Protocol):
 class WatchingBackend(Protocol):
     """Optional method of a backend that can detect activity in a replica without requests."""
 
-    async def at_work(self, app: AppManifest, replica: Replica) -> str:
+    async def extra_processes(self, app: AppManifest, replica: Replica) -> str:
         """Returns what runs in the replica in addition to what ran when it was pristine, after a short wait; empty if
         nothing does."""
 
@@ -188,7 +188,7 @@ class AskingBackend(Protocol):
 class RoomyBackend(Protocol):
     """Optional method of a backend that can detect full disks."""
 
-    async def crowded(self, app: AppManifest, replica: Replica) -> str:
+    async def full_disks(self, app: AppManifest, replica: Replica) -> str:
         """Returns which disks of the replica are full, as far as that is known; empty if none is."""
 
 
@@ -212,7 +212,7 @@ class ListingBackend(Protocol):
 class LedgerBackend(Protocol):
     """Optional methods of a backend that can read an app's data, so that two moments can be compared."""
 
-    def looks_cheaply(self, app: AppManifest) -> bool:
+    def reads_cheaply(self, app: AppManifest) -> bool:
         """Returns whether reading takes milliseconds and disturbs nobody, so that every trial can do it."""
 
     async def moment(self, app: AppManifest, replica: Replica) -> Moment:

@@ -118,11 +118,11 @@ def _work(work: Callable[[], object], parent: int, writing: int) -> None:
     try:
         work()
     except UsageError as error:
-        _tell(writing, f"{_CLEAR}{error}")
+        _send(writing, f"{_CLEAR}{error}")
     except BaseException as error:
-        _tell(writing, f" {type(error).__name__}: {error}")
+        _send(writing, f" {type(error).__name__}: {error}")
         raise  # its traceback goes to stderr
 
 
-def _tell(writing: int, text: str) -> None:
+def _send(writing: int, text: str) -> None:
     os.write(writing, text.encode("utf-8", "replace")[:_MOST])

@@ -6,11 +6,11 @@ three open files, the child's stdin, stdout and stderr::
 
     → {"op": "spawn", "name": "homepage-1", "environ": {…}}       with three files
     → {"op": "kill", "name": "homepage-1"}
-    ← {"event": "loaded", "name": "", "hinders": ""}             first, once all is loaded
+    ← {"event": "loaded", "name": "", "obstacle": ""}             first, once all is loaded
     ← {"event": "exit", "name": "homepage-1", "code": -9}
 
 It runs no app code: a fork server loads its app after the fork, in a session of its own. All children end with it. A
-fork does not copy threads, and locks that they hold stay locked for ever: if a module starts a thread, ``hinders``
+fork does not copy threads, and locks that they hold stay locked for ever: if a module starts a thread, ``obstacle``
 names it, and this process ends.
 """
 
@@ -53,10 +53,10 @@ class _CommonParent:
         self._pid = os.getpid()
         self._loop = Loop(orders.fileno())
 
-    def run(self, hinders: str) -> None:
-        """Report that everything is loaded. Serve orders until the other end closes, unless something ``hinders``."""
-        self._tell("loaded", "", hinders=hinders)
-        if not hinders:
+    def run(self, obstacle: str) -> None:
+        """Report that everything is loaded. Serve orders until the other end closes, unless there is ``obstacle``."""
+        self._send_event("loaded", "", obstacle=obstacle)
+        if not obstacle:
             self._loop.run(self._serve, self._collect)
             end_all(self._children)
 
@@ -83,7 +83,7 @@ class _CommonParent:
         except OSError as error:  # too many processes or too little memory must not end the others
             why = f"the common parent of the fork servers can't fork another one: {error}"
             os.write(files[2] if len(files) == FILES else 2, f"{why}\n".encode())
-            self._tell("exit", order["name"], code=1)
+            self._send_event("exit", order["name"], code=1)
             return
         if pid == 0:
             live_as(lambda: self._be_fork_server(order["environ"], files))
@@ -105,9 +105,9 @@ class _CommonParent:
         for pid in list(self._children):
             ended, status = os.waitpid(pid, os.WNOHANG)
             if ended:
-                self._tell("exit", self._children.pop(pid), code=os.waitstatus_to_exitcode(status))
+                self._send_event("exit", self._children.pop(pid), code=os.waitstatus_to_exitcode(status))
 
-    def _tell(self, event: str, name: str, **fields: int | str) -> None:
+    def _send_event(self, event: str, name: str, **fields: int | str) -> None:
         os.write(self._out, json.dumps({"event": event, "name": name, **fields}).encode() + b"\n")
 
 
@@ -146,9 +146,9 @@ def main() -> None:
     os.dup2(2, 1)
     sys.stdout = sys.stderr
     die_with_parent(os.getppid())
-    hinders = _load(sys.argv[1:])
+    obstacle = _load(sys.argv[1:])
     compact()
-    _CommonParent(orders, out).run(hinders)
+    _CommonParent(orders, out).run(obstacle)
     sys.stderr.flush()
     os._exit(0)  # does not wait for threads of libraries
 

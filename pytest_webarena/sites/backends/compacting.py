@@ -69,11 +69,11 @@ def _blocks(size: int, number: int) -> list[object]:
 
 def _gaps() -> dict[int, int]:
     """Returns the number of free blocks in used pools by their size in bytes; empty where Python does not report it."""
-    tell = getattr(sys, "_debugmallocstats", None)
-    if tell is None:
+    print_stats = getattr(sys, "_debugmallocstats", None)
+    if print_stats is None:
         return {}
     with tempfile.TemporaryFile() as file, _stderr_to(file.fileno()):
-        tell()
+        print_stats()
         file.seek(0)
         text = file.read().decode("ascii", "replace")
     return {int(size): int(number) for size, number in _LINE.findall(text)}

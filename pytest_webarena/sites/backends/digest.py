@@ -44,19 +44,19 @@ def entries(directory: str, exact: bool, limit: "int | None" = None) -> "typing.
             found = os.lstat(path)
             if passing(path, found.st_size):
                 continue
-            seen = [stat.filemode(found.st_mode)[0]]
+            fields = [stat.filemode(found.st_mode)[0]]
             if exact and not stat.S_ISLNK(found.st_mode):
-                seen.append(f"{stat.S_IMODE(found.st_mode):o} {found.st_uid}:{found.st_gid}")
+                fields.append(f"{stat.S_IMODE(found.st_mode):o} {found.st_uid}:{found.st_gid}")
             if stat.S_ISLNK(found.st_mode):
-                seen.append(os.readlink(path))
+                fields.append(os.readlink(path))
             elif stat.S_ISREG(found.st_mode):
                 total += found.st_size
                 if limit is not None and total > limit:
                     raise TooMuch(directory)
-                seen.append(content(path))
+                fields.append(content(path))
                 if exact:
-                    seen.append(str(found.st_mtime_ns))
-            yield " ".join(seen) + "\t" + os.path.relpath(path, directory)
+                    fields.append(str(found.st_mtime_ns))
+            yield " ".join(fields) + "\t" + os.path.relpath(path, directory)
 
 
 def passing(path: str, size: int) -> bool:
@@ -121,10 +121,10 @@ def serve() -> None:
     """Answer questions until the end of input."""
     for line in sys.stdin:
         try:
-            said = [0, answer(*json.loads(line))]
+            reply = [0, answer(*json.loads(line))]
         except OSError as error:
-            said = [1, str(error)]
-        print(json.dumps(said), flush=True)
+            reply = [1, str(error)]
+        print(json.dumps(reply), flush=True)
 
 
 if __name__ == "__main__":

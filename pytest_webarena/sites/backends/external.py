@@ -28,7 +28,7 @@ class ExternalBackend(UnmanagedBackend):
     async def prepare(self, app: AppManifest) -> None:
         """Check that something answers at the site's address. Raises `SiteError` when nothing does."""
         host, port = _address(app)
-        if problem := await _knock(host, port):
+        if problem := await _connection_problem(host, port):
             raise SiteError(f"expected the site {app.sites[0].name} at {app.sites[0].url}, found {problem}")
 
     async def start(self, app: AppManifest, replica_id: str) -> Replica:
@@ -51,7 +51,7 @@ def _address(app: AppManifest) -> tuple[str, int]:
     return parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
 
 
-async def _knock(host: str, port: int) -> str:
+async def _connection_problem(host: str, port: int) -> str:
     try:
         async with asyncio.timeout(_CONNECT):
             _, writer = await asyncio.open_connection(host, port)

@@ -90,7 +90,7 @@ class ProcessBackend:
         """Returns the digest of the replica's files."""
         return await asyncio.to_thread(state_digest, _running(replica).data_dir)
 
-    async def at_work(self, app: AppManifest, replica: Replica) -> str:
+    async def extra_processes(self, app: AppManifest, replica: Replica) -> str:
         """Returns the threads and processes that were not there at its start."""
         return await _running(replica).activity.busy()
 
@@ -98,7 +98,7 @@ class ProcessBackend:
         """Returns the entries behind the fingerprint."""
         return await asyncio.to_thread(state_listing, _running(replica).data_dir)
 
-    def looks_cheaply(self, app: AppManifest) -> bool:
+    def reads_cheaply(self, app: AppManifest) -> bool:
         """Returns True, because the files are on this machine."""
         return True
 

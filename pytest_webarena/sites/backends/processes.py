@@ -32,11 +32,11 @@ def exit_text(code: int) -> str:
     """Returns a return code in words.
 
     >>> exit_text(-9)
-    'signal SIGKILL (out of memory, or killed by somebody)'
+    'signal SIGKILL (out of memory, or killed by another program)'
     """
     if code >= 0:
         return f"exit code {code}"
-    hint = " (out of memory, or killed by somebody)" if code == -signal.SIGKILL else ""
+    hint = " (out of memory, or killed by another program)" if code == -signal.SIGKILL else ""
     return f"signal {signal.Signals(-code).name}{hint}"
 
 

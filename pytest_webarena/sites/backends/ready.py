@@ -45,14 +45,14 @@ async def wait_ready(
     """
     deadline = time.monotonic() + timeout
     whole = timeout if of is None else of
-    left = "" if whole - timeout < 1 else f", of which starting it left {timeout:.3g} s"
+    start_share = "" if whole - timeout < 1 else f", with {timeout:.3g} s left after its start"
     for strategy in strategies:
         pause, problem = _FIRST_PAUSE, ""
         while problem := await _probe(strategy, host, port, server_name, deadline, execute, problem):
             if why := await died():
                 raise SiteError(why)
             if time.monotonic() + pause >= deadline:
-                raise SiteError(f"it was not ready within {whole:.3g} s (start_timeout{left}): {problem}")
+                raise SiteError(f"it was not ready within {whole:.3g} s (start_timeout{start_share}): {problem}")
             await asyncio.sleep(pause)
             pause = min(2 * pause, _LAST_PAUSE)
 
@@ -75,17 +75,17 @@ async def answers(
     kernel accepts it for a frozen app, too. With ``tls`` only a connection can be tested. Strategies that run a program
     must pass as well, if there is ``execute``; an app that is not ``visited`` gets no other requests.
     """
-    asked = [HttpReady(path=each.path, status=each.status) for each in strategies if isinstance(each, HttpReady)]
-    questions: Sequence[Readiness] = asked or [HttpReady(path="/", status=tuple(range(100, 600)))]
+    http_checks = [HttpReady(path=each.path, status=each.status) for each in strategies if isinstance(each, HttpReady)]
+    questions: Sequence[Readiness] = http_checks or [HttpReady(path="/", status=tuple(range(100, 600)))]
     programs = [each for each in strategies if isinstance(each, ExecReady)] if execute is not None else []
     if not visited:
-        questions = asked
+        questions = http_checks
     deadline = time.monotonic() + timeout
     for question in [*([PortReady()] if tls else questions), *programs]:
         problem = ""
         while problem := await _asked(question, host, port, server_name, deadline, execute, problem):
             if time.monotonic() + _LAST_PAUSE >= deadline:
-                return f"it was asked for {timeout:.3g} s: {problem}"
+                return f"no success within {timeout:.3g} s: {problem}"
             await asyncio.sleep(_LAST_PAUSE)
     return ""
 
@@ -103,9 +103,9 @@ async def _probe(
 ) -> str:
     """Returns why the strategy does not pass yet. A probe that the deadline interrupts returns the problem ``before``,
     which says more."""
-    left = deadline - time.monotonic()
+    remaining = deadline - time.monotonic()
     try:
-        async with asyncio.timeout(max(min(left, _PATIENCE), 0.1)):
+        async with asyncio.timeout(max(min(remaining, _PATIENCE), 0.1)):
             if isinstance(strategy, ExecReady):
                 return await _execute(strategy, execute)
             reader, writer = await asyncio.open_connection(host, port)
@@ -114,8 +114,8 @@ async def _probe(
             finally:
                 writer.close()
     except TimeoutError:
-        told = before and not before.startswith(_UNREACHED) and left < _PATIENCE
-        return before if told else f"{_what(strategy)} on {host}:{port}"
+        is_known = before and not before.startswith(_UNREACHED) and remaining < _PATIENCE
+        return before if is_known else f"{_what(strategy)} on {host}:{port}"
     except OSError as error:
         return f"{_UNREACHED} {host}:{port}: {error}"
 

@@ -26,7 +26,7 @@ _log = logging.getLogger(__name__)
 
 _END = 3.0
 """Seconds that a common parent gets to end its children and itself."""
-_DEAF = 30.0
+_KILL_SECONDS = 30.0
 """Seconds that a common parent gets to kill a child. It only forks and kills; if it can't do that, it is useless."""
 
 
@@ -82,7 +82,7 @@ async def _own_process(environ: Mapping[str, str], log: Path) -> Child:
     return _Process(process)
 
 
-class _Born:
+class _SpawnedChild:
     def __init__(
         self, parent: CommonParent, name: str, reader: asyncio.StreamReader, stdin: asyncio.WriteTransport
     ) -> None:
@@ -114,7 +114,7 @@ class CommonParents:
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
-        self._by_terms: dict[tuple[Any, ...], CommonParent] = {}
+        self._parents: dict[tuple[Any, ...], CommonParent] = {}
         self._started = 0
         self._ending: set[asyncio.Task[None]] = set()
 
@@ -125,17 +125,19 @@ class CommonParents:
         own = _environment(paths, environ)
         if not process.preload or sys.platform != "linux":
             return await _own_process(own, log)
-        late = {variable: value for variable, value in environ.items() if variable in process.env_after_preload}
-        early = {variable: value for variable, value in environ.items() if variable not in late}
-        parent = self._common_parent(process.preload, paths, early)
-        if hinders := await parent.hinders():
-            _log.warning("%s has a process of its own, with nothing preloaded: %s", name, hinders)
+        after_preload = {
+            variable: value for variable, value in environ.items() if variable in process.env_after_preload
+        }
+        before_preload = {variable: value for variable, value in environ.items() if variable not in after_preload}
+        parent = self._common_parent(process.preload, paths, before_preload)
+        if obstacle := await parent.obstacle():
+            _log.warning("%s starts in a separate process without preloading: %s", name, obstacle)
             return await _own_process(own, log)
-        return await parent.spawn(name, late, log)
+        return await parent.spawn(name, after_preload, log)
 
     async def close(self) -> None:
         """End all common parents and their children."""
-        ends = [parent.close() for parent in self._by_terms.values()]
+        ends = [parent.close() for parent in self._parents.values()]
         for result in await asyncio.gather(*ends, *self._ending, return_exceptions=True):
             if isinstance(result, Exception):
                 raise result
@@ -144,7 +146,7 @@ class CommonParents:
         self, modules: tuple[str, ...], paths: tuple[str, ...], environ: Mapping[str, str]
     ) -> CommonParent:
         terms = modules, paths, tuple(sorted(environ.items()))
-        parent = self._by_terms.get(terms)
+        parent = self._parents.get(terms)
         if parent is None or parent.ended:
             if parent is not None:
                 task = asyncio.get_running_loop().create_task(parent.close())
@@ -152,7 +154,7 @@ class CommonParents:
                 task.add_done_callback(self._ending.discard)
             self._started += 1
             log = self._directory / f"forkservers-{self._started}.log"
-            parent = self._by_terms[terms] = CommonParent(modules, _environment(paths, environ), log)
+            parent = self._parents[terms] = CommonParent(modules, _environment(paths, environ), log)
         return parent
 
 
@@ -161,7 +163,7 @@ class CommonParent:
 
     def __init__(self, modules: Sequence[str], environ: Mapping[str, str], log: Path) -> None:
         self.ended = ""
-        """How it ended; empty while it runs, has not started, or has reported what `hinders`."""
+        """How it ended; empty while it runs, has not started, or has reported what `obstacle`."""
         self._modules, self._environ, self._log = modules, environ, log
         self._starting = asyncio.Lock()
         self._process: asyncio.subprocess.Process | None = None
@@ -170,10 +172,10 @@ class CommonParent:
         self._loaded: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
         """What prevents forking, or an empty text; None: it ended before it could report."""
         self._waiting = 0
-        self._children: dict[str, _Born] = {}
+        self._children: dict[str, _SpawnedChild] = {}
         self._spawned = 0
 
-    async def hinders(self) -> str:
+    async def obstacle(self) -> str:
         """Wait until it has loaded its modules, and return what prevents forking from it; empty if nothing does.
 
         Raises `SiteError` if it has ended. It is killed when nobody waits for it any more, because it takes too long.
@@ -183,14 +185,14 @@ class CommonParent:
                 await self._start()
         self._waiting += 1
         try:
-            hinders = await asyncio.shield(self._loaded)
+            obstacle = await asyncio.shield(self._loaded)
         finally:
             self._waiting -= 1
             if not self._waiting and not self._loaded.done():
                 self._kill()
-        if hinders is None:
-            raise self._gone()
-        return hinders
+        if obstacle is None:
+            raise self._parent_ended()
+        return obstacle
 
     async def spawn(self, name: str, environ: Mapping[str, str], log: Path) -> Child:
         """Spawn a fork server with ``environ`` added to its environment. Raises `SiteError` if the parent has ended."""
@@ -209,7 +211,7 @@ class CommonParent:
             self._send(
                 {"op": "spawn", "name": name, "environ": dict(environ)}, [its_stdin, its_stdout, stderr.fileno()]
             )
-            child = self._children[name] = _Born(self, name, stdout, stdin)
+            child = self._children[name] = _SpawnedChild(self, name, stdout, stdin)
             failing.pop_all()
         return child
 
@@ -218,7 +220,7 @@ class CommonParent:
         if name in self._children and not self.ended:
             with contextlib.suppress(SiteError):
                 self._send({"op": "kill", "name": name}, [])
-                asyncio.get_running_loop().call_later(_DEAF, self._insist, name)
+                asyncio.get_running_loop().call_later(_KILL_SECONDS, self._kill_if_running, name)
 
     async def close(self) -> None:
         """End it and all its children."""
@@ -235,21 +237,21 @@ class CommonParent:
             await self._reader
 
     async def _start(self) -> None:
-        ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        own_end, child_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
-            with its, self._log.open("ab") as stderr:
+            with child_end, self._log.open("ab") as stderr:
                 self._process = await asyncio.create_subprocess_exec(
                     sys.executable, "-P", "-m", "pytest_webarena.sites.backends.common_parent", *self._modules,
-                    stdin=its.fileno(), stdout=asyncio.subprocess.PIPE, stderr=stderr,
+                    stdin=child_end.fileno(), stdout=asyncio.subprocess.PIPE, stderr=stderr,
                     start_new_session=True, env=self._environ,
                 )  # fmt: skip
         except BaseException:
-            ours.close()
+            own_end.close()
             raise
-        self._orders = ours
+        self._orders = own_end
         self._reader = asyncio.get_running_loop().create_task(self._read(self._process))
 
-    def _insist(self, name: str) -> None:
+    def _kill_if_running(self, name: str) -> None:
         if name in self._children:
             self._kill()
 
@@ -269,9 +271,9 @@ class CommonParent:
                 raise SiteError(f"the environment of a fork server has {len(text)} bytes; at most {ORDER_LIMIT} can go")
             socket.send_fds(self._orders, [text], list(files))
         except OSError:
-            raise self._gone() from None
+            raise self._parent_ended() from None
 
-    def _gone(self) -> SiteError:
+    def _parent_ended(self) -> SiteError:
         return SiteError(f"the common parent of the fork servers ended{log_tail(self._log)}")
 
     async def _read(self, process: asyncio.subprocess.Process) -> None:
@@ -280,13 +282,13 @@ class CommonParent:
             while text := await process.stdout.readline():
                 event = json.loads(text)
                 if event["event"] == "loaded":
-                    self._loaded.set_result(event["hinders"])
+                    self._loaded.set_result(event["obstacle"])
                 else:
                     self._over(event["name"], event["code"])
         code = await process.wait()
         if not self._loaded.done():
             self._loaded.set_result(None)
-        if not self._loaded.result():  # one that reported what hinders has ended as expected
+        if not self._loaded.result():  # one that reported an obstacle has ended as expected
             self.ended = exit_text(code)
         for name in list(self._children):
             self._over(name, -9)
@@ -309,6 +311,6 @@ def _pipe(failing: contextlib.ExitStack, its_own: contextlib.ExitStack, *, reads
     """Returns our end of a pipe, closed by ``failing``, and the child's end, closed by ``its_own``. The child ``reads``
     from it, or writes."""
     reading, writing = os.pipe()
-    ours, its = (writing, reading) if reads else (reading, writing)
-    its_own.callback(os.close, its)
-    return failing.enter_context(os.fdopen(ours, "wb" if reads else "rb", 0)), its
+    own_end, child_end = (writing, reading) if reads else (reading, writing)
+    its_own.callback(os.close, child_end)
+    return failing.enter_context(os.fdopen(own_end, "wb" if reads else "rb", 0)), child_end

@@ -29,7 +29,7 @@ class UnmanagedBackend:
 
     async def query(self, app: AppManifest, replica: Replica, database: str, sql: str, *, write: bool) -> Rows:
         """Raise `TaskError`: the site's database is not accessible."""
-        raise TaskError(f"expected a site whose database can be asked, found {app.sites[0].name}, {self.what}")
+        raise TaskError(f"expected a site with a database, found {app.sites[0].name}, {self.what}")
 
     async def alive(self, app: AppManifest, replica: Replica) -> str:
         """Returns an empty text: an unavailable site shows in the trial's own requests."""

@@ -27,8 +27,8 @@ def importable(module: str) -> bool:
 def require(app: str, needs: Sequence[str], install: str) -> None:
     """Raise `UsageError`, with the command that installs it, when a module that ``app`` needs is missing."""
     if missing := [module for module in needs if not importable(module)]:
-        how = install or f"pip install what provides {missing[0]}"
-        raise UsageError(f"the app {app!r} needs {', '.join(missing)}, not installed here; run: {how}")
+        command = install or f"pip install what provides {missing[0]}"
+        raise UsageError(f"the app {app!r} needs {', '.join(missing)}, not installed here; run: {command}")
 
 
 def visit(app: WSGIApplication, address: str, host: str) -> None:
@@ -44,10 +44,10 @@ def visit(app: WSGIApplication, address: str, host: str) -> None:
         "REMOTE_ADDR": "127.0.0.1",
     }
     setup_testing_defaults(environ)
-    seen: list[str] = []
+    statuses: list[str] = []
 
     def start_response(status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> Callable[[bytes], object]:
-        seen.append(status)
+        statuses.append(status)
         return lambda _: None
 
     answer = app(environ, start_response)
@@ -57,8 +57,8 @@ def visit(app: WSGIApplication, address: str, host: str) -> None:
     finally:
         if (close := getattr(answer, "close", None)) is not None:
             close()
-    if not seen or seen[-1][:1] == "5" or seen[-1][:3] == "404":
-        raise RuntimeError(f"warming up, GET {address} answered {seen[-1] if seen else 'nothing'}")
+    if not statuses or statuses[-1][:1] == "5" or statuses[-1][:3] == "404":
+        raise RuntimeError(f"warming up, GET {address} answered {statuses[-1] if statuses else 'nothing'}")
 
 
 def logged(app: WSGIApplication) -> WSGIApplication:

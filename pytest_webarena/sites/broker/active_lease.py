@@ -19,7 +19,7 @@ from pytest_webarena.sites.catalogues.manifest import SiteManifest
 
 __all__ = ["ActiveLease"]
 
-_OBITUARY = 1.0
+_DEATH_REPORT_SECONDS = 1.0
 """Seconds to wait for the report of a replica's death after it has broken a connection."""
 
 
@@ -71,7 +71,7 @@ class ActiveLease:
             for slot in self.slots.values():
                 slot.touched = slot.touched or "it did not answer a request"
             # Most likely it has just died, and its exit code and log say more than a broken connection.
-            deadline = time.monotonic() + _OBITUARY
+            deadline = time.monotonic() + _DEATH_REPORT_SECONDS
             while time.monotonic() < deadline:
                 await pool.tick()
                 await self._examine(pool)

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
-__all__ = ["Asked", "in_circles"]
+__all__ = ["WaitingRequest", "deadlocked"]
 
 
-class Asked(Protocol):
+class WaitingRequest(Protocol):
     """A request that waits."""
 
     @property
@@ -21,11 +21,11 @@ class Asked(Protocol):
         """What is requested, all at once."""
 
 
-R = TypeVar("R", bound=Asked)
+R = TypeVar("R", bound=WaitingRequest)
 F = TypeVar("F", bound=Hashable)
 
 
-def in_circles(waiting: Sequence[R], held: Mapping[str, Counter[F]], promised: Mapping[F, int]) -> list[R]:
+def deadlocked(waiting: Sequence[R], held: Mapping[str, Counter[F]], promised: Mapping[F, int]) -> list[R]:
     """Returns those of ``waiting``, in queue order, that hold something and would wait for ever.
 
     ``held`` is what each owner holds; ``promised`` is how many of each would be available without any release. An owner
@@ -33,23 +33,23 @@ def in_circles(waiting: Sequence[R], held: Mapping[str, Counter[F]], promised: M
     then, by the pool's own order, is deadlocked.
     """
     free: Counter[F] = Counter(promised)
-    waits = Counter(request.owner for request in waiting if request.owner)
-    for owner, things in held.items():
-        if not waits[owner]:
-            free.update(things)
-    left = list(waiting)
+    waiting_by_owner = Counter(request.owner for request in waiting if request.owner)
+    for owner, resources in held.items():
+        if not waiting_by_owner[owner]:
+            free.update(resources)
+    blocked = list(waiting)
     moved = True
     while moved:
         moved = False
         reserved: Counter[F] = Counter()
-        for request in list(left):
+        for request in list(blocked):
             if not all(free[replica_set] > reserved[replica_set] for replica_set in request.replica_sets):
                 reserved.update(request.replica_sets)
                 continue
-            left.remove(request)
+            blocked.remove(request)
             moved = True
             if request.owner:
-                waits[request.owner] -= 1
-                if not waits[request.owner]:
+                waiting_by_owner[request.owner] -= 1
+                if not waiting_by_owner[request.owner]:
                     free.update(held.get(request.owner, Counter()))
-    return [request for request in left if request.owner]
+    return [request for request in blocked if request.owner]

@@ -8,7 +8,7 @@ from pytest_webarena.sites.backends.base import AskingBackend, Backend, Replica,
 from pytest_webarena.sites.backends.ready import answers
 from pytest_webarena.sites.catalogues.manifest import AppManifest
 
-__all__ = ["crowded", "unanswered"]
+__all__ = ["full_disks", "unanswered"]
 
 
 async def unanswered(backend: Backend, least: float, app: AppManifest, replica: Replica) -> str:
@@ -29,9 +29,9 @@ async def unanswered(backend: Backend, least: float, app: AppManifest, replica: 
     )
 
 
-async def crowded(backend: Backend, app: AppManifest, replica: Replica) -> str:
+async def full_disks(backend: Backend, app: AppManifest, replica: Replica) -> str:
     """Returns which of an app's disks are full although it answers, because saving data may then fail silently.
 
     Empty when none is, or it is unknown.
     """
-    return await backend.crowded(app, replica) if isinstance(backend, RoomyBackend) else ""
+    return await backend.full_disks(app, replica) if isinstance(backend, RoomyBackend) else ""

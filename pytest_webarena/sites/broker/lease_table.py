@@ -78,12 +78,12 @@ class LeaseTable:
         """Returns what is missing in `requests` because of the size limit."""
         return self.find(lease).session.unrecorded()
 
-    async def mark(self, lease: str, asked: bool = False) -> None:
-        """Mark the agent's start; `changes` compares with this moment. ``asked``: whether to record the data even where
-        that is expensive."""
+    async def mark(self, lease: str, required: bool = False) -> None:
+        """Mark the agent's start; `changes` compares with this moment. ``required`` records the data even where that
+        is expensive."""
         held = self.find(lease)
         if held.ledger is not None:
-            held.ledger.asked = asked
+            held.ledger.required = required
             for each in held.leases:
                 await held.ledger.mark(each.replicas)
 

@@ -26,7 +26,7 @@ class Ledger:
 
     apps: Mapping[str, AppManifest]
     backend: Callable[[str], Backend]
-    asked: bool = False
+    required: bool = False
     """Whether a check needs it in any case; else it is kept only where that is cheap, or the manifest requires it."""
     _marks: dict[str, Moment | str] = field(default_factory=dict)
     """Content at the mark by app, or why it is unknown."""
@@ -44,7 +44,7 @@ class Ledger:
             app = self.apps[name]
             if name not in self._marks:
                 if self._is_kept(app):
-                    found.append(nothing_known(app, "nobody noted what it held at the beginning", listed=listed))
+                    found.append(nothing_known(app, "its content was not recorded at the start", listed=listed))
                 continue
             mark = self._marks[name]
             now = mark if app.read_only else await self._look(app, replica)
@@ -57,17 +57,17 @@ class Ledger:
         return found
 
     def _is_kept(self, app: AppManifest) -> bool:
-        if app.forbid_side_effects or (self.asked and app.databases):
+        if app.forbid_side_effects or (self.required and app.databases):
             return True
         backend = self.backend(app.backend)
-        return bool(app.databases) and isinstance(backend, LedgerBackend) and backend.looks_cheaply(app)
+        return bool(app.databases) and isinstance(backend, LedgerBackend) and backend.reads_cheaply(app)
 
     async def _look(self, app: AppManifest, replica: Replica) -> Moment | str:
         if app.read_only:
             return Moment()  # the gateway refuses requests that may change it
         backend = self.backend(app.backend)
         if not isinstance(backend, LedgerBackend):
-            return f"the backend {app.backend} can't tell what {app.name} holds"
+            return f"the backend {app.backend} can't read the content of {app.name}"
         ends = asyncio.get_running_loop().time() + _BUSY
         while True:
             try:

@@ -1,4 +1,4 @@
-"""Leases of live sites: their gateway visits the web with the restrictions of the lease's task."""
+"""Web access of leases: live sites with the restrictions of the task, and requests that leave an archive."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from pytest_webarena.tasks.model import LiveTerms
 if TYPE_CHECKING:
     from pytest_webarena.live.visit_rules import Terms
 
-__all__ = ["enter_beyond", "enter_world", "is_live", "join_worlds", "of_this_machine"]
+__all__ = ["is_live", "observe_off_archive", "open_live_sites", "replica_sites", "share_web_access"]
 
 
 def is_live(app: AppManifest, backend: Callable[[str], Backend]) -> bool:
@@ -31,41 +31,43 @@ def is_live(app: AppManifest, backend: Callable[[str], Backend]) -> bool:
     return app.backend == LIVE or isinstance(backend(app.backend), WorldBackend)
 
 
-def of_this_machine(
+def replica_sites(
     sites: Iterable[SiteManifest], apps: Mapping[str, AppManifest], backend: Callable[[str], Backend]
 ) -> list[SiteManifest]:
     """Returns the sites that a replica serves."""
     return [site for site in sites if not is_live(apps[site.app], backend)]
 
 
-def enter_beyond(
+def observe_off_archive(
     session: GatewaySession, apps: Iterable[AppManifest], wishes: LiveWishes | None, *, read: bool
 ) -> None:
-    """Let a gateway report requests from archived pages to other hosts, and requests of a task with restrictions of its
-    own, if one of ``apps`` is archived. If live sites are open, these are visited. ``read``: whether the gateway
-    terminates TLS."""
+    """Make a gateway report requests that leave the archive, if one of ``apps`` is archived.
+
+    They are answered as unavailable, unless the gateway has access to live sites. ``read``: whether the gateway
+    terminates TLS.
+    """
     archived = [app for app in apps if app.backend == ARCHIVE]
     if archived:
         session.routes.allows = _terms_of_archived(archived, wishes).allows
     if archived and session.routes.world is None:
         unneeded = tuple(host for app in archived for host in unneeded_of(app))
-        session.enter(OffArchive(session.routes, read=read, unneeded=unneeded, home=_home(wishes)))
+        session.enter(OffArchive(session.routes, read=read, unneeded=unneeded, home=_home_domains(wishes)))
 
 
 def _terms_of_archived(apps: Iterable[AppManifest], wishes: LiveWishes | None) -> Terms:
-    """Returns what a task's trials might do on the live sites, as far as the task states it."""
-    from pytest_webarena.live.visit_rules import Terms  # late, as in `enter_world`
+    """Returns the restrictions that the task states for the live sites that were archived."""
+    from pytest_webarena.live.visit_rules import Terms  # late, as in `open_live_sites`
 
     task = wishes.terms if wishes is not None and wishes.terms is not None else LiveTerms()
     hosts = [site.host for app in apps for site in app.sites]
     return Terms(
-        domains=frozenset((*_home(wishes), *hosts, *_registrable(hosts))),
+        domains=frozenset((*_home_domains(wishes), *hosts, *_registrable(hosts))),
         reads=tuple(map(parse_named, task.reads)),
         writes=tuple(map(parse_named, task.writes)),
     )
 
 
-def _home(wishes: LiveWishes | None) -> tuple[str, ...]:
+def _home_domains(wishes: LiveWishes | None) -> tuple[str, ...]:
     """Returns the domains that a task's tabs may visit on live sites: those of its start addresses, and those it
     names."""
     if wishes is None:
@@ -75,17 +77,16 @@ def _home(wishes: LiveWishes | None) -> tuple[str, ...]:
 
 
 def _registrable(hosts: Iterable[str]) -> list[str]:
-    """Returns the registrable domains of hosts; none without the list of domains, which users of archives alone need
-    not install."""
-    from pytest_webarena.live.domains import registrable  # late, as in `enter_world`
+    """Returns the registrable domains of hosts; empty without the list of domains, which archives do not require."""
+    from pytest_webarena.live.domains import registrable  # late, as in `open_live_sites`
 
     with suppress(UsageError):
         return [domain for host in hosts if (domain := registrable(host))]
     return []
 
 
-def join_worlds(session: GatewaySession, other: GatewaySession) -> None:
-    """Let one gateway use another one's access to hosts that no site serves."""
+def share_web_access(session: GatewaySession, other: GatewaySession) -> None:
+    """Give one gateway the access of another one to hosts that no site serves."""
     world = other.routes.world
     if any(route.archived for route in other.routes):
         session.routes.allows = other.routes.allows
@@ -96,7 +97,7 @@ def join_worlds(session: GatewaySession, other: GatewaySession) -> None:
         session.enter(world)
 
 
-def enter_world(
+def open_live_sites(
     session: GatewaySession,
     apps: Iterable[AppManifest],
     backend: Callable[[str], Backend],
@@ -113,14 +114,14 @@ def enter_world(
         return {}
     if len(live) > 1:
         raise TaskError(
-            f"expected live sites of one app, found {' and '.join(app.name for app in live)}: put them into one"
+            f"expected live sites of one app, found {' and '.join(app.name for app in live)}; declare them in one app"
         )
     from pytest_webarena.live.guard import Guard  # late: most runs visit no live site
 
-    maker = backend(live[0].backend)
-    assert isinstance(maker, WorldBackend)
+    world_backend = backend(live[0].backend)
+    assert isinstance(world_backend, WorldBackend)
     wishes = wishes or LiveWishes()
     terms = trial_terms(live[0], wishes.terms, list(wishes.starts))
-    world = maker.world(live[0])
+    world = world_backend.world(live[0])
     session.enter(Guard(world, terms))
     return {**asdict(world.policy), **terms.plain}

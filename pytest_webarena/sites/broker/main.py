@@ -127,7 +127,7 @@ class _Client:
             _log.warning("a process of the user %s was turned away", self._user)
             raise HarnessError(f"the site broker serves the user {os.geteuid()}, and not the user {self._user}")
         if not hmac.compare_digest(key.encode(), keys.client_key(self._key, name).encode()):
-            _log.warning("somebody who called himself %r without the key was turned away", name)
+            _log.warning("refused a client named %r without the key", name)
             raise HarnessError(f"the site broker serves its run's own processes; {name!r} has not shown the key to it")
         self._name = name or "a client"
         return {"pid": os.getpid(), "log": str(self._settings.log)}
@@ -158,9 +158,9 @@ class _Client:
     async def _prepare(
         self, visits: dict[str, dict[str, int]], holder: str, timeout: float | None, trusts: bool = True
     ) -> Any:
-        who = f"{self._name} ({holder})"
+        client_holder = f"{self._name} ({holder})"
         return await self._service.prepare(
-            visits, holder=who, timeout=timeout, register=self._leases.add, trusts=trusts
+            visits, holder=client_holder, timeout=timeout, register=self._leases.add, trusts=trusts
         )
 
     async def _keep(self, lease: str, made: Any, problems: Any) -> None:
@@ -186,11 +186,11 @@ async def _run(service: LeaseService, settings: BrokerSettings, key: str, listen
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         client = _Client(service, settings, key, writer)
-        gone = clients[client] = asyncio.Event()
+        disconnected = clients[client] = asyncio.Event()
         try:
             await client.serve(reader)
         finally:
-            gone.set()
+            disconnected.set()
             del clients[client]
 
     end = asyncio.Event()
@@ -212,7 +212,7 @@ async def _run(service: LeaseService, settings: BrokerSettings, key: str, listen
     watcher.cancel()
     for client in clients:
         client.hang_up()
-    await asyncio.gather(watcher, *(gone.wait() for gone in clients.values()), return_exceptions=True)
+    await asyncio.gather(watcher, *(disconnected.wait() for disconnected in clients.values()), return_exceptions=True)
     # Before anything is closed: a slow engine may use up the remaining time.
     unfinished = settings.directory.parent / f"{REPORT}.new"
     unfinished.write_text(dumps(service.report()))
@@ -254,9 +254,9 @@ def main() -> None:
         if not (byte := os.read(0, 1)):
             return  # the launcher died or was stopped in the meantime
         text += byte
-    told = json.loads(text)
-    key = told.pop("key")
-    settings = decode(BrokerSettings, told)
+    data = json.loads(text)
+    key = data.pop("key")
+    settings = decode(BrokerSettings, data)
     os.environ.pop("PYTHONPATH", None)
     if settings.python_path is not None:
         os.environ["PYTHONPATH"] = settings.python_path

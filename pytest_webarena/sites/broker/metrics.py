@@ -29,7 +29,7 @@ class ReplicaSetMetrics:
     """Lifetime of removed replicas in seconds; `past_leased` is the leased part of it."""
     past_leased: float = 0.0
 
-    def gone(self, slot: Slot, now: float) -> None:
+    def record_removal(self, slot: Slot, now: float) -> None:
         """Record that a replica has been removed."""
         self.past_life += now - slot.created
         self.past_leased += slot.leased_seconds

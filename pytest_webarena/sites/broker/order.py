@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from pytest_webarena.sites.broker.replica_set import ReplicaSet
 from pytest_webarena.sites.catalogues.units import Unit
 
-__all__ = ["too_early"]
+__all__ = ["must_wait"]
 
 
-def too_early(replica_set: ReplicaSet, replica_sets: Mapping[str, ReplicaSet], units: Mapping[str, Unit]) -> bool:
+def must_wait(replica_set: ReplicaSet, replica_sets: Mapping[str, ReplicaSet], units: Mapping[str, Unit]) -> bool:
     """Whether a shared app on which ``replica_set`` depends is still starting, so that none of its replicas should
     start yet.
 
@@ -21,8 +21,8 @@ def too_early(replica_set: ReplicaSet, replica_sets: Mapping[str, ReplicaSet], u
         *replica_set.unit.names
     }
     others = (replica_sets.get(units[name].lead.name) for name in needed)
-    return any(other is not None and other.app.read_only and _to_come(other) for other in others)
+    return any(other is not None and other.app.read_only and _is_starting(other) for other in others)
 
 
-def _to_come(replica_set: ReplicaSet) -> bool:
+def _is_starting(replica_set: ReplicaSet) -> bool:
     return not replica_set.available() and not replica_set.failure

@@ -16,11 +16,12 @@ __all__ = ["IdlePauser"]
 
 _log = logging.getLogger(__name__)
 _IDLE = 5.0
-"""Seconds after which a spare is paused if it is not the next one to be leased and the backend can pause it."""
+"""Seconds after which an unneeded spare is paused."""
 
 
 class IdlePauser:
-    """Pauses and unpauses replicas of ``app``. ``broke`` is called with a replica that can't be unpaused, and why."""
+    """Pauses and unpauses replicas of ``app``. ``report_broken`` is called with a replica that can't be unpaused, and
+    why."""
 
     def __init__(
         self,
@@ -28,11 +29,11 @@ class IdlePauser:
         backend: Callable[[], Backend],
         *,
         clock: Callable[[], float],
-        broke: Callable[[Slot, str], None],
+        report_broken: Callable[[Slot, str], None],
     ) -> None:
         self._app = app
-        self._backend, self._clock, self._broke = backend, clock, broke
-        self._possible = not app.read_only
+        self._backend, self._clock, self._report_broken = backend, clock, report_broken
+        self._can_pause = not app.read_only
 
     async def wake(self, slot: Slot) -> None:
         """Unpause a replica that has just been leased, if it was paused."""
@@ -41,33 +42,34 @@ class IdlePauser:
         if slot.paused:
             await self._set(slot, paused=False)
 
-    def see_to(self, slots: Iterable[Slot]) -> None:
-        """Pause spares that were not needed for a while, but never the next one to be leased."""
-        if not self._possible:
+    def pause_idle(self, slots: Iterable[Slot]) -> None:
+        """Pause spares that were not needed for a while, except the next one to be leased, which is unpaused."""
+        if not self._can_pause:
             return
-        line = sorted((slot for slot in slots if slot.state is State.PRISTINE), key=Slot.place_in_line)
-        for place, slot in enumerate(line):
-            idle = place > 0 and self._clock() - slot.since >= _IDLE
-            if slot.resting is None and slot.paused != idle and (idle or place == 0):
+        queue = sorted((slot for slot in slots if slot.state is State.PRISTINE), key=Slot.lease_order)
+        for position, slot in enumerate(queue):
+            idle = position > 0 and self._clock() - slot.since >= _IDLE
+            if slot.resting is None and slot.paused != idle and (idle or position == 0):
                 slot.resting = asyncio.ensure_future(self._set(slot, paused=idle))
-                slot.resting.add_done_callback(partial(_rested, slot))
+                slot.resting.add_done_callback(partial(_forget_change, slot))
 
     async def _set(self, slot: Slot, *, paused: bool) -> None:
         backend = self._backend()
         if not isinstance(backend, PausingBackend):
-            self._possible = False
+            self._can_pause = False
             return
         try:
             await (backend.pause if paused else backend.resume)(self._app, slot.running())
         except WebArenaError as error:
             if paused:  # it has died, which is detected elsewhere, or this engine can't pause
                 _log.warning("%s", error)
-                self._possible = False
+                self._can_pause = False
             elif slot.state in (State.PRISTINE, State.LEASED):
-                self._broke(slot, str(error))
+                self._report_broken(slot, str(error))
         else:
             slot.paused = paused
 
 
-def _rested(slot: Slot, _: asyncio.Future[None]) -> None:
+def _forget_change(slot: Slot, _: asyncio.Future[None]) -> None:
+    """Note that the slot is not being paused or unpaused any more."""
     slot.resting = None

@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 from pytest_webarena.errors import SiteBusy, SiteError, SiteYielded, TaskError, UsageError, closest
 from pytest_webarena.sites.backends.base import Backend, Rows
-from pytest_webarena.sites.broker.deadlock import in_circles
-from pytest_webarena.sites.broker.order import too_early
+from pytest_webarena.sites.broker.deadlock import deadlocked
+from pytest_webarena.sites.broker.order import must_wait
 from pytest_webarena.sites.broker.pool_lease import PoolLease, PoolRequest
 from pytest_webarena.sites.broker.replica_set import ReplicaSet
 from pytest_webarena.sites.broker.sizing import Budget, ReplicaSetLimits
@@ -58,7 +58,7 @@ class Pool:
         self._waiting: list[PoolRequest] = []
         self._owners: dict[str, str] = {}
         """For each lease, the first of the leases that one trial holds together."""
-        self._asked = self._granted = 0
+        self._requests = self._granted = 0
         self._tasks: set[asyncio.Task[Any]] = set()
         self._closing = ""
 
@@ -69,30 +69,30 @@ class Pool:
         holder: str,
         timeout: float,
         ahead: Sequence[str] = (),
-        beside: PoolLease | None = None,
+        held: PoolLease | None = None,
     ) -> PoolLease:
         """Lease one replica of each app exclusively (shared, if the app is read-only), all at once.
 
-        Further replicas, of the apps ``ahead``, are started in the meantime for later requests. ``beside`` is a lease
+        Further replicas, of the apps ``ahead``, are started in the meantime for later requests. ``held`` is a lease
         that the requester holds and keeps. A cancelled caller holds nothing.
 
         Raises `SiteError` after ``timeout`` seconds of waiting, or as soon as an app can't be started; `SiteYielded`
-        when the holders of these apps wait for what is held ``beside``.
+        when the holders of these apps wait for what the requester holds.
         """
         replica_sets = self._distinct(apps)
         now = self._clock()
-        self._asked += 1
+        self._requests += 1
         request = PoolRequest(
-            number=self._asked if beside is None else beside.number,
-            owner=beside.owner if beside is not None else "",
+            number=self._requests if held is None else held.number,
+            owner=held.owner if held is not None else "",
             holder=holder,
             replica_sets=replica_sets,
-            asked=now,
+            requested_at=now,
             deadline=now + timeout,
             ahead=self._distinct(ahead),
         )
         for replica_set in replica_sets:
-            replica_set.asked()
+            replica_set.record_request()
         try:
             self._enqueue(request)
             self._dispatch()
@@ -106,7 +106,7 @@ class Pool:
                     [await replica_set.verify(lease.slots[replica_set.app.name]) for replica_set in replica_sets]
                 ):
                     for replica_set in replica_sets:
-                        replica_set.handed_on(lease.slots[replica_set.app.name])
+                        replica_set.record_lease(lease.slots[replica_set.app.name])
                     return lease
                 # A spare died or changed: back to the old position in the queue, before others are served.
                 request.future = asyncio.get_running_loop().create_future()
@@ -202,20 +202,20 @@ class Pool:
     async def ask(self, lease: PoolLease, *, wrote: bool = False) -> None:
         """Raise `SiteError` when a replica of the lease does not answer requests, or, if a visitor ``wrote``, can't
         save data."""
-        asked = (self._replica_sets[app].ask(slot, wrote=wrote) for app, slot in lease.slots.items())
-        reasons = await asyncio.gather(*asked)
+        probes = (self._replica_sets[app].ask(slot, wrote=wrote) for app, slot in lease.slots.items())
+        reasons = await asyncio.gather(*probes)
         if why := next(filter(None, reasons), ""):
             raise SiteError(why)
 
-    def handed_over(self, lease: PoolLease) -> None:
+    def record_handover(self, lease: PoolLease) -> None:
         """Record the time from granting ``lease`` until now, when it can be used."""
         for app in lease.slots:
-            self._replica_sets[app].handed_over(self._clock() - lease.granted)
+            self._replica_sets[app].record_handover(self._clock() - lease.granted)
 
     def note(self, app: str, text: str) -> None:
         """Record what takes long for an app at present; empty when it has finished."""
         if (lead := self._units[app].lead.name) in self._replica_sets:
-            self._replica_sets[lead].doing = text
+            self._replica_sets[lead].activity = text
 
     async def tick(self) -> None:
         """Handle time-outs and dead replicas; remove surplus replicas."""
@@ -227,14 +227,16 @@ class Pool:
             self._fail(request, self._why_not(request))
         for replica_set in list(self._replica_sets.values()):
             await asyncio.gather(*(replica_set.examine(slot) for slot in list(replica_set.slots)))
-            replica_set.trim()
+            replica_set.stop_surplus()
         self._dispatch()
         self._break_circles()
 
     def status(self) -> tuple[tuple[AppStatus, ...], tuple[WaitStatus, ...]]:
         """Returns the current apps and waiting requests."""
         now = self._clock()
-        waiting = (WaitStatus(holder=one.holder, apps=one.apps, seconds=now - one.asked) for one in self._waiting)
+        waiting = (
+            WaitStatus(holder=one.holder, apps=one.apps, seconds=now - one.requested_at) for one in self._waiting
+        )
         return tuple(replica_set.status() for replica_set in self._replica_sets.values()), tuple(waiting)
 
     def waits(self) -> tuple[tuple[str, float], ...]:
@@ -250,7 +252,8 @@ class Pool:
                 since,
             )
             for one in self._waiting
-            if (since := now - one.asked) and not all(replica_set.available() for replica_set in one.replica_sets)
+            if (since := now - one.requested_at)
+            and not all(replica_set.available() for replica_set in one.replica_sets)
         )
 
     def report(self) -> Mapping[str, AppReport]:
@@ -283,7 +286,7 @@ class Pool:
             hopeless = next((replica_set for replica_set in request.replica_sets if replica_set.hopeless), None)
             if hopeless is not None:
                 self._waiting.remove(request)
-                self._fail(request, hopeless.failure, hopeless.failed_as)
+                self._fail(request, hopeless.failure, hopeless.failure_kind)
             elif all(replica_set.available() > reserved[replica_set] for replica_set in request.replica_sets):
                 self._waiting.remove(request)
                 self._grant(request)
@@ -293,11 +296,11 @@ class Pool:
             replica_set for request in self._waiting for replica_set in (*request.replica_sets, *request.ahead)
         )
         for replica_set in self._replica_sets.values():
-            if too_early(replica_set, self._replica_sets, self._units):
+            if must_wait(replica_set, self._replica_sets, self._units):
                 continue
             others = [other for other in self._replica_sets.values() if other is not replica_set and not wanted[other]]
             short = replica_set.plan(wanted[replica_set])
-            while short and any(other.shed() for other in others):  # frees the memory of their spares
+            while short and any(other.stop_spare() for other in others):  # frees the memory of their spares
                 short = replica_set.plan(wanted[replica_set])
 
     def _break_circles(self) -> None:
@@ -309,12 +312,12 @@ class Pool:
             for slot in replica_set.slots:
                 for lease in slot.holders if not replica_set.app.read_only else ():
                     held.setdefault(self._owners.get(lease, lease), Counter())[replica_set] += 1
-        stuck = in_circles(
+        stuck = deadlocked(
             self._waiting, held, {replica_set: replica_set.promised() for replica_set in self._replica_sets.values()}
         )
         if not stuck:
             return
-        latest = max(stuck, key=lambda request: (request.number, request.asked))
+        latest = max(stuck, key=lambda request: (request.number, request.requested_at))
         self._waiting.remove(latest)
         others = ", ".join(dict.fromkeys(request.holder for request in stuck if request is not latest))
         self._fail(
@@ -327,7 +330,7 @@ class Pool:
         self._dispatch()
 
     def _grant(self, request: PoolRequest) -> None:
-        waited = self._clock() - request.asked if request.queued else 0.0
+        waited = self._clock() - request.requested_at if request.queued else 0.0
         self._granted += 1  # not the request's number: a request is granted again if its replica died as a spare
         name = f"lease-{self._granted}"
         slots = {
@@ -369,7 +372,9 @@ class Pool:
     def _why_not(self, request: PoolRequest) -> str:
         """Returns the message of a time-out, which states who holds what."""
         now = self._clock()
-        lines = [f"expected {', '.join(request.apps)} for {request.holder} within {now - request.asked:.0f} s, but:"]
+        lines = [
+            f"expected {', '.join(request.apps)} for {request.holder} within {now - request.requested_at:.0f} s, but:"
+        ]
         for replica_set in request.replica_sets:
             status = replica_set.status()
             held = len([replica for replica in status.replicas if replica.state != "broken"])
@@ -377,10 +382,12 @@ class Pool:
             for replica in status.replicas:
                 by = f" by {', '.join(replica.holders)}" if replica.holders else ""
                 lines.append(f"    {replica.id} {replica.state} for {replica.seconds:.1f} s{by}")
-            lines.extend(f"    {text}" for text in (status.doing, status.problem) if text)
+            lines.extend(f"    {text}" for text in (status.activity, status.problem) if text)
         ahead = [one for one in self._waiting if one.number < request.number and set(one.apps) & set(request.apps)]
         for one in ahead:
-            lines.append(f"  {one.holder} came earlier: waits for {', '.join(one.apps)} since {now - one.asked:.0f} s")
+            lines.append(
+                f"  {one.holder} came earlier: waits for {', '.join(one.apps)} since {now - one.requested_at:.0f} s"
+            )
         lines.append("allow more replicas, run fewer workers, or raise the lease time-out")
         return "\n".join(lines)
 

@@ -49,7 +49,7 @@ class PoolRequest:
     number: int
     holder: str
     replica_sets: tuple[ReplicaSet, ...]
-    asked: float
+    requested_at: float
     deadline: float
     ahead: tuple[ReplicaSet, ...] = ()
     """Replica sets that the requester will need next; they start replicas in the meantime, without reserving them."""

@@ -35,15 +35,15 @@ ALL = "*"
 
 
 def reachable(
-    catalogue: Catalogue, names: Collection[str], *, beside: Iterable[SiteManifest], unreset: bool
+    catalogue: Catalogue, names: Collection[str], *, leased: Iterable[SiteManifest], unreset: bool
 ) -> tuple[SiteManifest, ...]:
-    """Returns the sites called ``names`` (`ALL`: every one) that a lease of the sites ``beside`` may visit.
+    """Returns the sites called ``names`` (`ALL`: every one) that a lease of the sites ``leased`` may visit.
 
     Left out are apps that others depend on, which are leased with these; live sites, which only tasks that list them
     may visit; and sites that run elsewhere, unless the run may leave them changed (``unreset``), or they are read-only
     and reached by plain HTTP, so that the gateway can enforce it. Raises `UsageError` for an unknown name.
     """
-    served = {site.host for site in beside}
+    served = {site.host for site in leased}
     parts = {name for app in catalogue.apps.values() for name in app.depends_on}
     found: dict[str, SiteManifest] = {}
     for site in catalogue.sites.values() if ALL in names else map(catalogue.site, names):
@@ -127,14 +127,14 @@ class ReachableSites:
         _log.info("%s visits %s for the first time", self.holder, site.name)
         apps = [app.name for app in self.catalogue.apps_of([site.name]) if self.lease.slot(app.name) is None]
         try:
-            who = f"{self.holder}, on its first visit of {site.name}"
-            visit.lease = await self.pool.lease(apps, holder=who, timeout=self.timeout, beside=self.lease)
+            visit_holder = f"{self.holder}, on its first visit of {site.name}"
+            visit.lease = await self.pool.lease(apps, holder=visit_holder, timeout=self.timeout, held=self.lease)
         except SiteUnreached as error:
             visit.error = error
         except (SiteMissing, SiteUnready) as error:
             visit.error = SiteAbsent(f"{_where(site)} is not on this machine: {error}")
         except WebArenaError as error:
-            visit.error = SiteUnreached(f"{_where(site)} could not be had: {error}")
+            visit.error = SiteUnreached(f"{_where(site)} was not available: {error}")
         else:
             for app in apps[1:]:  # its pages may call its dependencies
                 for other in self.catalogue.apps[app].sites:
@@ -142,7 +142,7 @@ class ReachableSites:
                     serve(self.session, self.catalogue.apps[app], other, visit.lease.replicas[app], read=self.read)
             if self.ledger is not None:
                 await self.ledger.mark(visit.lease.replicas)
-            self.pool.handed_over(visit.lease)
+            self.pool.record_handover(visit.lease)
         finally:
             visit.waited = time.monotonic() - visit.began
 
@@ -194,7 +194,7 @@ class ReachableSites:
 
 
 def _where(site: SiteManifest) -> str:
-    return f"the site {site.name}, which is in reach although the task does not list it,"
+    return f"the site {site.name}, which is reachable although the task does not list it,"
 
 
 def serve(
@@ -221,7 +221,7 @@ def serve(
         port=parts.port or (443 if parts.scheme == "https" else 80),
         tls=tls,
         read=tls and read,
-        secure=_of_the_world() if tls and app.backend == EXTERNAL else None,
+        secure=_public_tls() if tls and app.backend == EXTERNAL else None,
         archived=app.backend == ARCHIVE,
         unneeded=app.backend == ARCHIVE and is_below(site.host, unneeded_of(app)),
         arrival=arrival,
@@ -240,10 +240,10 @@ def _serve_archived(
     parts = urlsplit(origin)
     at = (parts.hostname or "").lower()
     at = f"[{at}]" if ":" in at else at
-    ways = {(parts.port or (443 if parts.scheme == "https" else 80), parts.scheme == "https")}
+    endpoints = {(parts.port or (443 if parts.scheme == "https" else 80), parts.scheme == "https")}
     if parts.port is None:
-        ways |= {(80, False), (443, True)}
-    for number, tls in ways:
+        endpoints |= {(80, False), (443, True)}
+    for number, tls in endpoints:
         if not session.serves(at, number) and (read or not tls):
             session.route(
                 at, replica.host, replica.port, port=number, tls=tls, read=tls, archived=True,
@@ -252,7 +252,7 @@ def _serve_archived(
 
 
 @cache
-def _of_the_world() -> ssl.SSLContext:
+def _public_tls() -> ssl.SSLContext:
     """Returns the TLS settings for sites that run elsewhere: certificates are verified as browsers do, independently of
     the run's own authority. ``SSL_CERT_FILE`` adds authorities."""
     context = ssl.create_default_context()
@@ -266,4 +266,4 @@ def unreached(error: SiteError, listed_fault: bool) -> SiteError:
     if listed_fault:
         return error
     kind = SiteAbsent if isinstance(error, SiteMissing | SiteUnready) else SiteUnreached
-    return kind(f"a site that the task does not list, and that an earlier attempt visited, could not be had: {error}")
+    return kind(f"a site that the task does not list, and that an earlier attempt visited, was not available: {error}")

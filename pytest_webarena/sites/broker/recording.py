@@ -32,7 +32,7 @@ class Recording:
             },
         )
         apps = catalogue.apps.values()
-        self._abroad = any(app.backend == LIVE for app in apps)
+        self._has_live = any(app.backend == LIVE for app in apps)
         self._own = frozenset(site.host for app in apps if app.backend != LIVE for site in app.sites)
         self.problem = ""
         """Why recording is incomplete; empty while it is complete."""
@@ -41,7 +41,7 @@ class Recording:
         """Record a completed exchange. Only complete responses of sites are kept, no protocol upgrades."""
         # A request blocked only for its body does not imply that others to the address are blocked.
         if entry.intercepted and not entry.by_body and not self.problem and (method := _written(entry)):
-            self._write(lambda: self._file.add_kept_back(method=method, url=entry.url, time=entry.time))
+            self._write(lambda: self._file.add_withheld(method=method, url=entry.url, time=entry.time))
         if entry.own or entry.refused or not entry.whole or entry.status in (None, 101, 206, 304) or self.problem:
             return
         if entry.obstacle:  # a page that blocked a visitor would block every visitor of the archive
@@ -50,8 +50,8 @@ class Recording:
         got = bytes(entry.reply.data) if entry.reply is not None else b""
         if len(sent) < entry.request_bytes or len(got) < entry.response_bytes or entry.method in ("CONNECT", "HEAD"):
             return
-        abroad = self._abroad and urlsplit(entry.url).hostname not in self._own
-        if abroad and (why := _wall(entry.response_head, got)):
+        is_live = self._has_live and urlsplit(entry.url).hostname not in self._own
+        if is_live and (why := _block_page_text(entry.response_head, got)):
             _log.info("%s is not kept: it is a wall (%s)", entry.url, why)
             return
         self._write(
@@ -84,7 +84,7 @@ def _written(entry: Entry) -> str:
     return "" if entry.method in SAFE_METHODS else entry.method
 
 
-def _wall(head: str, got: bytes) -> str:
+def _block_page_text(head: str, got: bytes) -> str:
     """Returns the text by which a page is recognised as a bot wall; empty if it is none."""
     fields = header_pairs(head)
     kind = next((value for name, value in fields if name.lower() == "content-type"), "")

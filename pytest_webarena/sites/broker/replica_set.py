@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from pytest_webarena.errors import SiteError, SiteMissing, SiteUnready, UsageError, WebArenaError
 from pytest_webarena.sites.backends.base import Backend, KeepingBackend, Replica, Rows
-from pytest_webarena.sites.broker.health_checks import crowded, unanswered
+from pytest_webarena.sites.broker.health_checks import full_disks, unanswered
 from pytest_webarena.sites.broker.metrics import ReplicaSetMetrics
 from pytest_webarena.sites.broker.pausing import IdlePauser
 from pytest_webarena.sites.broker.preparation import Preparation
@@ -21,7 +21,7 @@ from pytest_webarena.sites.catalogues.manifest import AppManifest
 from pytest_webarena.sites.catalogues.units import Unit
 from pytest_webarena.sites.protocol.report import AppReport, AppStatus
 
-__all__ = ["ReplicaBroke", "ReplicaSet"]
+__all__ = ["ReplicaDied", "ReplicaSet"]
 
 _LONGEST_ANSWER = 60.0
 """Maximum number of seconds for which a running app is probed, however long it took to start."""
@@ -37,7 +37,7 @@ _SHARED = 1_000_000
 """Number of leases that a shared replica allows."""
 
 
-class ReplicaBroke(SiteError):
+class ReplicaDied(SiteError):
     """The replica of an operation has died."""
 
 
@@ -62,7 +62,7 @@ class ReplicaSet:
         self.unit = unit
         self.app = app = unit.lead
         self.limits = limits
-        self.doing = ""
+        self.activity = ""
         """What takes long at present."""
         self.preparing = False
         """Whether a state from which later replicas start is being prepared; spares are not worth starting before."""
@@ -72,14 +72,14 @@ class ReplicaSet:
         self.slots: list[Slot] = []
         self.failure = ""
         """Why the latest start failed; empty when it did not."""
-        self.failed_as: type[SiteError] = SiteError
+        self.failure_kind: type[SiteError] = SiteError
         """Error class for the failed requests."""
         self._failures = 0
         self._latest: Exception | None = None
         self._backend = backend
         self._preparation = Preparation(app, backend)
         self._clock, self._spawn, self._changed = clock, spawn, changed
-        self._pauser = IdlePauser(app, self._preparation.backend, clock=clock, broke=self._broke)
+        self._pauser = IdlePauser(app, self._preparation.backend, clock=clock, report_broken=self._record_broken)
         self._closing = False
         self._made = 0
         self._demand = Recent(clock())
@@ -109,15 +109,15 @@ class ReplicaSet:
         """Whether there is no replica, none is starting, and the latest start failed."""
         return bool(self.failure) and not self._living()
 
-    def asked(self) -> None:
+    def record_request(self) -> None:
         """Record a new request: a failed start may be retried, unless it failed too often."""
-        if self._failures < _ATTEMPTS and self.failed_as is SiteError:
+        if self._failures < _ATTEMPTS and self.failure_kind is SiteError:
             self.failure = ""
 
     def take(self, lease: str, holder: str, waited: float) -> Slot:
         """Lease the pristine replica that has been ready for longest to ``holder``."""
         states = (State.LEASED, State.PRISTINE) if self.app.read_only else (State.PRISTINE,)
-        slot = min((slot for slot in self.slots if slot.state in states), key=Slot.place_in_line)
+        slot = min((slot for slot in self.slots if slot.state in states), key=Slot.lease_order)
         if slot.state is State.PRISTINE:
             slot.to(State.LEASED, self._clock())
         slot.holders[lease] = holder
@@ -167,10 +167,10 @@ class ReplicaSet:
             try:
                 why = await self._first_of_parts(slot, self._preparation.backend().alive)
             except Exception:
-                _log.exception("could not tell whether %s is alive", slot.id)
+                _log.exception("could not determine whether %s is alive", slot.id)
                 why = ""
             if why and slot.state in (State.PRISTINE, State.LEASED):
-                self._broke(slot, why)
+                self._record_broken(slot, why)
         return slot.why if slot.state is State.BROKEN else ""
 
     async def ask(self, slot: Slot, *, wrote: bool = False) -> str:
@@ -184,11 +184,11 @@ class ReplicaSet:
         least = min(self._needs.replacement, _LONGEST_ANSWER)
         problem = await self._first_of_parts(slot, partial(unanswered, self._preparation.backend(), least))
         if problem and not await self.examine(slot) and slot.state is State.LEASED:
-            self._broke(slot, f"it runs, but does not answer; {problem}")
+            self._record_broken(slot, f"it runs, but does not answer; {problem}")
         if not problem and wrote and slot.state is State.LEASED:
-            full = await self._first_of_parts(slot, partial(crowded, self._preparation.backend()))
+            full = await self._first_of_parts(slot, partial(full_disks, self._preparation.backend()))
             if full and slot.state is State.LEASED:
-                self._broke(slot, f"it answers, but can't save: {full}")
+                self._record_broken(slot, f"it answers, but can't save: {full}")
         return slot.why if slot.state is State.BROKEN else ""
 
     async def _first_of_parts(self, slot: Slot, work: Callable[[AppManifest, Replica], Awaitable[str]]) -> str:
@@ -232,7 +232,7 @@ class ReplicaSet:
         if slot.state is State.BROKEN:
             self._forget_broken(slot)
             self._changed()
-            raise ReplicaBroke(slot.why)
+            raise ReplicaDied(slot.why)
         slot.to(State.DIRTY, self._clock(), "its state is kept for the replicas to come")
         self._needs.released(dirty=True)
         try:
@@ -248,11 +248,11 @@ class ReplicaSet:
         replica, manifest = slot.running().of(app), next(one for one in self.unit.apps if one.name == app)
         return await self._preparation.backend().query(manifest, replica, database, sql, write=write)
 
-    def handed_on(self, slot: Slot) -> None:
+    def record_lease(self, slot: Slot) -> None:
         """Record a new lease of a replica, possibly without a reset since the previous one."""
         self._metrics.clean += slot.visited
 
-    def handed_over(self, seconds: float) -> None:
+    def record_handover(self, seconds: float) -> None:
         """Record the seconds from a grant until the lease could be used."""
         self._metrics.handovers.append(seconds)
 
@@ -280,7 +280,7 @@ class ReplicaSet:
         leased = sum(slot.state is State.LEASED for slot in living)
         self._demand.note(self._clock(), leased + waiting)
         if not self._closing:
-            self._pauser.see_to(self.slots)
+            self._pauser.pause_idle(self.slots)
         if self._closing or self.failure:
             return 0
         # Waiting requests first: starting spares at the same time would slow their replicas down.
@@ -306,21 +306,21 @@ class ReplicaSet:
         stale = [slot for slot in self.slots if slot.state is State.PRISTINE and slot.edition < self._edition]
         if not stale or any(slot.state is State.DIRTY for slot in self.slots):
             return
-        slot = max(stale, key=Slot.place_in_line)
+        slot = max(stale, key=Slot.lease_order)
         if slot.resting is None:
             self._replace(slot, "it started before its users were signed in")
 
-    def shed(self) -> bool:
+    def stop_spare(self) -> bool:
         """Stop a spare, because another app needs the memory. Returns whether there was one."""
         spares = [slot for slot in self.slots if slot.state is State.PRISTINE]
         if not spares or self.app.read_only:
             return False
-        slot = max(spares, key=Slot.place_in_line)
+        slot = max(spares, key=Slot.lease_order)
         self._remove(slot)
         self._spawn(self._stop(slot.running()))
         return True
 
-    def trim(self) -> None:
+    def stop_surplus(self) -> None:
         """Stop pristine replicas that recent demand did not need."""
         wanted = self._demand.most(self._clock()) + self.spares
         surplus = len(self._living()) - max(wanted, 1 if self.app.read_only else 0)
@@ -340,7 +340,7 @@ class ReplicaSet:
             replica = await self._in_time(backend.start(self.app, slot.id), "start")
         except Exception as error:
             self._metrics.failed_starts += 1
-            self.failed_as = _kind(error)
+            self.failure_kind = _kind(error)
             self._fail(slot, error, "could not be started")
             self.failure = slot.why
             _log.error("%s", slot.why)
@@ -401,7 +401,7 @@ class ReplicaSet:
         except Exception:
             _log.exception("could not stop %s", replica.id)
 
-    def _broke(self, slot: Slot, why: str) -> None:
+    def _record_broken(self, slot: Slot, why: str) -> None:
         self._metrics.broken += 1
         slot.to(State.BROKEN, self._clock(), f"replica {slot.id} broke: {why}")
         _log.error("%s", slot.why)
@@ -416,7 +416,7 @@ class ReplicaSet:
     def _remove(self, slot: Slot) -> None:
         self.slots.remove(slot)
         self._budget.free(self.limits.size)
-        self._metrics.gone(slot, self._clock())
+        self._metrics.record_removal(slot, self._clock())
 
     async def close(self) -> None:
         """Stop starting replicas, and cancel an unfinished preparation."""
@@ -434,14 +434,14 @@ class ReplicaSet:
             replicas=tuple(slot.status(now) for slot in self.slots),
             limit=self.limits.replicas,
             problem=self.failure,
-            doing=self.doing,
+            activity=self.activity,
         )
 
     def waited_for(self) -> str:
         """Returns in words what must happen until a replica is available."""
         name = self.app.name
-        if self.doing:
-            return f"{name} ({self.doing})"
+        if self.activity:
+            return f"{name} ({self.activity})"
         states = {slot.state for slot in self.slots}
         if State.STARTING in states or not self._living():
             return f"{name} to start"

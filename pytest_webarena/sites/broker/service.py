@@ -17,11 +17,16 @@ from pytest_webarena.sites.broker.active_lease import ActiveLease
 from pytest_webarena.sites.broker.backend_set import BackendSet
 from pytest_webarena.sites.broker.lease_table import LeaseTable
 from pytest_webarena.sites.broker.ledgers import Ledger
-from pytest_webarena.sites.broker.live_leases import enter_beyond, enter_world, join_worlds, of_this_machine
+from pytest_webarena.sites.broker.live_leases import (
+    observe_off_archive,
+    open_live_sites,
+    replica_sites,
+    share_web_access,
+)
 from pytest_webarena.sites.broker.pool import Pool
 from pytest_webarena.sites.broker.pool_lease import PoolLease
 from pytest_webarena.sites.broker.reachable_sites import ReachableSites, reachable, serve, unreached
-from pytest_webarena.sites.broker.replica_set import ReplicaBroke
+from pytest_webarena.sites.broker.replica_set import ReplicaDied
 from pytest_webarena.sites.broker.sessions import Problems, Sessions, SignInTurn, States, Visits
 from pytest_webarena.sites.broker.settings import BrokerSettings
 from pytest_webarena.sites.broker.sizing import Budget, ReplicaSetLimits, size_of
@@ -63,7 +68,7 @@ class LeaseService:
         self.held = LeaseTable(catalogue, self._pool, self._backends.get)
         """The held leases, and their operations."""
         self._waits: tuple[Waiting, ...] = ()
-        self._told = Waits(settings.directory.parent / "waits", "broker")
+        self._published = Waits(settings.directory.parent / "waits", "broker")
         self._work: set[asyncio.Task[Any]] = set()
 
     async def look(self, sites: Sequence[str]) -> Mapping[str, SiteAccess]:
@@ -98,38 +103,40 @@ class LeaseService:
         if not sites:
             raise TaskError("a lease needs at least one site")
         chosen = {name: self.catalogue.site(name) for name in sites}
-        asked = {site.app for site in chosen.values()}
+        requested_apps = {site.app for site in chosen.values()}
         apps = [app.name for app in self.catalogue.apps_of(sites)]
         wait = self.settings.lease_timeout if timeout is None else timeout
         next_ones = [app.name for app in self.catalogue.apps_of(ahead)]
-        parts = [site for app in apps if app not in asked for site in self.catalogue.apps[app].sites]
+        parts = [site for app in apps if app not in requested_apps for site in self.catalogue.apps[app].sites]
         served = [*chosen.values(), *parts]
-        others = reachable(self.catalogue, reach, beside=served, unreset=self.settings.allow_unreset) if reach else ()
+        others = reachable(self.catalogue, reach, leased=served, unreset=self.settings.allow_unreset) if reach else ()
         if not trusts:
             self._require_trust(served)
             others = tuple(site for site in others if not self._is_ours(site))
-        early = self.catalogue.apps_of([site.name for site in others if site.name in now])
-        every = [*apps, *(app.name for app in early if app.name not in apps)]
+        leased_now = self.catalogue.apps_of([site.name for site in others if site.name in now])
+        every = [*apps, *(app.name for app in leased_now if app.name not in apps)]
         try:
             lease = await self._pool.lease(every, holder=holder, timeout=wait, ahead=next_ones)
         except SiteError as error:
             raise unreached(error, self._pool.failing(apps) or len(every) == len(apps)) from None
         try:
             session = await self._gateway.open()
-            abroad = enter_world(session, (self.catalogue.apps[app] for app in apps), self._backends.get, live)
+            live_restrictions = open_live_sites(
+                session, (self.catalogue.apps[app] for app in apps), self._backends.get, live
+            )
         except BaseException:
             self._background(self._pool.release(lease, unsafe={}))
             raise
         replicas = {app: lease.replicas[app] for app in apps}
-        for site in of_this_machine(
+        for site in replica_sites(
             served, self.catalogue.apps, self._backends.get
         ):  # also of dependencies, because pages may call them
             serve(session, self.catalogue.apps[site.app], site, replicas[site.app], read=trusts)
-        enter_beyond(session, (self.catalogue.apps[site.app] for site in (*served, *others)), live, read=trusts)
-        told = ", ".join((*chosen, *(site.name for site in others)))
+        observe_off_archive(session, (self.catalogue.apps[site.app] for site in (*served, *others)), live, read=trusts)
+        reachable_names = ", ".join((*chosen, *(site.name for site in others)))
         for site in (*served, *others):
             if site.reach_header:
-                session.add_environment_header(site.host, site.reach_header, told)
+                session.add_environment_header(site.host, site.reach_header, reachable_names)
         hosts = {site.host: site.app for site in served}
         ledger = Ledger(apps=self.catalogue.apps, backend=self._backends.get)
         held = self.held.add(ActiveLease(lease=lease, session=session, sites=chosen, hosts=hosts, ledger=ledger))
@@ -140,7 +147,7 @@ class LeaseService:
             )  # fmt: skip
             held.reach.open()
         register(lease.id)
-        self._pool.handed_over(lease)
+        self._pool.record_handover(lease)
         return Grant(
             id=lease.id,
             port=session.port,
@@ -159,7 +166,7 @@ class LeaseService:
             ),
             reach={site.name: site.url for site in others},
             trust=self._trust(session),
-            live=abroad,
+            live=live_restrictions,
         )
 
     def _is_ours(self, site: SiteManifest) -> bool:
@@ -221,7 +228,7 @@ class LeaseService:
         sessions, name = turn.sessions, turn.sessions.app.name
         for site, users in turn.missing.items():
             for user in set(users) - set(made.get(site, ())):
-                sessions.failed(site, user, problems.get(site, {}).get(user, "nobody has signed in"))
+                sessions.failed(site, user, problems.get(site, {}).get(user, "no session was stored"))
         if not any(made.values()):
             turn.end()
             await self._release(held)
@@ -230,7 +237,7 @@ class LeaseService:
         try:
             unsafe = await self._cut(held)
             edition = await self._pool.keep(held.lease, name, unsafe=unsafe)
-        except ReplicaBroke as error:  # another replica may work
+        except ReplicaDied as error:  # another replica may work
             for site, states in made.items():
                 for user in states:
                     sessions.failed(site, user, str(error))
@@ -307,7 +314,7 @@ class LeaseService:
                 route.host, *to, port=route.port, tls=route.tls, read=route.read, secure=route.secure,
                 archived=route.archived, unneeded=route.unneeded, arrival=route.arrival, reads=route.reads,
             )  # fmt: skip
-        join_worlds(held.session, more.session)
+        share_web_access(held.session, more.session)
         for slot in more.slots.values():  # its own gateway sees none of the traffic
             slot.touched = slot.touched or "it was visited through another gateway"
 
@@ -323,12 +330,12 @@ class LeaseService:
             await asyncio.sleep(_TICK)
             try:
                 await self._pool.tick()
-                self._tell_gateways()
-                self._tell_waits()
+                self._report_broken()
+                self._publish_waits()
             except Exception:
                 _log.exception("the pool's tick failed")
 
-    def _tell_gateways(self) -> None:
+    def _report_broken(self) -> None:
         """Let requests to a replica that has died fail at once instead of waiting for its port."""
         for held in self.held:
             for route in held.session.routes:
@@ -336,14 +343,14 @@ class LeaseService:
                 if slot is not None and slot.state is State.BROKEN:
                     route.mark_down()
 
-    def _tell_waits(self) -> None:
+    def _publish_waits(self) -> None:
         now = time.time()
-        told = {wait.what: wait.since for wait in self._waits}
+        since_by_wait = {wait.what: wait.since for wait in self._waits}
         self._waits = tuple(
-            Waiting(what=what, since=told.get(what, now - seconds))
+            Waiting(what=what, since=since_by_wait.get(what, now - seconds))
             for what, seconds in dict(self._pool.waits()).items()
         )
-        self._told.tell(self._waits)
+        self._published.publish(self._waits)
 
     def report(self) -> BrokerReport:
         """Returns the figures of the run so far."""

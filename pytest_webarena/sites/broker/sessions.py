@@ -103,8 +103,8 @@ class AppSessions:
         if site not in self._refused:
             self._refused.add(site)
             self.notes.append(
-                f"{site}: its replicas refuse each other's sessions, which cost a sign-in to find out; "
-                "say 'portable: false' in its 'sign_in'"
+                f"{site}: sessions do not work across replicas; set 'portable: false' in its 'sign_in' to avoid an "
+                "extra login per replica"
             )
             _log.warning("%s", self.notes[-1])
 
@@ -132,8 +132,12 @@ class AppSessions:
         self._given_up |= new
         for site, user in sorted(new):
             first = (why.splitlines() or [""])[0]
-            self.notes.append(f"{site}: each trial signs in as {user} of its own, because that can't be kept: {first}")
-            _log.warning("%s: each trial signs in as %s, because that can't be kept: %s", site, user, why)
+            self.notes.append(
+                f"{site}: each trial signs in as {user} again, because the session can't be stored: {first}"
+            )
+            _log.warning(
+                "%s: each trial signs in as %s again, because the session can't be stored: %s", site, user, why
+            )
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -218,9 +222,9 @@ def _why_not_kept(catalogue: Catalogue, name: str) -> str:
         docker = app.docker
         if app.backend == "docker" and docker is not None:
             if docker.reset:
-                return f"the 'reset' programs of {app.name} would take the session away again"
+                return f"the 'reset' programs of {app.name} would remove the session"
             if any(volume.mutable for volume in docker.volumes):
-                return f"{app.name} has a volume of its own on each replica, which no snapshot holds"
+                return f"{app.name} has a volume on each replica, which snapshots exclude"
     if catalogue.apps[name].backend == "docker":
-        return f"say 'snapshot: true' in the docker section of {name}"
-    return f"its backend, {catalogue.apps[name].backend}, can't keep it"
+        return f"set 'snapshot: true' in the docker section of {name}"
+    return f"its backend, {catalogue.apps[name].backend}, can't store it"

@@ -85,7 +85,7 @@ class Slot:
         """Edition of its app's state that it started with (`base.Replica.edition`)."""
         return self.replica.edition if self.replica else 0
 
-    def place_in_line(self) -> tuple[int, bool, float]:
+    def lease_order(self) -> tuple[int, bool, float]:
         """Returns the sort key for leasing: the latest edition first, then unpaused ones, then the longest ready."""
         return -self.edition, self.paused or self.resting is not None, self.since
 

@@ -14,7 +14,7 @@ async def difference(backend: Backend, app: AppManifest, replica: Replica) -> st
         return "reuse: never"
     try:
         # In this order: work that ends in between leaves its traces in the data.
-        if isinstance(backend, WatchingBackend) and (working := await backend.at_work(app, replica)):
+        if isinstance(backend, WatchingBackend) and (working := await backend.extra_processes(app, replica)):
             return working
     except Exception as error:
         return f"what is at work in it can't be determined: {error}"

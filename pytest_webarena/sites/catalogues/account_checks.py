@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pytest_webarena.sites.catalogues.manifest import Catalogue, LoginCheck
 
-__all__ = ["names_nobody", "unnamed_accounts"]
+__all__ = ["no_account_warning", "unnamed_accounts"]
 
 
-def names_nobody(check: LoginCheck) -> str:
+def no_account_warning(check: LoginCheck) -> str:
     """Returns the message about a ``check`` that depends on no account, with the remedy."""
     return (
-        f"the check of sign_in ({check}) names nobody, so it may take one account for another. Name text with the "
-        "account's name: includes: '{username}'"
+        f"the check of sign_in ({check}) names no account, so it may accept another one. Include the account's "
+        "name: includes: '{username}'"
     )
 
 
@@ -24,4 +24,4 @@ def unnamed_accounts(catalogue: Catalogue, apps: Collection[str]) -> Iterator[st
     for app in (catalogue.apps[name] for name in apps):
         for site, recipe in app.login.items():
             if len(app.users) > 1 and not recipe.check.names_account():
-                yield f"{site}: {names_nobody(recipe.check)}"
+                yield f"{site}: {no_account_warning(recipe.check)}"

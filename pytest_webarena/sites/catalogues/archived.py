@@ -18,7 +18,7 @@ from pytest_webarena.sites.catalogues.manifest import Account, AppManifest, Cata
 if TYPE_CHECKING:
     from pytest_webarena.tasks.model import Task
 
-__all__ = ["ARCHIVE", "archive_of", "archived_app", "archived_catalogue", "files_of", "unneeded_of", "why_not_shown_to"]
+__all__ = ["ARCHIVE", "account_mismatch", "archive_of", "archived_app", "archived_catalogue", "files_of", "unneeded_of"]
 
 ARCHIVE = "archive"
 """Name of the backend of archived sites, and the prefix of ``--sites=archive:FILE``."""
@@ -55,6 +55,7 @@ def files_of(app: AppManifest) -> tuple[list[Path], float | None]:
 
 
 def _moment(at: Any, fault: Any) -> float | None:
+    """Returns the option ``at`` as a Unix time; None without it."""
     if at is None:
         return None
     if isinstance(at, datetime | date):  # YAML parses dates itself
@@ -81,39 +82,40 @@ def unneeded_of(app: AppManifest) -> tuple[str, ...]:
     return tuple(named)
 
 
-def why_not_shown_to(catalogue: Catalogue, task: Task) -> str:
-    """Returns why an archive can't show ``task`` what its user would see; empty when it can, or the site is not
-    archived."""
+def account_mismatch(catalogue: Catalogue, task: Task) -> str:
+    """Returns why an archive lacks what the user of ``task`` would see, because another account was archived; empty if
+    none does."""
     for name, user in task.user.items():
         site = catalogue.sites.get(name)
         app = catalogue.apps[site.app] if site is not None else None
         if user and app is not None and app.backend == ARCHIVE and user not in app.users:
-            seen = ", ".join(app.users) or "nobody who was signed in"
-            return f"is for {user!r} on {name}, which is archived as {seen} saw it: archive each account's tasks apart"
+            users = ", ".join(app.users) or "a signed-out visitor"
+            advice = "archive each account's tasks separately"
+            return f"is for {user!r} on {name}, which was archived as seen by {users}: {advice}"
     return ""
 
 
 def archived_app(app: AppManifest) -> AppManifest:
-    """Returns an app of this backend in the form in which it runs: shared by all, and identified by its files."""
+    """Returns an app of this backend as it runs: read-only, with a digest that identifies its files."""
     files, _ = files_of(app)
     unneeded_of(app)
     return replace(app, read_only=True, digest=f"{app.digest}-{identity(files)}"[:33])
 
 
 def archived_catalogue(path: Path) -> Catalogue:
-    """Returns the sites of an archive: those that a recorded archive lists; else one for each host with a page, named
-    after it with hyphens for dots. Raises `UsageError` when the archive can't be read, or has no page."""
+    """Returns a catalogue of an archive's sites: those that a recorded archive lists; else one for each host with a
+    page, named after it with hyphens for dots. Raises `UsageError` when the archive can't be read, or has no page."""
     # Only --sites=archive:FILE reads archives here.
     from pytest_webarena.archives.reading import info_of
     from pytest_webarena.archives.writing import SITES
 
     path = path.absolute()
-    told = info_of(path).get(SITES)
-    sites = _told(path, told) if told else _found(path)
+    sites_json = info_of(path).get(SITES)
+    sites = _listed(path, sites_json) if sites_json else _found(path)
     if not sites:
         raise UsageError(f"{path}: expected an archive of web pages, found none in it")
     # The digest of a recorded archive does not depend on its path.
-    mark = identity([path])
+    digest = identity([path])
     app = AppManifest(
         name=ARCHIVE,
         backend=ARCHIVE,
@@ -126,14 +128,14 @@ def archived_catalogue(path: Path) -> Catalogue:
         spares=0,
         folder=path.parent,
         options={"files": [path.name]},
-        digest=mark,
+        digest=digest,
     )
     return Catalogue(name=ARCHIVE, path=path, apps={ARCHIVE: app})
 
 
-def _told(path: Path, told: str) -> list[SiteManifest]:
+def _listed(path: Path, sites_json: str) -> list[SiteManifest]:
     try:
-        known = {str(name): dict(site) for name, site in json.loads(told).items()}
+        known = {str(name): dict(site) for name, site in json.loads(sites_json).items()}
         return [
             SiteManifest(
                 name=name,
@@ -147,7 +149,9 @@ def _told(path: Path, told: str) -> list[SiteManifest]:
             for name, site in known.items()
         ]
     except (ValueError, TypeError, KeyError, AttributeError):
-        raise UsageError(f"{path}: expected its first record to tell its sites as JSON, found {told[:200]!r}") from None
+        raise UsageError(
+            f"{path}: expected its sites as JSON in the first record, found {sites_json[:200]!r}"
+        ) from None
 
 
 def _found(path: Path) -> list[SiteManifest]:

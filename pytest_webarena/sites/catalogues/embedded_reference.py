@@ -27,9 +27,9 @@ def table(folder: Path = FOLDER) -> str:
         about = _about(text)
         if not about:
             raise ValueError(f"{path}: expected a comment at the top that says what the site is, found none")
-        told = yaml.safe_load(text)
-        extra = f" (extra `{told['extra']}`)" if "extra" in told else ""
-        rows.append(f"| {', '.join(f'`{site}`' for site in told['sites'])} | `{path.parent.name}`{extra} | {about} |")
+        data = yaml.safe_load(text)
+        extra = f" (extra `{data['extra']}`)" if "extra" in data else ""
+        rows.append(f"| {', '.join(f'`{site}`' for site in data['sites'])} | `{path.parent.name}`{extra} | {about} |")
     return "\n".join(rows)
 
 

@@ -21,22 +21,22 @@ EXTERNAL = "external"
 """Name of the backend of such sites, and of the catalogue that has only such sites."""
 
 _TIMEOUT = 60.0
-_SLIP = 0.85
+_MISSPELLING_SIMILARITY = 0.85
 """Similarity, from 0 to 1, from which on one name counts as a misspelling of the other."""
 
 
-def parse_site_urls(given: Iterable[str]) -> dict[str, str]:
-    """Parse ``shopping=http://host:7770`` and similar; returns addresses by site. Raises `UsageError` for invalid
-    ones."""
+def parse_site_urls(given: Iterable[str], source: str = "--site-url") -> dict[str, str]:
+    """Parse ``shopping=http://host:7770`` and similar; returns addresses by site. Raises `UsageError`, which names the
+    ``source``, for invalid ones."""
     urls: dict[str, str] = {}
     for text in given:
         name, equals, url = text.partition("=")
         if not equals or not name:
-            raise UsageError(f"--site-url: expected SITE=URL, e.g. shopping=http://127.0.0.1:7770, found {text!r}")
+            raise UsageError(f"{source}: expected SITE=URL, e.g. shopping=http://127.0.0.1:7770, found {text!r}")
         if fault := url_fault(url):
-            raise UsageError(f"--site-url {name}: expected {fault}, found {url!r}")
+            raise UsageError(f"{source} {name}: expected {fault}, found {url!r}")
         if urls.setdefault(name, url.rstrip("/")) != url.rstrip("/"):
-            raise UsageError(f"--site-url {name}: expected one address, found {urls[name]} and {url}")
+            raise UsageError(f"{source} {name}: expected one address, found {urls[name]} and {url}")
     return urls
 
 
@@ -44,10 +44,10 @@ def url_fault(url: str) -> str:
     """Returns the form that a site's own address should have; empty when it has it."""
     try:
         parts = urlsplit(url)
-        good = parts.scheme in ("http", "https") and parts.hostname and (parts.port is None or parts.port > 0)
+        is_valid = parts.scheme in ("http", "https") and parts.hostname and (parts.port is None or parts.port > 0)
     except ValueError:
-        good = False
-    if not good:
+        is_valid = False
+    if not is_valid:
         return "an address that starts with http:// or https://"
     return "an address without user name, query and fragment" if "@" in url or parts.query or parts.fragment else ""
 
@@ -62,16 +62,18 @@ def with_external_sites(catalogue: Catalogue, urls: Mapping[str, str]) -> Catalo
     if not urls:
         return catalogue
     for name in urls:
-        if name not in catalogue.sites and (meant := get_close_matches(name, catalogue.sites, n=1, cutoff=_SLIP)):
+        if name not in catalogue.sites and (
+            similar := get_close_matches(name, catalogue.sites, n=1, cutoff=_MISSPELLING_SIMILARITY)
+        ):
             raise UsageError(
                 f"--site-url {name}: expected a site of the catalogue {catalogue.name}, or a name unlike any of them, "
-                f"found {name!r} (did you mean {meant[0]!r}?)"
+                f"found {name!r} (did you mean {similar[0]!r}?)"
             )
     apps: dict[str, AppManifest] = {}
     for app in catalogue.apps.values():
-        left = tuple(site for site in app.sites if site.name not in urls)
-        if left or not app.sites:
-            apps[app.name] = replace(app, sites=left)
+        kept_sites = tuple(site for site in app.sites if site.name not in urls)
+        if kept_sites or not app.sites:
+            apps[app.name] = replace(app, sites=kept_sites)
     for name, url in urls.items():
         known = catalogue.sites.get(name)
         app = external_app(name, url, known, catalogue.apps[known.app] if known else None)
@@ -116,8 +118,8 @@ def why_not_lent(catalogue: Catalogue, task: Task) -> str:
     if not changes:
         return ""
     return (
-        f"changes {', '.join(sites)}, which can't be reset: the site runs elsewhere; "
-        "--allow-unreset runs such tasks all the same"
+        f"changes {', '.join(sites)}, which can't be reset: the site is external; "
+        "--allow-unreset runs such tasks anyway"
     )
 
 

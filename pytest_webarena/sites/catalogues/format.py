@@ -10,6 +10,7 @@ from pytest_webarena.sites.catalogues.format_running import DOCKER, PROCESS, REA
 from pytest_webarena.sites.catalogues.format_visiting import ACCOUNT, DATABASE, SITE
 from pytest_webarena.sites.catalogues.manifest import PortReady
 from pytest_webarena.tasks.file_reading import Reading
+from pytest_webarena.tasks.nodes import near
 from pytest_webarena.tasks.record_shapes import ListOf, MapOf, Record
 from pytest_webarena.tasks.shapes import Bool, Choice, Fault, Int, Json, Number, Text
 
@@ -23,22 +24,27 @@ def _app_rule(values: dict[str, Any], _: Any, __: Reading) -> Fault | None:
     backend = values["backend"]
     if backend in ("process", "docker") and values[backend] is None:
         return Fault(f"a '{backend}' section", "none", f"the app's backend is {backend}")
-    elsewhere = [name for name, site in values["sites"].items() if site["url"]]
+    with_url = [name for name, site in values["sites"].items() if site["url"]]
     if backend not in ("archive", "live") and (
-        (backend == "external") != bool(elsewhere) or (backend == "external" and len(values["sites"]) != 1)
+        (backend == "external") != bool(with_url) or (backend == "external" and len(values["sites"]) != 1)
     ):
-        expected = "one site, with a 'url', where and only where the backend is external"
-        return Fault(expected, f"{len(values['sites'])} sites, {len(elsewhere)} with a 'url'")
+        if backend != "external":
+            return Fault("'backend: external' for a site with a 'url'", f"'backend: {backend}'")
+        found = (
+            f"{len(values['sites'])} {'site' if len(values['sites']) == 1 else 'sites'}, {len(with_url)} with a 'url'"
+        )
+        return Fault("exactly one site, with a 'url', in an app with 'backend: external'", found)
     if values["forbid_side_effects"] and (backend == "external" or not values["databases"]):
-        found = "a site that runs elsewhere" if backend == "external" else "none"
+        found = "an external site" if backend == "external" else "none"
         return Fault("'databases' that can be compared, with 'forbid_side_effects'", found)
     if values["reads"] and not values["read_only"]:
         return Fault("'read_only: true' with 'reads'", "an app that visitors may change")
     if not values["sites"] and backend != "docker":
-        return Fault("at least one site", "none", "only containers may serve nothing but other apps")
+        return Fault("at least one site", "none", "only containers may serve only other apps")
     for name, site in values["sites"].items():
         if site["user"] and site["user"] not in values["users"]:
-            return Fault(f"the user of the site '{name}' among the app's users", f"'{site['user']}'")
+            hint = near(site["user"], values["users"]) or "list it under 'users'"
+            return Fault(f"the user of the site '{name}' among the app's users", f"'{site['user']}'", hint)
     return None
 
 
@@ -48,7 +54,7 @@ APP: Record[Mapping[str, Any]] = Record(
     [
         key(
             "backend",
-            Text("process, docker, external, archive, live, one of an installed package or module:class"),
+            Text("process, docker, external, archive, live, a backend of an installed package, or module:class"),
             (
                 "What runs the app: `process`, `docker`, `external` (it runs elsewhere), `archive` ([WARC or "
                 "WACZ files](archives.md), named in `options`), `live` ([live sites](live.md)), or the name or "
@@ -93,7 +99,7 @@ APP: Record[Mapping[str, Any]] = Record(
         ),
         key(
             "ignore_files",
-            ListOf(Text("a pattern of paths")),
+            ListOf(Text("a path pattern")),
             "Patterns of files in the data folder that change without a visitor.",
             "ignore_files: [cache/*, '*.log']",
             default=(),
@@ -110,7 +116,7 @@ APP: Record[Mapping[str, Any]] = Record(
         ),
         key(
             "reads",
-            ListOf(PATH),
+            ListOf(PATH, label="a list of paths that start with '/'"),
             (
                 "Path prefixes under which methods other than `GET` only read, such as a search by `POST`. Only "
                 "with `read_only: true`."
@@ -132,7 +138,7 @@ APP: Record[Mapping[str, Any]] = Record(
         key(
             "ready",
             READY,
-            "Conditions for the app to be ready; all must hold.",
+            "Conditions for the app to be ready; all must be met.",
             "ready: [{http: /}]",
             default=(PortReady(),),
         ),
@@ -160,7 +166,7 @@ APP: Record[Mapping[str, Any]] = Record(
         key("spares", Int(low=0), "Number of spare replicas, in place of the run's number.", "spares: 2", default=None),
         key(
             "depends_on",
-            ListOf(NAME),
+            ListOf(NAME, label="a list of app names"),
             (
                 "Apps of this catalogue that are leased together with this one; their hosts are served too. "
                 "Containers reach each other by the names of apps and hosts, on a network of their own, and are "

@@ -38,12 +38,12 @@ def text(label: str, pattern: str) -> Text:
 
 
 NAME = text("a name of letters, digits, '_' and '-'", r"[A-Za-z0-9][A-Za-z0-9_-]*")
-HOST = text("a host name in lower case", r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?")
+HOST = text("a host name in lower case, such as app.test", r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?")
 PATH = text("a path that starts with '/'", r"/\S*")
 MODULE = text("a Python module", r"[A-Za-z_][\w.]*")
 TARGET = text("module:attribute", r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 SCRIPT = text("module:function or file.py:function", r"[\w./-]+:[A-Za-z_]\w*")
-HEADER = text("a header's name", r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+HEADER = text("a header name", r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 URL = text("an address that starts with http:// or https://", r"https?://[^\s@?#]+")
 SIZE = text("a size such as 256m or 2g", r"[0-9]+[bkmgBKMG]?")
 VARIABLES = MapOf(Text("text", blank=True), "a mapping from variables to texts")

@@ -113,11 +113,11 @@ def _process_rule(values: dict[str, Any], _: Any, __: Reading) -> Fault | None:
         if name not in values["env"]:
             return Fault("variables of 'env' in 'env_after_preload'", f"{name!r}")
         if name in _AT_START or name.startswith(_BEGIN_AT_START):
-            hint = "it is read when a process starts, so it can't be set later"
+            hint = "Python reads it when a process starts, so it can't be set later"
             return Fault("other variables in 'env_after_preload'", f"{name!r}", hint)
-    told = [*values["command"], *values["env"].values()]
-    if values["command"] and not any("{port}" in text for text in told):
-        hint = "each replica listens on a port of its own, which 'command' or 'env' has to tell it"
+    texts = [*values["command"], *values["env"].values()]
+    if values["command"] and not any("{port}" in text for text in texts):
+        hint = "each replica has its own port; pass it to the app"
         return Fault("'{port}' in 'command' or 'env'", "neither", hint)
     return None
 
@@ -180,7 +180,7 @@ PROCESS: Record[ProcessManifest] = Record(
         key("env", VARIABLES, "Environment variables to add.", "env: {LANG: C.UTF-8}", default={}),
         key(
             "env_after_preload",
-            ListOf(Text("a variable's name"), label="a list of variables"),
+            ListOf(Text("a variable name"), label="a list of variables"),
             (
                 "Variables of `env` that may differ between apps with a common `preload`; they are set later. "
                 "Name only variables that no preloaded module reads on import."
@@ -215,7 +215,7 @@ VOLUME: Record[VolumeManifest] = Record(
     [
         key(
             "source",
-            Text("a volume's name or a folder"),
+            Text("a volume name or a folder"),
             "A volume of the engine, or a folder: absolute, or relative to the catalogue with `./`.",
             "source: map-tiles\ntarget: /data/tiles",
         ),
@@ -252,7 +252,7 @@ STEPS = ListOf(
         sequence=Convert(WORDS, lambda words, _: ContainerStep(run=words)),
         mapping=STEP,
     ),
-    label="a list of programs, each a list of its words",
+    label="a list of programs, each a list of arguments",
 )
 
 
@@ -331,7 +331,7 @@ DOCKER: Record[DockerManifest] = Record(
             "booted",
             READY,
             (
-                "Conditions before `post_start`, if weaker than `ready`, which must hold afterwards. For "
+                "Conditions before `post_start`, if weaker than `ready`, which must be met afterwards. For "
                 "example, an app without its address redirects visitors."
             ),
             "booted: [{http: {path: /, status: [200, 302]}}]\npost_start: [[set-base-url, a]]",

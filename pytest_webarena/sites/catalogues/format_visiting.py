@@ -87,7 +87,8 @@ def _login_rule(values: dict[str, Any], _: Any, __: Reading) -> Fault | None:
     if len(given) != 1:
         return Fault("one of 'steps', 'headers', 'state' and 'script'", " and ".join(map(repr, given)) or "none")
     if bool(values["path"]) != (given == ["steps"]):
-        return Fault("'path', the page with the form, with 'steps' only", f"{given[0]!r}")
+        found = f"'path' with {given[0]!r}" if values["path"] else "'steps' without 'path'"
+        return Fault("'path', the page with the form, with 'steps' and only with them", found)
     return None
 
 
@@ -227,7 +228,7 @@ def _site_rule(values: dict[str, Any], _: Any, __: Reading) -> Fault | None:
     if bool(values["host"]) == bool(values["url"]):
         return Fault("either 'host' or, for a site that runs elsewhere, 'url'", "both" if values["url"] else "neither")
     if values["https"] and values["url"]:
-        return Fault("'https' with 'host' only, for a 'url' says so itself", "'url' and 'https'")
+        return Fault("'https' with 'host' only, because a 'url' has a scheme", "'url' and 'https'")
     return None
 
 
@@ -279,13 +280,11 @@ SITE: Record[Mapping[str, Any]] = Record(
             default="",
             default_text="`root`, or `/`",
         ),
-        key(
-            "user", Text("an account's name"), "The account for tasks that name none.", "user: mara.linden", default=""
-        ),
+        key("user", Text("an account name"), "The account for tasks that name none.", "user: mara.linden", default=""),
         key(
             "sign_in",
             LOGIN,
-            "How accounts sign in. Without it, nobody signs in.",
+            "How accounts sign in. Without it, there is no sign-in.",
             "sign_in:\n  path: /signin\n  steps:\n"
             '    - fill: {"css=#name": "{username}", "css=#password": "{password}"}\n    - press: Enter\n'
             '  check: {path: /account, includes: "{username}"}',
@@ -301,7 +300,7 @@ SITE: Record[Mapping[str, Any]] = Record(
         ),
         key(
             "reach_header",
-            text("a header's name", r"[A-Za-z][A-Za-z0-9-]*"),
+            text("a header name", r"[A-Za-z][A-Za-z0-9-]*"),
             (
                 "Header in which the gateway names the sites that the visitor can reach. For a start page that "
                 "links to them."
@@ -400,7 +399,7 @@ DATABASE: Record[Mapping[str, Any]] = Record(
         ),
         key(
             "ignore",
-            ListOf(Text("a table, or table.column")),
+            ListOf(Text("a table, or table.column"), label="a list of tables and columns (table.column)"),
             (
                 "Changes that are not side effects: tables, new rows as `+table`, columns as `table.column`. `*` "
                 "matches anything."

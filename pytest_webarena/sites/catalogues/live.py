@@ -64,16 +64,16 @@ def manners_of(app: AppManifest) -> VisitPolicy:
             continue
         value = options[name]
         if name == "robots":
-            good, expected = value in ("obey", "ignore"), "obey or ignore"
+            is_valid, expected = value in ("obey", "ignore"), "obey or ignore"
         elif kind == "float":
-            good, expected = (
+            is_valid, expected = (
                 isinstance(value, int | float) and not isinstance(value, bool) and value > 0,
                 "a number above 0",
             )
         else:
-            good = isinstance(value, str) and value.isascii() and value.isprintable()
+            is_valid = isinstance(value, str) and value.isascii() and value.isprintable()
             expected = "a text of plain characters"
-        if not good:
+        if not is_valid:
             raise _fault(app, f"{expected} in the option {name!r}", repr(value))
         given[name] = float(value) if kind == "float" else value
     manners = VisitPolicy(**given)

@@ -37,7 +37,7 @@ from pytest_webarena.sites.catalogues.manifest import (
 from pytest_webarena.sites.catalogues.units import circle
 from pytest_webarena.sites.protocol.wire import dumps
 from pytest_webarena.tasks.file_reading import Entries, Invalid, Reading, TooManyProblems, shown
-from pytest_webarena.tasks.nodes import MapNode, Node, compose
+from pytest_webarena.tasks.nodes import MapNode, Node, compose, near
 from pytest_webarena.yaml_files import read_small
 
 __all__ = ["CatalogueError", "load_catalogue", "looks_like_catalogue", "problems_of", "read_catalogue"]
@@ -73,8 +73,10 @@ def problems_of(path: Path) -> tuple[Problem, ...]:
     except CatalogueError as error:
         return tuple(_as_given(problem, path) for problem in error.problems)
     except UsageError as error:  # e.g. of the file that it extends
-        problem = Problem(path=str(path), line=1, column=1, expected="a catalogue that can be used", found=str(error))
-        return (problem,)
+        expected, separator, found = str(error).removeprefix("expected ").partition(", found ")
+        if not separator:
+            expected, found = "a valid catalogue", f"an error: {error}"
+        return (Problem(path=str(path), line=1, column=1, expected=expected, found=found),)
     return ()
 
 
@@ -164,7 +166,7 @@ def _sources(path: Path, depth: int) -> dict[str, _Source]:
     sources: dict[str, _Source] = {}
     if file["extends"]:
         if depth >= _MAX_EXTENDS:
-            raise UsageError(f"{path}: catalogues extend each other without end")
+            raise UsageError(f"{path}: expected 'extends' to end, found catalogues that extend each other")
         sources = _sources(_find(file["extends"], path.parent), depth + 1)
     with suppress(TooManyProblems):
         sources |= _own(root, sources, path.parent, reading, extended=depth > 0)
@@ -210,7 +212,10 @@ def _app(name: str, source: _Source) -> AppManifest | None:
 def _manifest(name: str, values: Mapping[str, Any], source: _Source) -> AppManifest | None:
     backend = values["backend"]
     if not is_backend(backend):
-        source.reading.problem(source.node, f"a backend ({', '.join(backend_names())} or module:class)", repr(backend))
+        known = backend_names()
+        hint = near(backend, known)
+        expected = f"a backend ({', '.join(known)} or module:class)"
+        source.reading.problem(source.node, expected, repr(backend), hint if hint.startswith("did") else "")
         return None
     process, docker = values["process"], values["docker"]
     if process is not None and process.data:
@@ -289,7 +294,7 @@ def _check_data(apps: Mapping[str, AppManifest], sources: Mapping[str, _Source])
     for name, app in apps.items():
         if app.process is not None and app.process.data and (problem := data_problem(app.process.data)):
             source = sources[name]
-            source.reading.problem(source.entries["process"][1], "data of which each replica can have a copy", problem)
+            source.reading.problem(source.entries["process"][1], "data that can be copied for each replica", problem)
 
 
 def _check_names(app: AppManifest, others: Mapping[str, AppManifest], source: _Source) -> None:
@@ -313,8 +318,8 @@ def _check_dependencies(apps: Mapping[str, AppManifest], sources: Mapping[str, _
                 )  # fmt: skip
             elif needed in apps and app.read_only and not apps[needed].read_only and app.backend == "docker":
                 sources[app.name].reading.problem(
-                    sources[app.name].node, "a read-only app, which all trials share, to depend on such apps alone",
-                    f"{needed!r} in 'depends_on' of '{app.name}'", f"say 'read_only: true' of {needed} or of neither",
+                    sources[app.name].node, "a read-only app, which all trials share, to depend only on read-only apps",
+                    f"{needed!r} in 'depends_on' of '{app.name}'", f"set 'read_only: true' in {needed}, or in neither",
                 )  # fmt: skip
     if trail := circle(apps):
         source = sources[trail[0]]
@@ -326,12 +331,12 @@ def _digest(app: AppManifest) -> str:
     docker = replace(app.docker, pull_size="") if app.docker is not None else None
     process = replace(app.process, needs=(), install="") if app.process is not None else None
     described = replace(app, folder=Path(), max_replicas=None, spares=None, digest="", process=process, docker=docker)
-    told = json.loads(dumps(described))
-    later = [(site, name) for site in told["sites"] for name in ("reach_header", "https")]
-    for keys, name in ((told, "reads"), *later):
+    data = json.loads(dumps(described))
+    later = [(site, name) for site in data["sites"] for name in ("reach_header", "https")]
+    for keys, name in ((data, "reads"), *later):
         if not keys[name]:  # later versions' keys must not change the digests of apps without them
             del keys[name]
-    total = hashlib.sha256(dumps(told).encode())
+    total = hashlib.sha256(dumps(data).encode())
     if app.process is not None and app.process.factory:
         targets = (app.process.factory, app.process.seed, app.process.on_fork)
         for module in sorted({target.partition(":")[0] for target in targets if target}):

@@ -276,8 +276,8 @@ class AppManifest:
             return next(iter(self.databases.values()))
         if name in self.databases:
             return self.databases[name]
-        wanted = f"a database named {name!r}" if name else "a database"
-        raise UsageError(f"{wanted} was asked of the app {self.name!r}; {closest(name, self.databases)}")
+        wanted = f"database {name!r}" if name else "database"
+        raise UsageError(f"the app {self.name!r} has no {wanted}; {closest(name, self.databases)}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,7 +26,7 @@ def why_not_signed_in(catalogue: Catalogue, task: Task) -> str:
     A suite's task without an account uses the one of the suite's own catalogue. ``user: ''`` means no account. Archived
     pages show the account of the recording, and live sites have no accounts of ours.
     """
-    sites, home, lacking = catalogue.sites, _home(task), {}
+    sites, home, missing_users = catalogue.sites, _home(task), {}
     # Authors of both a catalogue and tasks in a suite's format state there who is logged in.
     published = task.source.get("suite") in SUITES
     for name in task.leased:
@@ -37,17 +37,17 @@ def why_not_signed_in(catalogue: Catalogue, task: Task) -> str:
             continue
         user = task.user.get(name, sites[name].default_user)
         if user and name not in app.login:
-            lacking[name] = user
-        elif not user and (theirs := _accounts(home).get(name, "")) and (published or app.backend == EXTERNAL):
-            lacking[name] = theirs
-    if not lacking:
+            missing_users[name] = user
+        elif not user and (suite_user := _accounts(home).get(name, "")) and (published or app.backend == EXTERNAL):
+            missing_users[name] = suite_user
+    if not missing_users:
         return ""
-    who = ", ".join(f"{name} ({user})" for name, user in lacking.items())
+    users = ", ".join(f"{name} ({user})" for name, user in missing_users.items())
     way_out = "give it a 'user' and a 'sign_in' in the catalogue"
-    if home and all(catalogue.apps[sites[name].app].backend == EXTERNAL for name in lacking):
-        urls = " ".join(f"--site-url {name}={sites[name].url}" for name in lacking)
+    if home and all(catalogue.apps[sites[name].app].backend == EXTERNAL for name in missing_users):
+        urls = " ".join(f"--site-url {name}={sites[name].url}" for name in missing_users)
         way_out = f"--sites={home} {urls} keeps the suite's accounts"
-    return f"needs somebody signed in to {who}, whose account or sign-in {catalogue.option!r} does not have; {way_out}"
+    return f"needs an account signed in to {users}, which {catalogue.option!r} does not define; {way_out}"
 
 
 def _home(task: Task) -> str:

@@ -45,11 +45,11 @@ class Unit:
             if app in found or len(found) == 1:
                 return found[0]
             raise UsageError(
-                f"{_called(database)} was asked of the app {name!r}: expected one app that it depends on to have it, "
+                f"the app {name!r}: expected one dependency with a {_called(database)}, "
                 f"found {' and '.join(one.name for one in found)}"
             )
         known = [each for one in (app, *needed) for each in one.databases]
-        raise UsageError(f"{_called(database)} was asked of the app {name!r}; {closest(database, known)}")
+        raise UsageError(f"the app {name!r} has no {_called(database)}; {closest(database, known)}")
 
     def _with_needs(self, name: str) -> list[AppManifest]:
         """Returns an app, and all its direct and indirect dependencies in the unit."""
@@ -78,14 +78,14 @@ def unit_of(apps: Mapping[str, AppManifest], name: str) -> Unit:
     """
     if name not in apps:
         raise UsageError(f"there is no app {name!r}; {closest(name, apps)}")
-    near: dict[str, list[str]] = {one: [] for one in apps}
+    neighbours: dict[str, list[str]] = {one: [] for one in apps}
     for app in apps.values():
         for needed in _needs(app, apps):
-            near[app.name].append(needed)
-            near[needed].append(app.name)
+            neighbours[app.name].append(needed)
+            neighbours[needed].append(app.name)
     reached = [name]
     for one in reached:  # grows during the iteration
-        reached += [other for other in dict.fromkeys(near[one]) if other not in reached]
+        reached += [other for other in dict.fromkeys(neighbours[one]) if other not in reached]
     chosen = {one: apps[one] for one in apps if one in reached}
     return Unit(tuple(chosen[one] for one in _in_order(chosen)))
 
@@ -111,7 +111,7 @@ def circle(apps: Mapping[str, AppManifest]) -> tuple[str, ...]:
 
 
 def _called(database: str) -> str:
-    return f"a database named {database!r}" if database else "a database"
+    return f"database {database!r}" if database else "database"
 
 
 def _needs(app: AppManifest, apps: Mapping[str, AppManifest]) -> list[str]:

@@ -42,15 +42,15 @@ class Abandonable(Protocol):
 _abandonables: weakref.WeakSet[Abandonable] = weakref.WeakSet()
 
 
-def abandon_after_fork(thing: Abandonable) -> None:
-    """Make forked (not exec'ed) children close the descriptors of ``thing``, so that the end of this process is
+def abandon_after_fork(holder: Abandonable) -> None:
+    """Make forked (not exec'ed) children close the descriptors of ``holder``, so that the end of this process is
     noticed."""
-    _abandonables.add(thing)
+    _abandonables.add(holder)
 
 
 def _in_child() -> None:
-    for thing in list(_abandonables):
-        thing.abandon()
+    for holder in list(_abandonables):
+        holder.abandon()
 
 
 os.register_at_fork(after_in_child=_in_child)
@@ -133,8 +133,8 @@ def sweep(parent: Path | None = None) -> list[Path]:
     swept = []
     for directory in Path(parent or tempfile.gettempdir()).glob(f"{_PREFIX}*"):
         with contextlib.suppress(OSError):
-            ours = directory.stat().st_uid == os.getuid()
-            if ours and _abandoned(directory) and reaper.remove_tree(directory, patience=1):
+            is_own = directory.stat().st_uid == os.getuid()
+            if is_own and _abandoned(directory) and reaper.remove_tree(directory, patience=1):
                 swept.append(directory)
     return swept
 

@@ -152,16 +152,16 @@ def remove_tree(path: Path, *, patience: float = _PATIENCE) -> bool:
         time.sleep(_POLL)
 
 
-def reap(things: Iterable[tuple[str, str]]) -> None:
-    """Remove all of ``things``, which are pairs of kind and value as in the module's docstring."""
+def reap(resources: Iterable[tuple[str, str]]) -> None:
+    """Remove all of ``resources``, which are pairs of kind and value as in the module's docstring."""
     by_kind: dict[str, list[str]] = {}
-    for kind, value in things:
+    for kind, value in resources:
         by_kind.setdefault(kind, []).append(value)
-    waits = by_kind.get("wait", [])
+    awaited = by_kind.get("wait", [])
     deadline = time.monotonic() + _GRACE
-    for process in waits:
+    for process in awaited:
         wait_until_ended(process, max(deadline - time.monotonic(), 0.0))
-    _kill_all([*waits, *by_kind.get("pid", [])], by_kind.get("mark", []))
+    _kill_all([*awaited, *by_kind.get("pid", [])], by_kind.get("mark", []))
     for label in by_kind.get("docker", []):
         try:
             # Only if the owner used Docker; PYTHONPATH from the owner finds the package.
@@ -180,15 +180,15 @@ def main() -> None:
         signal.signal(getattr(signal, name), signal.SIG_IGN)
     if os.fork():
         os._exit(0)  # so that the reaper is not the owner's child, and is not killed as one
-    things: dict[tuple[str, str], None] = {}
+    resources: dict[tuple[str, str], None] = {}
     for line in sys.stdin:
         with contextlib.suppress(ValueError):  # a line cut off by the owner's death
             order = json.loads(line)
             if "add" in order:
-                things[order["add"], order["value"]] = None
+                resources[order["add"], order["value"]] = None
             else:
-                things.pop((order["drop"], order["value"]), None)
-    reap(things)
+                resources.pop((order["drop"], order["value"]), None)
+    reap(resources)
 
 
 if __name__ == "__main__":

@@ -29,9 +29,9 @@ def place_order(address: str, wanted: Mapping[str, Any]) -> None:
         if (placed := read_order(address)) != json.loads(own.read_text()):
             differing = sorted(name for name in {*placed, *wanted} if placed.get(name) != wanted.get(name))
             raise UsageError(
-                f"expected one wish for the sites of a run, found two for {', '.join(differing)}: "
+                f"expected one setting of a run's sites, found two for {', '.join(differing)}: "
                 "override the fixtures of the catalogue, its sites and the broker in the conftest.py of the root "
-                "directory alone, or run the directories apart"
+                "directory alone, or run the directories separately"
             ) from None
     finally:
         own.unlink()

@@ -110,7 +110,7 @@ class BrokerLauncher:
         if guarded:
             self.guard()
         abandon_after_fork(self)
-        self._thread = threading.Thread(target=self._attend, name="webarena-broker-launcher", daemon=True)
+        self._thread = threading.Thread(target=self._serve_clients, name="webarena-broker-launcher", daemon=True)
         self._thread.start()
 
     def __enter__(self) -> BrokerLauncher:
@@ -170,8 +170,8 @@ class BrokerLauncher:
 
     # --- the thread
 
-    def _attend(self) -> None:
-        while self._somebody_came():
+    def _serve_clients(self) -> None:
+        while self._wait_for_client():
             broker = self._start()
             if broker is None:
                 return
@@ -183,7 +183,7 @@ class BrokerLauncher:
                 self._refuse(problem)
                 return
 
-    def _somebody_came(self) -> bool:
+    def _wait_for_client(self) -> bool:
         with selectors.DefaultSelector() as selector:
             selector.register(self._listener, selectors.EVENT_READ)
             selector.register(self._wake, selectors.EVENT_READ)
@@ -246,17 +246,17 @@ class BrokerLauncher:
         """Wait for the broker's end, and return its reason."""
         silent = False
         with contextlib.suppress(OSError, ValueError), broker.stdout as out:  # type: ignore[union-attr]
-            said = out.readline()
-            if said != READY:
-                said += out.read()
-            elif silent := _falls_silent(broker, out):
+            output = out.readline()
+            if output != READY:
+                output += out.read()
+            elif silent := _wait_for_silence(broker, out):
                 broker.kill()
         broker.wait()
         _close_stdin(broker)
         if silent:
             return f"the site broker gave no sign of life for {_SILENCE:g} s, and was ended{self._log_tail()}"
-        if broker.returncode == 2 and said:
-            return said.decode("utf-8", "replace").strip()
+        if broker.returncode == 2 and output:
+            return output.decode("utf-8", "replace").strip()
         return f"the site broker ended with {_exit_text(broker.returncode)}{self._log_tail()}"
 
     def _refuse(self, problem: str) -> None:
@@ -265,7 +265,7 @@ class BrokerLauncher:
 
         answer = error_line(None, SiteError(problem))
         self._listener.settimeout(1.0)
-        while self._somebody_came():
+        while self._wait_for_client():
             with contextlib.suppress(OSError):
                 client, _ = self._listener.accept()
                 with client:
@@ -290,12 +290,12 @@ class BrokerLauncher:
         from pytest_webarena.sites.protocol.report import BrokerReport
 
         try:
-            told = json.loads((self._directory / REPORT).read_text())
+            data = json.loads((self._directory / REPORT).read_text())
         except FileNotFoundError:
             return BrokerReport(catalogue=self._config.catalogue)
         from pytest_webarena.sites.protocol.wire import decode
 
-        return decode(BrokerReport, told)
+        return decode(BrokerReport, data)
 
     def _log_tail(self) -> str:
         try:
@@ -305,18 +305,18 @@ class BrokerLauncher:
         return f"; the end of {self.log}:\n" + "\n".join(lines) if lines else f"; its log {self.log} is empty"
 
 
-def _falls_silent(broker: subprocess.Popen[bytes], out: IO[bytes]) -> bool:
+def _wait_for_silence(broker: subprocess.Popen[bytes], out: IO[bytes]) -> bool:
     """Wait until the broker ends, or stops answering. Returns True if it stopped answering."""
     while True:
         broker.stdin.write(b"\n")  # type: ignore[union-attr]
         # Twice: if all processes were suspended for a while, the broker is late but not silent.
-        if not (_is_heard(out, _SILENCE / 2) or _is_heard(out, _SILENCE / 2)):
+        if not (_is_readable(out, _SILENCE / 2) or _is_readable(out, _SILENCE / 2)):
             return True
-        if not os.read(out.fileno(), 1) or _is_heard(out, _PAUSE):  # end of file; it never writes unasked
+        if not os.read(out.fileno(), 1) or _is_readable(out, _PAUSE):  # end of file; it never writes unasked
             return False
 
 
-def _is_heard(out: IO[bytes], seconds: float) -> bool:
+def _is_readable(out: IO[bytes], seconds: float) -> bool:
     return bool(select.select([out], [], [], seconds)[0])
 
 

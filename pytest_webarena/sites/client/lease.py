@@ -235,17 +235,17 @@ class Lease:
         ``quiet`` is the number of seconds without a finished request that pages may react to; polling does not count.
         """
         answer = self._connection.send("writes", lease=self.id, timeout=seconds, quiet=quiet, reads=reads, acted=acted)
-        left = self._connection.wait(answer, seconds + _ANSWER)
-        return tuple(decode(Unfinished, each) for each in left)
+        unfinished = self._connection.wait(answer, seconds + _ANSWER)
+        return tuple(decode(Unfinished, each) for each in unfinished)
 
     def unrecorded(self) -> tuple[Unrecorded, ...]:
         """Returns what is missing in `requests` because of the size limit."""
         return tuple(decode(Unrecorded, each) for each in self._connection.call("unrecorded", lease=self.id))
 
-    def mark(self, *, asked: bool = False) -> None:
+    def mark(self, *, required: bool = False) -> None:
         """Record the content of the sites for `changes`: where that is cheap, or the manifest requires it, or
-        ``asked``."""
-        self._connection.wait_long(self._connection.send("mark", lease=self.id, asked=asked))
+        ``required``."""
+        self._connection.wait_long(self._connection.send("mark", lease=self.id, required=required))
 
     def changes(self) -> tuple[SiteChanges, ...]:
         """Returns what differs since `mark`; for sites that were visited later, since they were leased. Raises as
@@ -286,16 +286,16 @@ class Lease:
     def own_answer(self, url: str, *, harness: bool = False) -> str:
         """Returns the gateway's own answer to the last request for ``url`` by the agent's browser, or by the
         ``harness``: why it was refused, or that its site failed. Empty when a site answered."""
-        said: str = self._connection.call("own_answer", lease=self.id, url=url, harness=harness)
-        return said
+        answer: str = self._connection.call("own_answer", lease=self.id, url=url, harness=harness)
+        return answer
 
     def answers(
         self, method: str, url: str, since: float = 0.0, *, harness: bool = False
     ) -> tuple[tuple[str, int | None], ...]:
         """Returns state and status of the responses to such requests of the agent's browser, or of the ``harness``,
         since a Unix time: see `gateway.log.RequestLog.answers`."""
-        said = self._connection.call("answers", lease=self.id, method=method, url=url, since=since, harness=harness)
-        return tuple((state, status) for state, status in said)
+        replies = self._connection.call("answers", lease=self.id, method=method, url=url, since=since, harness=harness)
+        return tuple((state, status) for state, status in replies)
 
     def keep(
         self, made: Mapping[str, Mapping[str, Mapping[str, Any]]], problems: Mapping[str, Mapping[str, str]]
@@ -347,7 +347,7 @@ class _Connection:
             self._socket.connect(address)
         except OSError as error:
             self._socket.close()
-            raise SiteError(f"expected the site broker at {address}, found nobody there: {error}") from error
+            raise SiteError(f"expected the site broker at {address}, found none: {error}") from error
         self._address = address
         threading.Thread(target=self._read, name=f"webarena-broker-client-{name}", daemon=True).start()
 

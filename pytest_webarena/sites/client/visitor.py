@@ -47,7 +47,7 @@ class Answer:
         return self.data.decode(_charset(self.headers), "replace").removeprefix("\ufeff")
 
 
-class _Endless(Exception):
+class _BodyTooLong(Exception):
     """A body of more than `LONGEST_ANSWER` bytes."""
 
 
@@ -61,7 +61,7 @@ class Visitor:
         self.url = url
         self._proxy = urlsplit(proxy) if proxy else None
         self._timeout = timeout
-        self._jar = CookieJar(_AsBrowsers())
+        self._jar = CookieJar(_BrowserCookiePolicy())
         for cookie in (state or {}).get("cookies", ()):
             self._jar.set_cookie(_cookie(cookie))
 
@@ -101,7 +101,7 @@ class Visitor:
         """Returns its cookies as a browser's storage state."""
         return {"cookies": [_stored(cookie) for cookie in self._jar], "origins": []}
 
-    def left(self, cookies: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    def updated(self, cookies: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
         """Returns the ``cookies`` that it started with, as responses have set, changed or removed them."""
 
         def key(cookie: Mapping[str, Any]) -> tuple[str, str, str]:
@@ -130,7 +130,7 @@ class Visitor:
             found = {name.lower(): value for name, value in response.getheaders()}
             data = _decoded(data, found.get("content-encoding", ""))
             return Answer(url=url, status=response.status, headers=found, data=data)
-        except _Endless:
+        except _BodyTooLong:
             raise TooLarge(f"{method} {url}: expected at most {LONGEST_ANSWER:,} bytes, found more") from None
         except (OSError, http.client.HTTPException, ValueError) as error:
             raise SiteError(
@@ -146,9 +146,9 @@ class Visitor:
         while part := response.read1(_PART):
             data += part
             if len(data) > LONGEST_ANSWER:
-                raise _Endless
+                raise _BodyTooLong
             if time.monotonic() > deadline:
-                raise TimeoutError("an answer that went on and on")
+                raise TimeoutError("an endless answer")
         if response.length:  # `read` would have raised this
             raise http.client.IncompleteRead(bytes(data), response.length)
         return bytes(data)
@@ -165,7 +165,7 @@ class Visitor:
         return http.client.HTTPConnection(at, proxy.port, timeout=self._timeout), f"{scheme}://{parts.netloc}{origin}"
 
 
-class _AsBrowsers(DefaultCookiePolicy):
+class _BrowserCookiePolicy(DefaultCookiePolicy):
     """Sends ``Secure`` cookies where browsers do: over HTTPS, and to this machine itself, where nobody can listen
     in."""
 
@@ -202,7 +202,7 @@ def _decoded(data: bytes, encoding: str) -> bytes:
         except zlib.error as error:
             raise ValueError(f"a body that is not {each}: {error}") from None
         if len(data) > LONGEST_ANSWER:
-            raise _Endless
+            raise _BodyTooLong
         if not inflating.eof:
             raise ValueError(f"a body of {each} that breaks off")
     return data

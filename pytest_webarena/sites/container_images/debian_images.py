@@ -130,20 +130,20 @@ def _build(
     client: DockerClient, reference: str, recipe: str, base: str, files: Mapping[str, bytes], note: Note
 ) -> None:
     listing = f"\nRUN dpkg-query --show > {_LISTING}\nLABEL {_PACKAGES}={_LISTING}\n".encode()
-    said: deque[str] = deque(maxlen=_LOG_LINES)
+    log: deque[str] = deque(maxlen=_LOG_LINES)
     try:
         for entry in client.api.build(
             fileobj=_tar({**files, "Dockerfile": files["Dockerfile"] + listing}), custom_context=True, decode=True,
             tag=reference, buildargs={"BASE": base}, labels={_LABEL: recipe}, rm=True, forcerm=True,
         ):  # fmt: skip
-            said += str(entry.get("stream", "")).splitlines()
+            log += str(entry.get("stream", "")).splitlines()
             if step := _STEP.match(str(entry.get("stream", ""))):
                 note(f"{recipe}, step {step[1]} of {step[2]}: {shorten(step[3], _STEP_LENGTH, placeholder='…')}")
             if "error" in entry:
-                raise SiteError("\n".join([f"building {reference} failed: {entry['error']}", *said]))
+                raise SiteError("\n".join([f"building {reference} failed: {entry['error']}", *log]))
     except (APIError, RequestException) as error:
-        told = getattr(error, "explanation", "") or error
-        raise SiteError(f"building {reference} on {base} failed: {told}") from None
+        detail = getattr(error, "explanation", "") or error
+        raise SiteError(f"building {reference} on {base} failed: {detail}") from None
 
 
 def _tar(files: Mapping[str, bytes]) -> io.BytesIO:

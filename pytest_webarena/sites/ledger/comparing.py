@@ -36,21 +36,23 @@ def between(app: AppManifest, before: Moment, after: Moment, *, listed: bool = T
         tables += [changes] if changes.total else []
         known.append(FILES)
         columns[FILES] = ("path",)
-    told = _told(app, listed, tuple(tables), tuple(known) if listed_all else (), "; ".join(dict.fromkeys(unknown)))
-    return replace(told, columns=columns)
+    difference = _site_changes(
+        app, listed, tuple(tables), tuple(known) if listed_all else (), "; ".join(dict.fromkeys(unknown))
+    )
+    return replace(difference, columns=columns)
 
 
 def nothing_known(app: AppManifest, why: str, *, listed: bool = True) -> SiteChanges:
     """Returns the changes of an app whose data can't be read."""
-    return _told(app, listed, (), (), why)
+    return _site_changes(app, listed, (), (), why)
 
 
 def nothing_possible(app: AppManifest, *, listed: bool = True) -> SiteChanges:
     """Returns the changes of a read-only app: none."""
-    return _told(app, listed, (), (), "")
+    return _site_changes(app, listed, (), (), "")
 
 
-def _told(
+def _site_changes(
     app: AppManifest, listed: bool, tables: tuple[TableChanges, ...], known: tuple[str, ...], unknown: str
 ) -> SiteChanges:
     return SiteChanges(

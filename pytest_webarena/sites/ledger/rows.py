@@ -163,7 +163,7 @@ class _Comparing:
 
     def table(self, name: str, new: Collection[str], old: Collection[str]) -> _Table:
         """Returns its columns and key. Raises `ValueError` when they have changed."""
-        shapes = [self.shape(schema, name) for schema, there in (("main", new), ("old", old)) if name in there]
+        shapes = [self.shape(schema, name) for schema, tables in (("main", new), ("old", old)) if name in tables]
         if len(shapes) == 2 and shapes[0].columns != shapes[1].columns:
             raise ValueError(f"the table {name} has other columns than before")
         return shapes[0]
@@ -201,10 +201,10 @@ class _Comparing:
         same_key = " and ".join(f"n.{_quoted(each)} is o.{_quoted(each)} collate binary" for each in table.key)
         columns = [each for each in table.columns if not self.is_noise(f"{table.name}.{each}")]
         sides: tuple[tuple[RowKind, str, str], ...] = (("added", "main", "old"), ("removed", "old", "main"))
-        for kind, here, there in sides:
+        for kind, schema, other_schema in sides:
             rows = self.connection.execute(
-                f"select {_columns(table, 'n')} from {here}.{name} n"
-                f" where not exists (select 1 from {there}.{name} o where {same_key})"
+                f"select {_columns(table, 'n')} from {schema}.{name} n"
+                f" where not exists (select 1 from {other_schema}.{name} o where {same_key})"
             )
             for row in rows:
                 found.add(kind, table, row)

@@ -95,11 +95,11 @@ def files_below(directory: Path, databases: Collection[str]) -> Mapping[str, str
                 name = os.path.relpath(entry.path, directory)
                 if name in left_out:
                     continue
-                seen = entry.stat(follow_symlinks=False)
-                if stat.S_ISDIR(seen.st_mode):
+                stat_result = entry.stat(follow_symlinks=False)
+                if stat.S_ISDIR(stat_result.st_mode):
                     pending.append(Path(entry.path))
                     continue
-                found[name] = f"{seen.st_mode:o} {seen.st_size} {seen.st_mtime_ns}"
+                found[name] = f"{stat_result.st_mode:o} {stat_result.st_size} {stat_result.st_mtime_ns}"
                 if len(found) > _MOST_FILES:
                     return None
     return found

@@ -14,7 +14,7 @@ import secrets
 import socket
 import struct
 
-__all__ = ["client_key", "forget", "key_for", "learn", "make", "peer_user"]
+__all__ = ["client_key", "forget", "key_for", "make", "peer_user", "store_key"]
 
 _runs: dict[str, str] = {}
 """The run's key by broker address, in the process that started the broker."""
@@ -33,7 +33,7 @@ def forget(address: str) -> None:
     _runs.pop(address, None)
 
 
-def learn(address: str, name: str, key: str) -> None:
+def store_key(address: str, name: str, key: str) -> None:
     """Store the key with which this process may be the client ``name`` of the broker at ``address``."""
     _own[address, name] = key
 
@@ -56,5 +56,5 @@ def peer_user(connected: socket.socket) -> int | None:
     it."""
     if not hasattr(socket, "SO_PEERCRED"):
         return None
-    told = connected.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
-    return int(struct.unpack("3i", told)[1])
+    credentials = connected.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+    return int(struct.unpack("3i", credentials)[1])

@@ -121,7 +121,7 @@ class AppStatus:
     """Maximum number of its replicas."""
     problem: str = ""
     """Why its latest start failed; empty when it did not."""
-    doing: str = ""
+    activity: str = ""
     """What takes long at present, e.g. pulling its image."""
 
 

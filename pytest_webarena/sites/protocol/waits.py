@@ -35,22 +35,22 @@ class Waits:
     def __init__(self, directory: Path, name: str) -> None:
         """``name`` identifies the process."""
         self._file = directory / f"{name}.json"
-        self._told: tuple[Waiting, ...] = ()
+        self._published: tuple[Waiting, ...] = ()
         self._lock = threading.RLock()
 
-    def tell(self, waits: Sequence[Waiting]) -> None:
+    def publish(self, waits: Sequence[Waiting]) -> None:
         """Publish these waits, and no others, from now on."""
         with self._lock:
-            if self._told == (told := tuple(waits)):
+            if self._published == (published := tuple(waits)):
                 return
-            self._told = told
+            self._published = published
             with suppress(OSError):
-                if not told:
+                if not published:
                     self._file.unlink()
                     return
                 self._file.parent.mkdir(exist_ok=True)
                 fresh = self._file.with_suffix(f".{os.getpid()}.new")
-                fresh.write_text(json.dumps([asdict(wait) for wait in told]))
+                fresh.write_text(json.dumps([asdict(wait) for wait in published]))
                 fresh.replace(self._file)
 
     @contextmanager
@@ -58,12 +58,12 @@ class Waits:
         """Context manager during which ``what`` is waited for."""
         own = Waiting(what=what, since=time.time())
         with self._lock:
-            self.tell([*self._told, own])
+            self.publish([*self._published, own])
         try:
             yield
         finally:
             with self._lock:
-                self.tell([wait for wait in self._told if wait is not own])
+                self.publish([wait for wait in self._published if wait is not own])
 
 
 def read_waits(directory: Path) -> list[Waiting]:

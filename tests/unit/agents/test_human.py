@@ -62,7 +62,9 @@ def test_typed_lines_become_actions(keyboard: int, tmp_path: Path) -> None:
     me.close()
 
 
-@pytest.mark.parametrize(("typed", "reason"), [(b"give up\n", "the human gave up"), (b"\x04", "nobody typed any more")])
+@pytest.mark.parametrize(
+    ("typed", "reason"), [(b"give up\n", "the human gave up"), (b"\x04", "no more input at the terminal")]
+)
 def test_give_up_or_end_of_input_ends_the_trial(keyboard: int, tmp_path: Path, typed: bytes, reason: str) -> None:
     me = agent(tmp_path)
     os.write(keyboard, typed)
@@ -77,7 +79,7 @@ def test_waiting_for_input_can_be_cut_off(keyboard: int, tmp_path: Path) -> None
     waiting.start()
     me.cut_off()
     waiting.join(10)
-    assert replies[0].ended == ("invalid", "nobody typed any more")
+    assert replies[0].ended == ("invalid", "no more input at the terminal")
     me.close()
 
 

@@ -92,7 +92,7 @@ def test_memory_option_is_part_of_the_digest(tmp_path: Path) -> None:
 
 @each_case(("scope", "of"), [("all", "all"), ("site", "forum shop"), ("template", "t"), ("task", "t.1")])
 def test_memory_scope_decides_which_trials_share_memory(scope: Any, of: str) -> None:
-    assert MemoryKeys(scope=scope).of(TASK) == of
+    assert MemoryKeys(scope=scope).name_for(TASK) == of
 
 
 @pytest.mark.parametrize(

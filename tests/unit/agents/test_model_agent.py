@@ -278,6 +278,15 @@ def test_tool_call_becomes_an_action(make: Make, api: str, stream: bool) -> None
     assert {"click", "type", "stop", "report_infeasible"} <= names
 
 
+def test_stop_tool_has_the_schema_of_the_answer(make: Make) -> None:
+    view = replace(VIEW, answer_schema={"anyOf": [{"type": "number"}, {"type": "string"}]})
+    with model_server([call("stop", answer=84.97)]) as server:
+        reply = act(make(server, view=view, reply="tools"))
+    [stop] = [tool["function"] for tool in server.bodies[0]["tools"] if tool["function"]["name"] == "stop"]
+    assert stop["parameters"]["properties"]["answer"] == view.answer_schema
+    assert reply.action == Stop("84.97")
+
+
 def test_json_reply_becomes_an_action_with_its_thought(make: Make) -> None:
     with model_server([say('{"thought": "tea", "action": "click [4]"}')]) as server:
         reply = act(make(server, reply="json"))

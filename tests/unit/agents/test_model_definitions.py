@@ -37,7 +37,7 @@ def make(tmp_path: Path) -> Make:
         ("prompt: webarina", "expected a .j2 or .json file or a built-in; did you mean 'webarena'"),
         ("prompt: nowhere.j2", "prompt nowhere.j2: expected a readable text file"),
         ("reply: tools\ntools: [click, jump]", "tools: unknown tool 'jump'"),
-        ("tools: [click]", "expected 'reply: tools' with it"),
+        ("tools: [click]", "expected also 'reply: tools'"),
         ("grammar: klingon", "unknown grammar 'klingon'"),
         ("observation: smell", "smell"),
         ("observation: {kinds: [html], compat: maybe}", "compat: expected true or false, found 'maybe'"),
@@ -105,7 +105,7 @@ def test_overrides_change_the_digest_and_the_definition(tmp_path: Path) -> None:
     [
         ("endpoint: {key_env: NO_SUCH_KEY}", {}, "expected an API key in the environment variable NO_SUCH_KEY"),
         ("endpoint: {key_env: null}", {"max_cost": 1.0}, "expected a price for model 'm', because --max-cost"),
-        ("endpoint: {key_env: null}\nlimits: {cost: 1}", {}, "because a limit of cost is to be held"),
+        ("endpoint: {key_env: null}\nlimits: {cost: 1}", {}, "because a limit of cost limits the run"),
         ("endpoint: {key_env: null}\nmodel: ''", {}, "expected the name of a model: give --model"),
     ],
 )

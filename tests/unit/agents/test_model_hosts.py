@@ -32,7 +32,7 @@ HOSTS = HostMap(SITES, PAPER_NAMES)
     ],
 )
 def test_urls_are_shown_with_the_host_names_of_the_paper(own: str, shown: str) -> None:
-    assert HOSTS.shown(own) == shown
+    assert HOSTS.to_shown(own) == shown
 
 
 @each_case(
@@ -50,13 +50,14 @@ def test_urls_are_shown_with_the_host_names_of_the_paper(own: str, shown: str) -
     ],
 )
 def test_actions_are_translated_back_to_site_urls(written: Action, expected: Action) -> None:
-    assert HOSTS.action(written) == expected
+    assert HOSTS.to_real(written) == expected
 
 
 def test_urls_stay_unchanged_without_host_names() -> None:
     plain = HostMap(SITES, {})
     assert (
-        plain.shown("http://shopping.test http://onestopmarket.com") == "http://shopping.test http://onestopmarket.com"
+        plain.to_shown("http://shopping.test http://onestopmarket.com")
+        == "http://shopping.test http://onestopmarket.com"
     )
-    assert plain.action(Goto("http://luma.com")) == Goto("http://luma.com")
+    assert plain.to_real(Goto("http://luma.com")) == Goto("http://luma.com")
     assert plain.sites == SITES

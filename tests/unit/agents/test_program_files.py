@@ -49,12 +49,12 @@ def copied(name: str, text: str) -> Callable[[Path], None]:
 @pytest.mark.parametrize(
     ("files", "prepare", "sentence"),
     [
-        pytest.param("link", linked("link", "tasks"), "a link leads", id="folder"),
-        pytest.param("link.yaml", linked("link.yaml", "tasks/t.yaml"), "a link leads", id="file"),
-        pytest.param("lib", linked("lib/deep", "tasks"), "a link leads", id="folder-inside"),
-        pytest.param("lib", linked("lib/notes.txt", "tasks/t.yaml"), "a link leads", id="file-inside"),
-        pytest.param("link/t.yaml", linked("link", "tasks"), "a link leads", id="through-a-folder"),
-        pytest.param("link", linked("link", "."), "a link leads", id="project"),
+        pytest.param("link", linked("link", "tasks"), "a link to", id="folder"),
+        pytest.param("link.yaml", linked("link.yaml", "tasks/t.yaml"), "a link to", id="file"),
+        pytest.param("lib", linked("lib/deep", "tasks"), "a link to", id="folder-inside"),
+        pytest.param("lib", linked("lib/notes.txt", "tasks/t.yaml"), "a link to", id="file-inside"),
+        pytest.param("link/t.yaml", linked("link", "tasks"), "a link to", id="through-a-folder"),
+        pytest.param("link", linked("link", "."), "a link to", id="project"),
         pytest.param("lib", hard_linked, "a file of tasks", id="hard-link"),
         pytest.param("lib", copied("all.json", SUITE), "a file of tasks", id="suite"),
         pytest.param("lib", copied("one-line.yaml", '{"intent": "i", "checks": []}'), "a file of tasks", id="flow"),
@@ -81,18 +81,22 @@ def test_tasks_listed_by_a_definition_in_the_root_are_refused(project: Path) -> 
 
 def test_program_behind_a_link_is_refused(project: Path) -> None:
     (project / "agents" / "solver.py").symlink_to(project / "tasks" / "t.yaml")
-    with pytest.raises(UsageError, match="a link leads"):
+    with pytest.raises(UsageError, match="a link to"):
         ProcessKeys(command=("python3", "./solver.py")).check(project / "agents")
 
 
 def test_links_within_the_agents_folder_are_followed(project: Path) -> None:
     (project / "agents" / "mine").symlink_to(project / "agents" / "lib")
-    ProcessKeys(command=("python3", "./agent.py"), files=("mine", "lib")).check(project / "agents")
+    keys = ProcessKeys(command=("python3", "./agent.py"), files=("mine", "lib"))
+    keys.check(project / "agents")
+    (project / "agents" / "lib" / "late").symlink_to(project / "tasks")
+    with pytest.raises(UsageError, match="a link to"):
+        keys.check(project / "agents")
 
 
 def test_files_are_checked_again_when_they_are_copied(project: Path, tmp_path: Path) -> None:
     keys = ProcessKeys(command=("python3", "./agent.py"), files=("lib",))
     keys.check(project / "agents")
     (project / "agents" / "lib" / "late").symlink_to(project / "tasks")
-    with pytest.raises(ProcessEnded, match="a link leads"):
+    with pytest.raises(ProcessEnded, match="a link to"):
         LinePipe(keys, project / "agents", tmp_path / "attempt")

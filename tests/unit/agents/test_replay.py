@@ -193,7 +193,7 @@ def test_replay_without_a_matching_recorded_trial_is_an_error(recorded: RunDir, 
         replay(recorded)
     make_trial(recorded, agent="a")
     make_trial(recorded, agent="b")
-    with pytest.raises(AgentError, match=r"tried by a, b in .*; say which"):
+    with pytest.raises(AgentError, match=r"tried by a, b in .*; choose one with the key 'agent'"):
         replay(recorded)
     with pytest.raises(AgentError, match=r"by c in .*, found a, b"):
         replay(recorded, agent="c")

@@ -16,7 +16,7 @@ from pytest_webarena.actions import (
     Stop,
     Wait,
 )
-from pytest_webarena.agents.text_filters import readings
+from pytest_webarena.agents.text_filters import text_filters
 from pytest_webarena.evidence import ScriptAct, TargetRecord
 from pytest_webarena.results.rundir import RunDir
 from tests.made_up import make_trial
@@ -38,7 +38,7 @@ from tests.unit.agents.replaying import (
         (["[9] button 'Save'"], Click(Element("9")), ""),
         (["[9] link 'Save'", "[10] button 'Save' focused: True"], Click(Element("10")), ""),
         (['[9] link "Don\'t save"', "[10] button 'Save'"], Click(Element("10")), ""),
-        (["[9] link 'Other'"], Click(Selector('role=button[name="Save"s]')), "outside of what was shown"),
+        (["[9] link 'Other'"], Click(Selector('role=button[name="Save"s]')), "outside of the observation"),
     ],
 )
 def test_targets_are_found_by_role_and_name(recorded: RunDir, lines: list[str], action: Action, how: str) -> None:
@@ -56,8 +56,6 @@ def test_target_name_may_contain_an_apostrophe(recorded: RunDir) -> None:
 
 
 IN_PLACE = Selector('css=#save >> internal:and="role=button[name=\\"Save\\"s]"')
-
-
 """The element at the recorded place, if it has the recorded role and name."""
 
 
@@ -75,7 +73,7 @@ def test_target_is_found_by_place_when_the_number_of_matches_changed(recorded: R
     write_observations(recorded, "[3] button 'Save'\n[4] button 'Save'")
     reply = first_reply(recorded, *now)
     assert reply.action == Click(IN_PLACE)
-    assert f"its place in the document, role and name (2 then, now {len(now)})" in reply.thought
+    assert f"its place in the document, role and name (2 recorded, {len(now)} now)" in reply.thought
 
 
 def test_target_clicked_by_point_is_not_guessed_among_equal_names(recorded: RunDir) -> None:
@@ -97,8 +95,10 @@ def test_renamed_target_is_not_found(recorded: RunDir, now: str) -> None:
     assert agent.act(seen(*page, error="nothing is there")).ended[0] == "invalid"
 
 
-def ways(run: RunDir, target: TargetRecord, then: str, now: list[str], action: Any = None) -> list[tuple[Action, str]]:
-    """Return all actions that are tried, with their thoughts, when none has an effect."""
+def attempts(
+    run: RunDir, target: TargetRecord, then: str, now: list[str], action: Any = None
+) -> list[tuple[Action, str]]:
+    """Return all actions that a replay tries, with their thoughts, when none has an effect."""
     make_trial(run, steps=[{**CLICK, "target": target, **({"action": action} if action else {})}, STOP])
     if then:
         write_observations(run, then)
@@ -110,8 +110,6 @@ def ways(run: RunDir, target: TargetRecord, then: str, now: list[str], action: A
 
 
 ROW = TargetRecord(role="button", name="Delete", selector="#list > li:nth-of-type(2) > button", x=5, y=6)
-
-
 AT = {"kind": "click", "target": {"x": 5.0, "y": 6.0}}
 
 
@@ -125,11 +123,11 @@ def rows(*names: str) -> list[str]:
     ("then", "now", "found", "expected"),
     [
         ("ABC", "ABC", "4", ""),
-        ("AB", "BA", "2", "found by what is next to it, role and name (2 then, now 2)"),
-        ("ABC", "BCD", "2", "found by what is next to it, role and name (3 then, now 3)"),
-        ("ABC", "ABD", "4", "found by what is next to it, role and name (3 then, now 3)"),
+        ("AB", "BA", "2", "found by its neighbours, role and name (2 recorded, 2 now)"),
+        ("ABC", "BCD", "2", "found by its neighbours, role and name (3 recorded, 3 now)"),
+        ("ABC", "ABD", "4", "found by its neighbours, role and name (3 recorded, 3 now)"),
         ("AC", "DE", None, None),
-        ("ABC", "DABC", "6", "found by what is next to it, role and name (3 then, now 4)"),
+        ("ABC", "DABC", "6", "found by its neighbours, role and name (3 recorded, 4 now)"),
         ("ABC", "ABDC", None, None),
         ("ABC", "AC", None, None),
     ],
@@ -138,15 +136,15 @@ def test_row_target_is_found_by_its_neighbours(
     recorded: RunDir, then: str, now: str, found: str | None, expected: str | None
 ) -> None:
     """Rows may be added, removed or reordered; an equal number may still be other rows."""
-    done = ways(recorded, ROW, "\n".join(rows(*then)), rows(*now), {"kind": "click", "target": {"id": "4"}})
+    done = attempts(recorded, ROW, "\n".join(rows(*then)), rows(*now), {"kind": "click", "target": {"id": "4"}})
     assert [action for action, _ in done] == ([Click(Element(found))] if found else [])
-    assert [expected in thought if expected else not thought for _, thought in done] == ([True] if found else [])
+    assert [expected in text if expected else not text for _, text in done] == ([True] if found else [])
 
 
 def test_row_target_is_not_found_with_ambiguous_neighbours(recorded: RunDir) -> None:
     """The button before "Next" now follows "A": it may be A's or the former B's."""
     then, now = ([*rows(*names), "[9] link 'Next'"] for names in ("AB", "BA"))
-    assert ways(recorded, ROW, "\n".join(then), now, {"kind": "click", "target": {"id": "4"}}) == []
+    assert attempts(recorded, ROW, "\n".join(then), now, {"kind": "click", "target": {"id": "4"}}) == []
 
 
 @pytest.mark.parametrize("action", [None, AT])
@@ -156,17 +154,23 @@ def test_positional_selector_is_not_used_when_the_row_count_changed(
 ) -> None:
     row = TargetRecord(role="button", name="Delete", selector=selector, x=5, y=6)
     then, now = (["[4] button 'Delete'", *["[5] button 'Delete'"] * number] for number in (2, 3))
-    assert bool(ways(recorded, row, "\n".join(then), now, action)) == found
+    assert bool(attempts(recorded, row, "\n".join(then), now, action)) == found
 
 
 @pytest.mark.parametrize(
-    ("now", "found"), [(rows(*"AB"), ""), ([*rows(*"AB"), "[9] link 'Next'"], "(2 then, now 2)"), (rows(*"AC"), None),
-                       (rows(*"BA"), None), (rows(*"CAB"), None)]
-)  # fmt: skip
+    ("now", "found"),
+    [
+        (rows(*"AB"), ""),
+        ([*rows(*"AB"), "[9] link 'Next'"], "(2 recorded, 2 now)"),
+        (rows(*"AC"), None),
+        (rows(*"BA"), None),
+        (rows(*"CAB"), None),
+    ],
+)
 def test_row_clicked_by_point_is_found_when_rows_are_unchanged(
     recorded: RunDir, now: list[str], found: str | None
 ) -> None:
-    done = ways(recorded, ROW, "\n".join(rows("A", "B")), now, AT)
+    done = attempts(recorded, ROW, "\n".join(rows("A", "B")), now, AT)
     assert len(done) == (found is not None)
     assert all(found in thought if found else not thought for _, thought in done)
 
@@ -180,7 +184,7 @@ def test_numbers_in_names_distinguish_targets(
 ) -> None:
     note = TargetRecord(role="button", name="Delete note 3", selector="#list > li:nth-of-type(1) > button")
     texts = [[f"[{number}] button 'Delete note {number}'" for number in numbers] for numbers in (then, now)]
-    done = ways(recorded, note, "\n".join(texts[0]), texts[1])
+    done = attempts(recorded, note, "\n".join(texts[0]), texts[1])
     assert any("but for numbers ('Delete note 4')" in thought for _, thought in done) == healed
 
 
@@ -189,26 +193,27 @@ def test_target_without_recorded_page_must_match_name_or_text(recorded: RunDir) 
     save = TargetRecord(
         role="button", name="Save", text="Save  it's", selector="#list > button:nth-of-type(1)", x=5, y=6
     )
-    by_name, by_text = ways(recorded, save, "", ["[9] button 'Drop'"])
+    by_name, by_text = attempts(recorded, save, "", ["[9] button 'Drop'"])
     assert by_name[0] == Click(Selector('role=button[name="Save"s]'))
     reads = r"internal:has-text=/^\s*Save\s+it\u0027s\s*$/i"
     assert by_text[0] == Click(Selector(f"css={save.selector} >> {reads}"))
-    assert ways(recorded, save, "", ["[9] button 'Drop'"], AT)[-1] == (
+    assert attempts(recorded, save, "", ["[9] button 'Drop'"], AT)[-1] == (
         Click(Point(5, 6)),
         "target of step 0 found by its position (5, 6)",
     )
     field = TargetRecord(role="textbox", name="Title", selector="#form > input:nth-of-type(1)", x=5, y=6)
-    assert [action for action, _ in ways(recorded, field, "", [])] == [Click(Selector('role=textbox[name="Title"s]'))]
+    assert [action for action, _ in attempts(recorded, field, "", [])] == [
+        Click(Selector('role=textbox[name="Title"s]'))
+    ]
 
 
 def test_canvas_target_is_clicked_at_the_recorded_point(recorded: RunDir) -> None:
     drawn = TargetRecord(role="generic", tag="canvas", selector="#map", x=5, y=6)
-    message = "its position, for where in it counts"
-    assert ways(recorded, drawn, "", [], AT)[0][0] == Click(Point(5, 6))
-    assert message in ways(recorded, drawn, "", [], AT)[0][1]
-    assert ways(recorded, drawn, "", [])[0][0] == Click(
-        Selector("css=#map")
-    )  # the agent clicked the element, not a point
+    message = "its position, because the point within it matters"
+    assert attempts(recorded, drawn, "", [], AT)[0][0] == Click(Point(5, 6))
+    assert message in attempts(recorded, drawn, "", [], AT)[0][1]
+    # Without a recorded point, the agent clicked the element.
+    assert attempts(recorded, drawn, "", [])[0][0] == Click(Selector("css=#map"))
 
 
 @pytest.mark.parametrize("shown", [["[9] button 'Save'"], []])
@@ -288,7 +293,7 @@ def test_selector_target_is_reported_when_its_name_is_not_shown(recorded: RunDir
     reply = reply_after_wait(agent, seen("[9] button 'Drop'"))
     assert (reply.action, reply.thought) == (
         Click(Selector("css=#save")),
-        "before step 0 expected button 'Save', found nothing shown that is called so",
+        "before step 0 expected button 'Save', found none in the observation",
     )
     assert replay(recorded).act(seen("[9] button 'Save'")).thought == ""
 
@@ -313,11 +318,11 @@ def test_positional_recorded_selector_is_rejected_when_rows_changed(
     recorded: RunDir, now: list[str], found: bool
 ) -> None:
     """Otherwise another row would be deleted without a reported divergence."""
-    counts = {"selector": "css=#list > li:nth-of-type(2) > button"}
-    make_trial(recorded, steps=[{"action": {"kind": "click", "target": counts}, "target": ROW}, STOP])
+    positional = {"selector": "css=#list > li:nth-of-type(2) > button"}
+    make_trial(recorded, steps=[{"action": {"kind": "click", "target": positional}, "target": ROW}, STOP])
     write_observations(recorded, "\n".join(rows("Basil", "Fern")))
     reply = first_reply(recorded, *now)
-    assert (reply.action == Click(Selector(counts["selector"]))) is found
+    assert (reply.action == Click(Selector(positional["selector"]))) is found
     assert (reply.ended is None) is found
 
 
@@ -378,10 +383,10 @@ def test_target_by_place_requires_the_recorded_text(
     role = {"li": "listitem", "label": "LabelText", "input": "textbox"}.get(tag, tag)
     name = "Title" if tag == "input" else own
     hit = TargetRecord(role=role, name=name, text=own, selector=place, tag=tag, x=5, y=6, reads=((tag, own), *around))
-    reads = list(readings(hit.reads))
+    reads = list(text_filters(hit.reads))
     assert len(reads) == 1 + bool(around)
     by_name = {f'role={role}[name="{name}"s]'}
-    done: list[Any] = ways(recorded, hit, "[4] checkbox 'Mug'", ["[9] checkbox 'Mug'"], action)
+    done: list[Any] = attempts(recorded, hit, "[4] checkbox 'Mug'", ["[9] checkbox 'Mug'"], action)
     tried = [each.target for each, _ in done]
     assert [each for each in tried if each.selector not in by_name] == [
         Selector(f"css={place}{each}") for each in reads
@@ -390,7 +395,7 @@ def test_target_by_place_requires_the_recorded_text(
 
 def test_label_of_an_older_recording_is_found_by_its_text(recorded: RunDir) -> None:
     hit = TargetRecord(role="LabelText", name="Mug", text="Mug", selector="li:nth-of-type(3) > label", x=5, y=6)
-    done: list[Any] = ways(recorded, hit, "[4] checkbox 'Mug'", ["[9] checkbox 'Mug'"], AT)
+    done: list[Any] = attempts(recorded, hit, "[4] checkbox 'Mug'", ["[9] checkbox 'Mug'"], AT)
     assert done[-1][0].target == Selector(f"css={hit.selector} >> internal:has-text=/^\\s*Mug\\s*$/i")
 
 
@@ -400,7 +405,7 @@ def test_row_found_by_id_requires_the_recorded_row_text(recorded: RunDir, action
     reads = (("button", "Delete"), ("li", "Mug Delete"))
     hit = TargetRecord(role="button", name="Delete", selector="#del-2", x=5, y=6, reads=reads)
     then, now = ("\n".join(rows(*names)) for names in ("ABC", "DEABC"))
-    done: list[Any] = ways(recorded, hit, then, now.splitlines(), action)
+    done: list[Any] = attempts(recorded, hit, then, now.splitlines(), action)
     [tried] = [each.target.selector for each, _ in done]
     assert tried.startswith("css=#del-2 >> internal:and=")
     assert "ancestor::*[local-name()='li'][normalize-space" in tried
@@ -419,7 +424,7 @@ def test_replay_waits_once_for_a_late_target(recorded: RunDir) -> None:
     assert isinstance(agent.act(seen("[3] link 'Home'")).action, Wait)
     reply = agent.act(seen("[3] link 'Home'"))
     assert reply.action == Click(Selector('role=button[name="Save"s]'))
-    assert "expected button 'Save', found nothing shown that is called so" in reply.thought
+    assert "expected button 'Save', found none in the observation" in reply.thought
 
 
 def test_target_with_equal_names_is_not_searched_outside_the_page(recorded: RunDir) -> None:

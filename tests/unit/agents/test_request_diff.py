@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_webarena.agents.request_diff import differing_fields, paired, read_sent
+from pytest_webarena.agents.request_diff import differing_fields, pair_requests, read_sent
 
 FORM = "application/x-www-form-urlencoded"
 BOUNDARY = "multipart/form-data; boundary="
@@ -111,8 +111,8 @@ def test_requests_to_one_url_are_paired_in_any_order(tmp_path: Path) -> None:
     then = posts(tmp_path / "then", (FORM, "x=1"), (FORM, "x=2"), (FORM, "x=3"))
     turned = posts(tmp_path / "turned", (FORM, "x=3"), (FORM, "x=1"), (FORM, "x=2"))
     now = posts(tmp_path / "now", (FORM, "x=3"), (FORM, "x=9"), (FORM, "x=1"))
-    assert list(paired(then, turned)) == []
-    assert [(one.fields, two.fields) for one, two in paired(then, now)] == [({"x": ("2",)}, {"x": ("9",)})]
+    assert list(pair_requests(then, turned)) == []
+    assert [(one.fields, two.fields) for one, two in pair_requests(then, now)] == [({"x": ("2",)}, {"x": ("9",)})]
 
 
 def test_reads_and_refused_requests_are_left_out(tmp_path: Path) -> None:

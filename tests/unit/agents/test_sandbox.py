@@ -199,10 +199,10 @@ say([tcp, unix, said])
         tcp, unix, said = run(code, hosts=("api.example.test",))
     assert (tcp, unix) == ([False, False], [False, False, False])
     assert said.startswith("HTTP/1.1 403 Forbidden")
-    assert f"the sandbox lets nobody out to 127.0.0.1:{server.port}; hosts that the agent's definition names" in said
+    assert f"the sandbox blocks connections to 127.0.0.1:{server.port}; allowed hosts in the agent's definition" in said
     run.end()  # its stderr may arrive until then
     stderr_file = tmp_path / "attempt" / "agent-stderr.txt"
-    assert f"sandbox: the sandbox lets nobody out to 127.0.0.1:{server.port}" in stderr_file.read_text()
+    assert f"sandbox: the sandbox blocks connections to 127.0.0.1:{server.port}" in stderr_file.read_text()
 
 
 def test_sandbox_without_hosts_has_no_network(run: Run) -> None:
@@ -231,7 +231,7 @@ def test_virtual_environment_is_visible_without_its_tasks(run: Run, tmp_path: Pa
 
 
 def test_readable_folder_with_tasks_is_refused(run: Run, tmp_path: Path) -> None:
-    with pytest.raises(ProcessEnded, match=r"readable: expected what an agent may see, but .* holds tasks"):
+    with pytest.raises(ProcessEnded, match=r"readable: expected files that an agent may see, found tasks"):
         run("", readable=(str(tmp_path),), hidden=(tmp_path,))
     assert [path.name for path in (tmp_path / "temp").iterdir()] == []
 
@@ -397,4 +397,4 @@ def test_relay_forwards_only_to_named_hosts(tmp_path: Path, server: Server, capf
     ):
         assert ask(request).startswith(b"HTTP/1.1 403"), request
     assert ask(b"\0\1nonsense") == b""
-    assert capfd.readouterr().err.count("the sandbox lets nobody out to") == 5
+    assert capfd.readouterr().err.count("the sandbox blocks connections to") == 5

@@ -103,7 +103,7 @@ def test_hung_process_with_several_trials_records_none(
     assert watch.tick()
     watch.end()
     assert not list(tmp_path.glob("*.json"))
-    assert "nobody knows which of t (a, trial 1), u (a, trial 1)" in capfd.readouterr().err
+    assert "it is one of t (a, trial 1), u (a, trial 1)" in capfd.readouterr().err
     assert process.wait() == -signal.SIGKILL
 
     report_time(watch, None, trial=2)

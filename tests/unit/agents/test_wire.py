@@ -183,5 +183,5 @@ def test_task_message_contains_the_task_view() -> None:
     assert message == {
         "type": "task", "protocol": 1, "trial": "x", "intent": "i", "images": [], "sites": {"s": "http://s.test"},
         "reach": {"w": "http://w.test"}, "start": ["http://s.test/"], "max_steps": 9, "max_seconds": 60.0, "seed": 4,
-        "answer_format": "text", "answer_instructions": "", "options": {"depth": 2},
+        "answer_format": "text", "answer_instructions": "", "answer_schema": None, "options": {"depth": 2},
     }  # fmt: skip

@@ -144,9 +144,9 @@ def test_request_intercepted_while_recording_is_intercepted_again(tmp_path: Path
     """On the live site, its response was not needed either."""
     path = tmp_path / "a.warc.gz"
     with WarcFile(path, sites={}) as file:
-        file.add_kept_back(method="POST", url=f"{HOME}track?at=1", time=1)
-        file.add_kept_back(method="POST", url=f"{HOME}find", time=1)
-        file.add_kept_back(method="WEBSOCKET", url=f"{HOME}live", time=1)
+        file.add_withheld(method="POST", url=f"{HOME}track?at=1", time=1)
+        file.add_withheld(method="POST", url=f"{HOME}find", time=1)
+        file.add_withheld(method="WEBSOCKET", url=f"{HOME}live", time=1)
         file.add(
             method="GET", url=HOME, request_head="GET / HTTP/1.1\r\n", request_body=b"",
             response_head="HTTP/1.1 200 OK\r\n", response_body=b"x",

@@ -12,7 +12,7 @@ from pytest_webarena.archives.serving import ArchiveServer
 from pytest_webarena.archives.writing import WarcFile
 from pytest_webarena.errors import SiteError, TaskError, UsageError
 from pytest_webarena.evidence import Evidence, RequestRecord
-from pytest_webarena.sites.broker.live_leases import enter_beyond, join_worlds
+from pytest_webarena.sites.broker.live_leases import observe_off_archive, share_web_access
 from pytest_webarena.sites.catalogues.archived import archive_of
 from pytest_webarena.sites.catalogues.loading import load_catalogue
 from pytest_webarena.sites.protocol.messages import LiveWishes
@@ -63,7 +63,7 @@ def test_archived_sites_are_served_through_the_gateway(world: World, tmp_path: P
 
 def test_intercepted_request_is_recorded_as_intercepted(world: World, tmp_path: Path) -> None:  # noqa: F811
     with WarcFile(tmp_path / "a.warc", sites={}) as file:
-        file.add_kept_back(method="POST", url="http://shop.test/track", time=1)
+        file.add_withheld(method="POST", url="http://shop.test/track", time=1)
     server = ArchiveServer(Archive([tmp_path / "a.warc"]))
     session = world.session()
     world.route(session, server.port, "shop.test", archived=True)
@@ -101,14 +101,14 @@ def test_write_that_the_tasks_terms_allow_is_a_miss(
     """The live site would have answered: this trial's terms allow more than those of the recording."""
     path = tmp_path / "a.warc"
     with WarcFile(path, sites={"shop": {"url": "http://shop.test", "start": "/", "user": "emma"}}) as file:
-        file.add_kept_back(method="POST", url="http://shop.test/graphql", time=1)
+        file.add_withheld(method="POST", url="http://shop.test/graphql", time=1)
     server = ArchiveServer(Archive([path]))
     leased, session = world.session(), world.session()
     world.route(leased, server.port, "shop.test", archived=True)
     apps = load_catalogue(f"archive:{path}").apps.values()
-    world.call(enter_beyond, leased, apps, LiveWishes(terms=LiveTerms(**terms)), read=True)
+    world.call(observe_off_archive, leased, apps, LiveWishes(terms=LiveTerms(**terms)), read=True)
     world.route(session, server.port, "shop.test", archived=True)
-    world.call(join_worlds, session, leased)
+    world.call(share_web_access, session, leased)
     try:
         for each in (leased, session):
             browser = world.browser(each)
@@ -128,7 +128,7 @@ def test_solution_that_meets_a_miss_is_a_site_error() -> None:
     with pytest.raises(SiteError, match=r"not archived: GET http://shop.test/0.*\nstep 2 failed") as error:  # noqa: SIM117
         with reporting_misses(lambda: evidence("page").requests, reported):
             raise TaskError("step 2 failed")
-    assert (error.value.cause, error.value.shortfall, error.value.again) == ("site", "lacking", False)
+    assert (error.value.cause, error.value.shortfall, error.value.again) == ("site", "not_archived", False)
     assert reported == {"not_archived": {"GET http://shop.test/0": "page"}}
     with pytest.raises(TaskError), reporting_misses(lambda: evidence("extra").requests, reported):
         raise TaskError("step 2 failed")
@@ -168,7 +168,7 @@ def test_miss_of_a_page_or_part_is_not_an_agent_failure(decided: Decided, given:
     found, shortfall = with_misses(decided, given)
     assert found.outcome == outcome
     if outcome == "error" and decided.outcome != "error":
-        assert (found.cause, shortfall) == ("site", "lacking")
+        assert (found.cause, shortfall) == ("site", "not_archived")
         assert "not archived: GET http://shop.test/0" in found.message
         assert decided.message in found.message
     else:

@@ -138,5 +138,5 @@ def test_detached_frames_are_skipped() -> None:
         protocol.says(context, frame, '{"listening": true}')
     protocol.handlers["Page.frameDetached"]({"frameId": "F", "reason": "remove"})
     protocol.handlers["Page.frameDetached"]({"frameId": "G", "reason": "swap"})  # to another process
-    asyncio.run(events.sweep(1.0))
+    asyncio.run(events.sweep_fields(1.0))
     assert [context for method, context in protocol.sent if method == "Runtime.evaluate" and context] == [2, 3]

@@ -10,7 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from pytest_webarena.browser.observation.drawing import Mark, _Labels, _touches, draw_marks, fitted, require_pillow
+from pytest_webarena.browser.observation.drawing import (
+    Mark,
+    _Labels,
+    _touches,
+    draw_marks,
+    require_pillow,
+    scale_to_fit,
+)
 from pytest_webarena.errors import UsageError
 
 SIZE = (400, 300)
@@ -74,9 +81,9 @@ def test_boxes_outside_the_image_are_clipped() -> None:
 @pytest.mark.parametrize(("format", "kind"), [("jpeg", "JPEG"), ("png", "PNG"), ("webp", "WEBP")])
 def test_image_formats_and_sizes_are_converted(format: str, kind: str) -> None:
     assert Image.open(io.BytesIO(draw_marks(picture(), [], format=format, quality=80))).format == kind
-    small = Image.open(io.BytesIO(fitted(picture(), (100, 100), format, 80)))
+    small = Image.open(io.BytesIO(scale_to_fit(picture(), (100, 100), format, 80)))
     assert (small.format, small.size) == (kind, (100, 75))
-    assert Image.open(io.BytesIO(fitted(picture(), (4000, 4000), format, 80))).size == SIZE
+    assert Image.open(io.BytesIO(scale_to_fit(picture(), (4000, 4000), format, 80))).size == SIZE
 
 
 def test_missing_pillow_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

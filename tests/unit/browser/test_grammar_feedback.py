@@ -57,10 +57,10 @@ from tests.unit.browser.test_grammars import EXAMPLES
         ("playwright", "```page.locator(**{'selector': 'a'}).click()```", "** is not understood"),
         ("playwright", "page.reload()", "No action found"),
         ("playwright", "```click('a51')```", "expects the number in brackets that the latest observation shows"),
-        ("playwright", "click('a51')", "'a51' is an id of another tree"),
+        ("playwright", "click('a51')", "'a51' is an id of BrowserGym's own tree"),
         ("playwright", "fill('b12', 'tea')", "fill() expects the number in brackets"),
         ("playwright", "press('cA7', 'Enter')", "press() expects the number in brackets"),
-        ("playwright", "drag_and_drop('5', 'a6')", "'a6' is an id of another tree"),
+        ("playwright", "drag_and_drop('5', 'a6')", "'a6' is an id of BrowserGym's own tree"),
         ("playwright", "I would click('51')", "No action found"),
         ("playwright", "```click([4, 5])```", "click() expects a text in quotes"),
         ("playwright", "```fill(value='tea')```", "page has no action 'fill'"),
@@ -188,6 +188,10 @@ def test_tool_calls_are_parsed_leniently() -> None:
     assert parse_call("scroll", {"direction": "DOWN"}) == Scroll("down")
     assert parse_call("go_back", "") == parse_call("go_back", None) == parse_call("go_back", {}) == Back()
     assert parse_call("stop") == Stop("")
+    assert parse_call("stop", '{"answer": 54.35194}') == Stop("54.35194")
+    assert parse_call("stop", {"answer": ["Ann Lee", 3]}) == Stop("Ann Lee\n3")
+    assert parse_call("stop", {"answer": False}) == Stop("no")
+    assert parse_call("stop", {"answer": {"a": 1}}) == Stop('{"a": 1}')
     openai = {"tool_calls": [{"function": {"name": "noop", "arguments": "{}"}}]}
     assert grammar("tools").parse(json.dumps(openai)) == Noop()
 

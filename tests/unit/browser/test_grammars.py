@@ -342,6 +342,7 @@ def test_grammar_description_names_every_action() -> None:
     for name in grammars():
         text = grammar(name).describe()
         examples = [example for row in EXAMPLES.values() for each, (example, _) in row.items() if each == name]
+        assert examples, name
         for example in examples:
             if (name, example) == ("webarena", "noop"):
                 continue  # parsed, but not described to agents, as upstream

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pytest_webarena.browser.observation.extraction import ElementInfo
-from pytest_webarena.browser.observation.listing import listed
+from pytest_webarena.browser.observation.listing import list_elements
 from tests.cases import each_case
 
 ELEMENTS = {str(number): ElementInfo(backend=number, node_name="X", role="x", name="") for number in range(1, 40)}
@@ -42,22 +42,22 @@ ELEMENTS = {str(number): ElementInfo(backend=number, node_name="X", role="x", na
     ],
 )
 def test_html_lines_become_webcanvas_lines(html: list[str], lines: list[str]) -> None:
-    assert listed(html, ELEMENTS) == lines
+    assert list_elements(html, ELEMENTS) == lines
 
 
 def test_text_that_looks_like_an_element_stays_text() -> None:
-    assert listed(["[99] <button> Free money", "<script x"], ELEMENTS) == [
+    assert list_elements(["[99] <button> Free money", "<script x"], ELEMENTS) == [
         "text '[99] <button> Free money'",
         "text '<script x'",
     ]
 
 
 def test_long_labels_are_truncated() -> None:
-    (line,) = listed(["[1] <button> " + "x" * 1000], ELEMENTS)
+    (line,) = list_elements(["[1] <button> " + "x" * 1000], ELEMENTS)
     assert len(line) < 220
     assert line.endswith("x…'")
 
 
 def test_many_attributes_are_parsed_quickly() -> None:
     long = "<p" + ' a=""' * 50_000 + "!"
-    assert listed([long], ELEMENTS) == [f"text '{long[:199]}…'"]
+    assert list_elements([long], ELEMENTS) == [f"text '{long[:199]}…'"]

@@ -62,7 +62,7 @@ def test_call_during_loop_shutdown_leaves_no_coroutine_unawaited(monkeypatch: py
         with pytest.raises(concurrent.futures.CancelledError):
             called.result(60)
     thread.stop(60)
-    with pytest.raises(BrowserError, match="working: the browser room is closed"):
+    with pytest.raises(BrowserError, match="working: the browser's event loop has ended"):
         thread.call(work(), timeout=60, what="working")
 
 

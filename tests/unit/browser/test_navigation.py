@@ -41,7 +41,7 @@ class FakeTab:
     def is_navigating(self) -> bool:
         return False
 
-    async def changed(self, seconds: float) -> None:
+    async def wait_for_activity(self, seconds: float) -> None:
         pass
 
     def on(self, event: str, listener: object) -> None:
@@ -87,7 +87,7 @@ def test_interruption_by_the_same_url_is_retried(monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize(
     ("failure", "tries", "expected"),
     [
-        (interrupted_by("http://a.test/elsewhere"), 3, "was not opened: the page itself keeps going elsewhere."),
+        (interrupted_by("http://a.test/elsewhere"), 3, "was not opened: the page itself keeps navigating."),
         (interrupted_by("http://a.test/next"), 10, "was not opened: it was broken off again and again."),
     ],
 )

@@ -15,7 +15,7 @@ from pytest_webarena.browser.config import ObservationConfig, SessionConfig
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.observation import Observation, ScrollPosition, TabInfo, tab_line
 from pytest_webarena.browser.observation.budget import cut_lines
-from pytest_webarena.browser.snapshotting import look
+from pytest_webarena.browser.snapshotting import observe_tab
 from pytest_webarena.errors import BrowserError
 from tests.cases import each_case
 
@@ -90,4 +90,4 @@ def test_exact_extractor_error_names_chromium() -> None:
     tabs: Any = SimpleNamespace(current=SimpleNamespace(is_observable=False))
     config = SessionConfig(observation=ObservationConfig(extractor="exact"))
     with pytest.raises(BrowserError, match="the exact extractor needs Chromium; use --browser chromium, or the fast"):
-        asyncio.run(look(tabs, config, Deadline(1.0)))
+        asyncio.run(observe_tab(tabs, config, Deadline(1.0)))

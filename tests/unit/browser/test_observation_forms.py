@@ -87,7 +87,10 @@ def test_form_of_another_package_is_used(installed: None) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("of_test", "there is no observation form 'of_test'; did you mean 'of_tests'? known: accessibility_tree, "),
+        (
+            "of_test",
+            "expected an observation form, found 'of_test'; did you mean 'of_tests'? known: accessibility_tree, ",
+        ),
         ("wrong", "to be the observation form 'wrong' (a Form of that name), found "),
         ("gone", "the observation form 'gone' ("),
     ],
@@ -111,9 +114,9 @@ def test_form_without_lines_and_image_is_invalid() -> None:
 
 
 def test_form_without_output_is_an_error_that_names_it() -> None:
-    with pytest.raises(BrowserError, match=r"the observation form 'of_tests' gave no lines for http://a\.test/"):
+    with pytest.raises(BrowserError, match=r"the observation form 'of_tests' returned no lines for http://a\.test/"):
         asyncio.run(lines_of(replace(OUTLINE, lines=nothing), Page()))
-    with pytest.raises(BrowserError, match="'accessibility_tree' gave no lines"):
+    with pytest.raises(BrowserError, match="'accessibility_tree' returned no lines"):
         asyncio.run(lines_of(BUILTIN["accessibility_tree"], Page(replace(READ, lines=()))))
     assert asyncio.run(lines_of(replace(OUTLINE, lines=nothing, may_be_empty=True), Page())) == ()
     assert asyncio.run(lines_of(BUILTIN["screenshot"], Page())) is None

@@ -43,7 +43,7 @@ def test_page_that_navigates_while_read_is_opened_again(monkeypatch: pytest.Monk
 def test_page_that_navigates_twice_while_read_meets_no_condition(monkeypatch: pytest.MonkeyPatch) -> None:
     """Content of a site could make a page navigate without end: such a page meets no condition."""
     reading = read([WENT, WENT], monkeypatch)
-    assert (reading.texts, reading.hidden) == ((), "it keeps going elsewhere")
+    assert (reading.texts, reading.hidden) == ((), "it keeps navigating")
 
 
 def test_page_reading_is_not_repeated_after_other_errors(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -52,10 +52,10 @@ class SlowTab:
 def test_screencast_restarts_after_a_slow_tab() -> None:
     tab = SlowTab()
 
-    async def at_hand(*, acts: bool) -> Any:
+    async def tabs_for_person(*, acts: bool) -> Any:
         return SimpleNamespace(current=tab)
 
-    hand: Any = RemoteInput(SimpleNamespace(tabs_for_person=at_hand))
+    hand: Any = RemoteInput(SimpleNamespace(tabs_for_person=tabs_for_person))
 
     async def looked() -> Any:
         assert await hand._next_frame(0, 0.0) is None

@@ -62,8 +62,8 @@ def test_search_program_results_are_limited(tmp_path: Path) -> None:
     [
         ("import sys; sys.exit('no key')", "ended with 1: no key"),
         ("print('[')", r"expected a list as JSON, found b'\["),
-        ("print('{}')", "expected a list of results, each with title and url, found dict"),
-        ('print(\'[{"title": 1, "url": 2}]\')', "result 1: expected title, url and perhaps text, all of them texts"),
+        ("print('{}')", "expected a list of results, each with title and url, found a mapping"),
+        ('print(\'[{"title": 1, "url": 2}]\')', "result 1: expected title, url and optionally text, as texts"),
         ("print('[5]')", "result 1: expected title"),
         ("print('[' * 100000)", "expected a list as JSON"),
         ("import time; print('[]', flush=True); time.sleep(600)", "expected results within 0 s, found none"),

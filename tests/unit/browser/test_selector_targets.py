@@ -48,11 +48,11 @@ def call(locator: Locator, script: str = element_probes.DESCRIBE, patience: floa
     async def run(work: Awaitable[Any], seconds: float, what: str) -> Any:
         return await work
 
-    async def changed(seconds: float) -> None:
+    async def wait_for_activity(seconds: float) -> None:
         pass
 
     page = SimpleNamespace(locator=lambda selector: locator)
-    tab = SimpleNamespace(url="http://a.test/", page=page, run=run, changed=changed)
+    tab = SimpleNamespace(url="http://a.test/", page=page, run=run, wait_for_activity=wait_for_activity)
     target = find_target(cast("Any", tab), Selector("text=Save"), hang=1.0, patience=patience)
     return asyncio.run(target.call(script))
 

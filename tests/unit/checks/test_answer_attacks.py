@@ -13,6 +13,9 @@ from pytest_webarena.commands.cli import main
 from pytest_webarena.testing import make_task
 from tests.cases import each_case
 
+OTHERS = "Zebedee asked for a review. Who reviewed it?"
+"""Names a person who is wrong as a further name of the answer."""
+
 
 def attacked(*checks: str, intent: str = "How many lamps are there?") -> AnswerAttacks:
     return attack_answers([make_task(f"intent: {json.dumps(intent)}\nsites: [shop]\nchecks: [{', '.join(checks)}]")])
@@ -52,14 +55,13 @@ def test_no_wrong_answer_passes_and_no_right_one_fails(check: str, intent: str) 
     assert found.right.get("undecided", 0) == 0
 
 
-def test_attacks_find_a_question_that_asks_for_two_things() -> None:
-    found = attacked("{answer: {number: 6}}", intent="How many lamps and how many sprockets are there?")
-    assert {(flaw.answer, flaw.kind) for flaw in found.flaws} >= {("6 sprockets", "of something else")}
+def test_attacks_find_a_wrong_name_that_the_question_gives() -> None:
+    found = attacked("{answer: {names: [Ann Lee]}}", intent=OTHERS)
+    assert [(flaw.answer, flaw.kind) for flaw in found.flaws] == [("Ann Lee\nZebedee", "superset")]
 
 
 def test_another_check_of_the_answer_may_refuse_a_wrong_answer() -> None:
-    intent = "How many lamps and how many sprockets are there?"
-    found = attacked("{answer: {number: 6}}", "{answer: {excludes: sprockets, regex: '.*'}}", intent=intent)
+    found = attacked("{answer: {names: [Ann Lee]}}", "{answer: {excludes: Zebedee, includes: Ann Lee}}", intent=OTHERS)
     assert not [flaw for flaw in found.flaws if not flaw.right]
 
 
@@ -79,13 +81,11 @@ def test_values_of_sibling_tasks_are_wrong_answers() -> None:
 
 def test_validate_with_answers_names_each_wrong_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "tasks.yaml"
-    text = (
-        "tasks: [{id: a, intent: How many lamps and sprockets?, sites: [wikipedia], checks: [{answer: {number: 6}}]}]\n"
-    )
+    text = f"tasks: [{{id: a, intent: {OTHERS}, sites: [wikipedia], checks: [{{answer: {{names: [Ann Lee]}}}}]}}]\n"
     file.write_text(text)
     assert main(["tasks", "validate", str(file)]) == 0
     assert main(["tasks", "validate", "--answers", str(file)]) == 1
     out = capsys.readouterr().out
-    assert f"{file}:1: a: checks[0]: a wrong answer passes (of something else): '6 sprockets'" in out
-    file.write_text(text.replace(" and sprockets", ""))
+    assert f"{file}:1: a: checks[0]: a wrong answer passes (superset): 'Ann Lee\\nZebedee'" in out
+    file.write_text(text.replace("Zebedee asked for a review. ", ""))
     assert main(["tasks", "validate", "--answers", str(file)]) == 0

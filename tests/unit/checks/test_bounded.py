@@ -22,7 +22,7 @@ from tests.unit.checks.helpers import evidence
 _SOON = 1.0
 """Seconds that checks get here: far more than those need that end. Those that don't end use a core for as long."""
 
-_ANSWER = "a" * 60 + "!"
+_ANSWER = "a" * 60 + "_"
 
 
 def stays(evidence: Evidence) -> bool:
@@ -66,7 +66,7 @@ def asks_about_an_image(evidence: Evidence) -> tuple[bool, str]:
 
 def judged(check: str, answer: str = _ANSWER, **more: Any) -> Any:
     task = make_task(
-        f"intent: x\nsites: []\nscore: mean\nchecks:\n  - answer: {{includes: aaa, whole_words: false}}\n  - {check}",
+        f"intent: x\nsites: []\nscore: mean\nchecks:\n  - answer: {{regex: a+_}}\n  - {check}",
         id="t",
     )
     return judge_bounded(task, evidence(answer, url="http://a.test/" + answer), seconds=_SOON, **more)

@@ -221,7 +221,7 @@ def test_side_effects_fail_tasks_that_must_not_mutate(checks: str, extra: str) -
 
 
 def test_side_effects_set_averaged_scores_to_zero() -> None:
-    checks = "- answer: N/A\n- answer: {includes: A}"
+    checks = "- answer: N/A\n- answer: {one_of: [N/A, none]}"
     extra = "    mutates: false\n    score: mean\n    threshold: 0.4\n"
     assert verdict(checks, shop(), extra=extra).score == 1
     assert verdict(checks, shop(table("votes", ADDED)), extra=extra).passed is False

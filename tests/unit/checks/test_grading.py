@@ -14,10 +14,10 @@ from .helpers import evidence, task
 
 
 def test_repairs_can_be_switched_off() -> None:
-    grading = find_grading("repaired", ["shotgun", "url-base"])
-    assert grading.left_out == ("shotgun", "url-base")
-    assert str(grading) == "repaired without shotgun, url-base"
-    assert not grading.repairs("shotgun")
+    grading = find_grading("repaired", ["typed-references", "url-base"])
+    assert grading.left_out == ("typed-references", "url-base")
+    assert str(grading) == "repaired without typed-references, url-base"
+    assert not grading.repairs("typed-references")
     assert grading.repairs("url-slash")
     assert find_grading("repaired") == REPAIRED
     assert not any(ORIGINAL.repairs(rule) for rule in RULES)
@@ -25,13 +25,13 @@ def test_repairs_can_be_switched_off() -> None:
 
 
 def test_unknown_gradings_and_repairs_suggest_known_names() -> None:
-    with pytest.raises(UsageError, match=r"--without-repair: .* found 'shotgum'; did you mean 'shotgun'"):
-        find_grading("repaired", ["shotgum"])
+    with pytest.raises(UsageError, match=r"--without-repair: .* found 'url-bass'; did you mean 'url-base'"):
+        find_grading("repaired", ["url-bass"])
     known = "original, repaired, verified, webcanvas-paper, webcanvas-code"
     with pytest.raises(UsageError, match=f"--grading: expected one of {known}, found 'other'"):
         find_grading("other")
     with pytest.raises(UsageError, match="with --grading=repaired, found it with original"):
-        find_grading("original", ["shotgun"])
+        find_grading("original", ["url-base"])
 
 
 def test_yaml_tasks_have_no_gradings() -> None:

@@ -45,12 +45,13 @@ def test_note_must_list_all_names_and_no_others(kind: str, body: str, right: boo
     [
         ("2023-11-19", True),
         ("The commit of v3.1.0 was made on 2023-11-19.", True),
-        ("2023-11-19 or 2023-11-20", False),
-        ("2023-11-18, 2023-11-19", False),
-        ("v3.0.0: 2023-11-19", False),
-        ("not 2023-11-19", False),
+        ("2023-11-20", False),
+        ("2023-11-19 or 2023-11-20", None),
+        ("2023-11-18, 2023-11-19", None),
+        ("v3.0.0: 2023-11-19", None),
+        ("not 2023-11-19", None),
     ],
 )
-def test_date_answer_may_be_in_a_sentence(answer: str, right: bool) -> None:
+def test_date_answer_may_be_in_a_sentence(answer: str, right: bool | None) -> None:
     task = _task("gitlab/questions.yaml", "gitlab-day-of-version.fellmap")
     assert judge(task, evidence(answer)).passed is right

@@ -42,7 +42,7 @@ def word(found: Verdict) -> str:
 
 def rows(columns: int) -> list[list[str]]:
     """Return the rows of the reference's truth table with this number of columns."""
-    section = AFTER_CHECKS.partition("## Scores and verdicts")[2].partition("An undecided verdict")[0]
+    section = AFTER_CHECKS.partition("## Scores and verdicts")[2].partition("The task passes if")[0]
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in section.splitlines() if "|" in line]
     return [each for each in cells if len(each) == columns and each[0] in ("met", "not met", "undecided")]
 
@@ -65,7 +65,7 @@ def test_truth_table_of_combinations(row: list[str], swapped: bool) -> None:
     parts = [f"- outcome: {first}", f"- outcome: {second}\n  weight: 3"]
     averaged = verdict("\n".join(reversed(parts) if swapped else parts), "    score: mean\n")
     kind, _, bounds = mean.partition(", ")
-    assert averaged.judgeable == (kind == "undecided")
+    assert (averaged.score is None) == (kind == "undecided")
     assert averaged.known_score == float(bounds.split(" to ")[0] if bounds else kind)
 
 
@@ -87,6 +87,29 @@ def test_tables_have_all_rows() -> None:
 )
 def test_verdict_is_judgeable_if_no_missing_evidence_keeps_it_open(checks: str, judgeable: bool) -> None:
     assert verdict(checks).judgeable is judgeable
+
+
+@pytest.mark.parametrize(
+    ("threshold", "first", "second", "passed", "headline"),
+    [
+        (0.25, "met", "undecided", True, "passed: 1 of 2 checks holds, score at least 0.25"),
+        (0.26, "met", "undecided", None, "undecided: 1 of 2 checks could not be decided"),
+        (0.75, "not met", "undecided", None, "undecided: 1 of 2 checks could not be decided"),
+        (0.76, "not met", "undecided", False, "failed: 0 of 2 checks hold, score at least 0"),
+        (0.25, "met", "missing", True, "passed: 1 of 2 checks holds, score at least 0.25"),
+        (0.26, "met", "missing", None, "undecided: 1 of 2 checks could not be decided"),
+    ],
+)
+def test_task_passes_or_fails_if_both_bounds_do(
+    threshold: float, first: str, second: str, passed: bool | None, headline: str
+) -> None:
+    checks = f"- outcome: {first}\n- outcome: {second}\n  weight: 3"
+    found = verdict(checks, f"    score: mean\n    threshold: {threshold}\n")
+    assert (found.score, found.passed, found.undecided) == (None, passed, passed is None)
+    assert found.lower_bound == (0.25 if first == "met" else 0.0)
+    assert (found.known_score is None) is (passed is None and second == "missing")
+    assert headline in found.render().splitlines()
+    assert Verdict.from_json(found.to_json()) == found
 
 
 def test_missing_evidence_gives_the_reason_first() -> None:

@@ -5,16 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from pytest_webarena.checks import Grading, Verdict, find_grading, judge
+from pytest_webarena.checks import REPAIRED, Grading, Verdict, judge
 from pytest_webarena.checks.judge_protocol import Decision, Grade, Question
 
 from .helpers import evidence, task
 
-__all__ = ["RULES_ALONE", "Judge", "graded"]
-
-
-RULES_ALONE = find_grading("repaired", ["unsure"])
-"""What the rules read, without asking whether they can vouch for it: see test_unexplained.py."""
+__all__ = ["Judge", "graded"]
 
 
 class Judge:
@@ -34,7 +30,7 @@ class Judge:
 
 
 def graded(
-    spec: object, answer: str | None, grading: Grading = RULES_ALONE, *, asker: Judge | None = None, **facts: Any
+    spec: object, answer: str | None, grading: Grading = REPAIRED, *, asker: Judge | None = None, **facts: Any
 ) -> Verdict:
     """The verdict on one answer."""
     made = task(f"- string_match: {json.dumps(spec)}", intent="Who asks on __REDDIT__?")

@@ -26,7 +26,7 @@ class FakeCluster:
         self.silent: set[str] = set()
         self.lost = ""
         self.dropped: list[str] = []
-        self.broken_off: list[str] = []
+        self.cancelled: list[str] = []
         self.played: list[tuple[str, str]] = []
         self.deliveries: dict[str, Future[Delivery]] = {}
         """Results by token, as the node knows them."""
@@ -66,11 +66,11 @@ class FakeCluster:
 
     def _run(self, node: str, parcel: Parcel, own: Future[Delivery]) -> None:
         try:
-            said = self._play(node, parcel)
+            outcome = self._play(node, parcel)
         except BaseException as error:
             own.set_exception(error)
         else:
-            own.set_result(said if isinstance(said, Delivery) else Delivery(record=said))
+            own.set_result(outcome if isinstance(outcome, Delivery) else Delivery(record=outcome))
 
     def _deliver(self, node: str, done: Future[Delivery], line: Future[Delivery]) -> None:
         with suppress(Exception):  # the connection is cut: nobody receives it
@@ -110,8 +110,8 @@ class FakeCluster:
     def add(self, name: str, slots: int, **more: Any) -> None:
         self.nodes[name] = Member(id=name, name=name, slots=slots, **more)
 
-    def break_off(self, node: str) -> Future[Any]:
-        self.broken_off.append(node)
+    def cancel_trials(self, node: str) -> Future[Any]:
+        self.cancelled.append(node)
         future: Future[Any] = Future()
         future.set_result(None)
         return future

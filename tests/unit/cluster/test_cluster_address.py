@@ -35,7 +35,7 @@ def listening() -> Iterator[str]:
 
 
 def test_missing_token_is_an_error_unless_insecure(clean: pytest.MonkeyPatch) -> None:
-    with pytest.raises(UsageError, match=r"expected a cluster that asks for a token .* say --ray-insecure"):
+    with pytest.raises(UsageError, match=r"expected a cluster that asks for a token .* set --ray-insecure"):
         cluster_address.prepare_environment(insecure=False)
     cluster_address.prepare_environment(insecure=True)
     assert os.environ["RAY_AUTH_MODE"] == "disabled"
@@ -66,9 +66,9 @@ def test_missing_ray_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.parametrize(
-    ("address", "said"),
+    ("address", "message"),
     [
-        ("127.0.0.1:1", "nobody answers"),
+        ("127.0.0.1:1", "found none that answers"),
         ("ray://head:10001", "a cluster that this machine is in"),
         ("head", "expected auto or HOST:PORT"),
         ("head:0", "expected auto or HOST:PORT"),
@@ -76,10 +76,10 @@ def test_missing_ray_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> N
     ],
 )
 def test_invalid_cluster_address_is_a_usage_error(
-    clean: pytest.MonkeyPatch, tmp_path: Path, address: str, said: str
+    clean: pytest.MonkeyPatch, tmp_path: Path, address: str, message: str
 ) -> None:
     clean.setattr(cluster_address, "_local_cluster", lambda: "")
-    with pytest.raises(UsageError, match=said):
+    with pytest.raises(UsageError, match=message):
         cluster_address.find_address(address)
 
 
@@ -102,7 +102,7 @@ def test_probe_error_quotes_the_cluster(clean: pytest.MonkeyPatch) -> None:
     clean.setattr(
         cluster_address, "_ASK", "import sys; print('noise', file=sys.stderr); sys.exit('Version mismatch: 2.1')"
     )
-    with pytest.raises(UsageError, match=r"takes this machine in, found: Version mismatch: 2\.1"):
+    with pytest.raises(UsageError, match=r"this machine can join, found: Version mismatch: 2\.1"):
         cluster_address.probe("127.0.0.1:1")
 
 

@@ -168,5 +168,5 @@ def test_rayignore_excludes_files(tmp_path: Path) -> None:
 def test_project_paths_are_mapped_to_nodes_and_others_refused() -> None:
     places = NodePaths(Path("/home/ana/project"), Path("/tmp/node/project"))
     assert places.on_node(Path("/home/ana/project/agents"), what="x") == Path("/tmp/node/project/agents")
-    with pytest.raises(UsageError, match="--prices: expected a file or folder below /home/ana/project"):
+    with pytest.raises(UsageError, match="--prices: expected a path below /home/ana/project"):
         places.on_node(Path("/etc/prices.yaml"), what="--prices")

@@ -65,7 +65,7 @@ class Received(list[str]):
 
 def test_trials_of_a_dead_node_are_rerun_and_recorded_once(held: HeldTrials) -> None:
     cluster, received, lines = FakeCluster(held.play, one=2, two=2), Received(), list[str]()
-    with executor_on(cluster, receive=received, tell=lines.append) as executor:
+    with executor_on(cluster, receive=received, announce=lines.append) as executor:
         assert executor.ready.wait(SECONDS)
         futures = [executor.submit(task(f"t{number}"), "mine", 1) for number in range(6)]
         wait_until(lambda: len(held.begun) == 4)
@@ -80,7 +80,7 @@ def test_trials_of_a_dead_node_are_rerun_and_recorded_once(held: HeldTrials) -> 
 
 def test_node_that_joins_later_gets_trials(held: HeldTrials) -> None:
     cluster, lines = FakeCluster(held.play, one=1), list[str]()
-    with executor_on(cluster, tell=lines.append) as executor:
+    with executor_on(cluster, announce=lines.append) as executor:
         assert executor.ready.wait(SECONDS)
         futures = [executor.submit(task(f"t{number}"), "mine", 1) for number in range(3)]
         wait_until(lambda: len(held.begun) == 1)
@@ -99,7 +99,7 @@ def test_late_duplicate_is_dropped_but_its_cost_counted(held: HeldTrials) -> Non
         return replace(held.play(node, parcel), usage=Usage(calls=1, cost=0.25))
 
     cluster, received, lines = FakeCluster(play, one=1), Received(), list[str]()
-    with executor_on(cluster, receive=received, tell=lines.append) as executor:
+    with executor_on(cluster, receive=received, announce=lines.append) as executor:
         assert executor.ready.wait(SECONDS)
         future = executor.submit(task("t"), "mine", 1)
         wait_until(lambda: len(held.begun) == 1)
@@ -181,12 +181,12 @@ def test_trial_runs_where_its_sites_are_or_is_skipped() -> None:
 
 
 def test_trial_that_kills_nodes_gets_an_idle_node(held: HeldTrials) -> None:
-    beside: list[int] = []
+    other_trials: list[int] = []
     brief = threading.Event()
 
     def play(node: str, parcel: Parcel) -> TrialRecord:
         if parcel.task.id == "deadly":
-            beside.append(cluster.under_way(node) - 1)
+            other_trials.append(cluster.under_way(node) - 1)
             if node == "two":
                 cluster.kill_process(node)
         elif parcel.task.id == "brief":
@@ -202,16 +202,16 @@ def test_trial_that_kills_nodes_gets_an_idle_node(held: HeldTrials) -> None:
         wait_until(lambda: cluster.under_way("one") == 2)
         cluster.add("two", 3)
         futures.append(executor.submit(task("deadly"), "mine", 1))
-        wait_until(lambda: len(beside) == LOSSES - 1)  # no other node has a free slot
+        wait_until(lambda: len(other_trials) == LOSSES - 1)  # no other node has a free slot
         cluster.kill("two")
         wait_until(lambda: len(executor.members) == 1)
         brief.set()
         futures.append(executor.submit(task("later"), "mine", 1))  # the free slot is used
         wait_until(lambda: ("one", "later") in held.begun)
-        assert len(beside) == LOSSES - 1
+        assert len(other_trials) == LOSSES - 1
         held.all.set()
         assert {each.result(SECONDS).outcome for each in futures} == {"passed"}
-    assert beside == [0] * LOSSES
+    assert other_trials == [0] * LOSSES
 
 
 def test_trial_lost_by_a_silent_node_is_sent_again(held: HeldTrials) -> None:
@@ -256,7 +256,7 @@ def test_internal_error_of_the_executor_fails_all_trials(held: HeldTrials) -> No
         assert executor.lost
         with pytest.raises(RuntimeError, match="closed"):
             executor.submit(task("u"), "mine", 1)
-        executor.break_off()
+        executor.cancel_trials()
 
 
 def test_idle_slots_that_no_waiting_trial_can_use_are_reported(held: HeldTrials) -> None:
@@ -305,7 +305,7 @@ def test_trials_avoid_nodes_that_report_their_site_missing() -> None:
 def test_refused_node_gets_no_trial_and_is_reported_once() -> None:
     cluster, lines = FakeCluster(lambda node, parcel: passed(parcel), one=1, old=4), list[str]()
     cluster.refusals["old"] = NodeRefused("old has Python 3.12 where this machine has 3.11")
-    with executor_on(cluster, tell=lines.append) as executor:
+    with executor_on(cluster, announce=lines.append) as executor:
         assert executor.ready.wait(SECONDS)
         wait([executor.submit(task(f"t{number}"), "mine", 1) for number in range(5)], SECONDS)
     assert {node for node, _ in cluster.played} == {"one"}
@@ -323,10 +323,10 @@ def test_break_off_ends_running_trials_on_nodes(held: HeldTrials) -> None:
     executor: Any = executor_on(cluster)
     futures = [executor.submit(task(f"t{number}"), "mine", 1) for number in range(3)]
     wait_until(lambda: len(held.begun) == 2)
-    executor.break_off(held.all.set)
-    executor.break_off()  # a second call is allowed
+    executor.cancel_trials(held.all.set)
+    executor.cancel_trials()  # a second call is allowed
     executor.close(cancel=True)
-    assert sorted(cluster.broken_off) == ["one", "two"]
+    assert sorted(cluster.cancelled) == ["one", "two"]
     assert all(future.done() for future in futures)
     assert futures[2].cancelled()
 

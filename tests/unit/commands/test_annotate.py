@@ -107,9 +107,9 @@ def test_unreadable_record_is_an_error(
     broken.write_text("{")
     more = [labels(tmp_path, "task,label\nboth,yes\n")] if command[-1] == "compare" else []
     assert main([*command, str(run), *more]) == 2
-    told = capsys.readouterr().err
-    assert "expected records that can be read, found" in told
-    assert broken.parent.name in told
+    stderr = capsys.readouterr().err
+    assert "expected records that can be read, found" in stderr
+    assert broken.parent.name in stderr
     assert not list(run.glob("*.csv"))
 
 
@@ -121,7 +121,7 @@ def test_sheet_that_cannot_be_written_is_an_error(
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("", "found no label and no task"),
         ("task\nboth", "found no label"),
@@ -134,21 +134,21 @@ def test_sheet_that_cannot_be_written_is_an_error(
     ],
 )
 def test_invalid_label_files_are_errors(
-    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, told: str
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, message: str
 ) -> None:
     assert main(["judge", "annotate", "compare", str(run), labels(tmp_path, text)]) == 2
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 def test_all_invalid_rows_are_reported_at_once(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = "task,label\nboth,maybe\nnodes,yes\nbth,no\nnone,no\nnone,yes\n" + "open,perhaps\n" * 60
     assert main(["judge", "annotate", "compare", str(run), labels(tmp_path, text)]) == 2
-    told = capsys.readouterr().err.splitlines()
+    stderr = capsys.readouterr().err.splitlines()
     for line, words in zip(
-        told, ("line 2: label", "line 4: expected a trial", "line 6: expected one label", "line 7"), strict=False
+        stderr, ("line 2: label", "line 4: expected a trial", "line 6: expected one label", "line 7"), strict=False
     ):
         assert words in line
-    assert (len(told), told[-1]) == (51, "… and 13 more")
+    assert (len(stderr), stderr[-1]) == (51, "… and 13 more")
 
 
 def test_missing_label_file_is_an_error(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

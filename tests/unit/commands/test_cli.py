@@ -109,9 +109,9 @@ def test_validate_uses_a_catalogue_named_with_the_tasks(project: Path, capsys: p
     (project / "sites.yaml").write_text(CATALOGUE.replace("host", "hots"))
     capsys.readouterr()
     assert main(["tasks", "validate", "tasks", "sites.yaml"]) == 1
-    told = capsys.readouterr().out
-    assert "'hots'" in told
-    assert "'todo'" not in told  # the catalogue must be fixed first
+    stdout = capsys.readouterr().out
+    assert "'hots'" in stdout
+    assert "'todo'" not in stdout  # the catalogue must be fixed first
 
 
 def test_validate_suggests_exact_for_equals(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -137,6 +137,6 @@ def test_unknown_option_shows_usage_and_nearest_name(capsys: pytest.CaptureFixtu
     with pytest.raises(SystemExit) as ended:
         main(["judge", "measure", "m", "--min-kappa", "0.3"])
     assert ended.value.code == 2
-    said = capsys.readouterr().err
-    assert said.startswith("usage: webarena judge measure ")
-    assert said.endswith("unrecognized arguments: --min-kappa 0.3; did you mean --judge-min-kappa?\n")
+    stderr = capsys.readouterr().err
+    assert stderr.startswith("usage: webarena judge measure ")
+    assert stderr.endswith("unrecognized arguments: --min-kappa 0.3; did you mean --judge-min-kappa?\n")

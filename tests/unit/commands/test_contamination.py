@@ -76,9 +76,9 @@ def test_only_the_first_half_of_a_task_is_sent(file: Path) -> None:
     assert len(bodies) == 3
     for body in bodies:
         assert len(body["messages"]) == 2
-        asked = body["messages"][1]["content"]
-        [whole] = [text for text in STATEMENTS.values() if text.startswith(asked)]
-        assert 0.35 < len(asked) / len(whole) < 0.65
+        prompt = body["messages"][1]["content"]
+        [whole] = [text for text in STATEMENTS.values() if text.startswith(prompt)]
+        assert 0.35 < len(prompt) / len(whole) < 0.65
         assert body["temperature"] == 0
 
 
@@ -87,7 +87,7 @@ def test_repeated_beginning_and_extra_text_are_ignored(file: Path, capsys: pytes
         return say(f"{body['messages'][1]['content']} {(knows(body).text or '').upper()} The answer is not given here.")
 
     probe(model, file, "--format=json")
-    assert all(each["similarity"] == 1 for each in data(capsys)["tasks"])
+    assert {each["similarity"] for each in data(capsys)["tasks"]} == {1}
 
 
 def test_arb_problems_can_be_probed_with_a_limit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -31,9 +31,9 @@ def run(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("options", "code", "said"),
+    ("options", "code", "message"),
     [
-        (("--min-pass-rate=0.7", "--max-errors=2"), 0, "the thresholds hold"),
+        (("--min-pass-rate=0.7", "--max-errors=2"), 0, "the thresholds are met"),
         (("--min-pass-rate=0.8", "--max-errors=2"), BELOW_THRESHOLD, "75.0% passed"),
         (("--min-pass-rate=0.7", "--max-errors=1"), TOO_MANY_ERRORS, "1 of 6 planned trials have no result"),
         (("--min-pass-rate=0.7",), TOO_MANY_ERRORS, "without --max-errors there may be none"),
@@ -41,10 +41,10 @@ def run(tmp_path: Path) -> Path:
     ],
 )
 def test_gate_checks_thresholds_as_pytest_does(
-    run: Path, capsys: pytest.CaptureFixture[str], options: tuple[str, ...], code: int, said: str
+    run: Path, capsys: pytest.CaptureFixture[str], options: tuple[str, ...], code: int, message: str
 ) -> None:
     assert main(["runs", "gate", str(run), *options]) == code
-    assert said in capsys.readouterr().out
+    assert message in capsys.readouterr().out
 
 
 def test_unreadable_record_fails_the_gate(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -54,15 +54,15 @@ def test_unreadable_record_fails_the_gate(run: Path, capsys: pytest.CaptureFixtu
 
 
 @pytest.mark.parametrize(
-    ("fact", "said"), [({"on_record": "runs/main"}, "--replay-run"), ({"audit": True}, "found an audit of tasks")]
+    ("fact", "message"), [({"on_record": "runs/main"}, "--replay-run"), ({"audit": True}, "found an audit of tasks")]
 )
 def test_replays_and_audits_cannot_be_gated(
-    run: Path, fact: dict[str, object], said: str, capsys: pytest.CaptureFixture[str]
+    run: Path, fact: dict[str, object], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     facts = run / "run.json"
     facts.write_text(json.dumps(json.loads(facts.read_text()) | fact))
     assert main(["runs", "gate", str(run), "--max-errors=9"]) == 2
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 def test_stopped_run_fails_the_gate(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -73,17 +73,17 @@ def test_stopped_run_fails_the_gate(run: Path, capsys: pytest.CaptureFixture[str
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"), [((), "expected a threshold"), (("--min-pass-rate=2",), "expected a share from 0 to 1")]
+    ("arguments", "message"), [((), "expected a threshold"), (("--min-pass-rate=2",), "expected a share from 0 to 1")]
 )
 def test_invalid_gate_options_are_usage_errors(
-    run: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], said: str
+    run: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], message: str
 ) -> None:
     try:
         code: object = main(["runs", "gate", str(run), *arguments])
     except SystemExit as error:
         code = error.code
     assert code == 2
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 def test_folder_without_a_run_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -120,7 +120,10 @@ def test_missing_shards_fail_the_gate(tmp_path: Path, capsys: pytest.CaptureFixt
     parts = [part(tmp_path, number, 4, f"t{number}") for number in (1, 2, 3, 4)]
     merge_runs(parts[:2], tmp_path / "half")
     assert gated(tmp_path / "half") == TOO_MANY_ERRORS
-    assert "gate: parts 3, 4 of 4 (--shard) are missing: nobody knows" in capsys.readouterr().out
+    assert (
+        "gate: parts 3, 4 of 4 (--shard) are missing: the results of their trials are unknown"
+        in capsys.readouterr().out
+    )
     assert gated(parts[0]) == TOO_MANY_ERRORS
     merge_runs([tmp_path / "half", parts[2], parts[2]], tmp_path / "more")  # one of them twice
     assert gated(tmp_path / "more") == TOO_MANY_ERRORS
@@ -136,7 +139,7 @@ def test_shards_of_different_runs_fail_the_gate(tmp_path: Path, capsys: pytest.C
     merge_runs([part(tmp_path, 1, 4, "a"), *(part(tmp_path / "x", n, 4, f"t{n}", tests="few") for n in (2, 3, 4))],
                tmp_path / "tests")  # fmt: skip
     assert gated(tmp_path / "tests") == TOO_MANY_ERRORS
-    assert "of tests that were not all named alike" in capsys.readouterr().out
+    assert "(runs of different tests)" in capsys.readouterr().out
 
 
 def test_resumed_merged_run_is_complete(tmp_path: Path) -> None:
@@ -147,17 +150,17 @@ def test_resumed_merged_run_is_complete(tmp_path: Path) -> None:
     assert gated(whole) == 0
 
 
-@pytest.mark.parametrize("said", [None, '{"trials": [{"ke'])
+@pytest.mark.parametrize("plan", [None, '{"trials": [{"ke'])
 def test_missing_plan_fails_the_gate(
-    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], said: str | None
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], plan: str | None
 ) -> None:
-    if said is None:
+    if plan is None:
         (run / "plan.json").unlink()
     else:
-        (run / "plan.json").write_text(said)
-    asked = ("--min-pass-rate=0.5", "--max-errors=2")
-    assert main(["runs", "gate", str(run), *asked]) == TOO_MANY_ERRORS
-    assert "no plan.json that can be read" in capsys.readouterr().out
+        (run / "plan.json").write_text(plan)
+    thresholds = ("--min-pass-rate=0.5", "--max-errors=2")
+    assert main(["runs", "gate", str(run), *thresholds]) == TOO_MANY_ERRORS
+    assert "plan.json is missing or unreadable" in capsys.readouterr().out
     merge_runs([run, part(tmp_path, 1, 1, "z")], tmp_path / "whole", allow_mixed=True)
-    assert main(["runs", "gate", str(tmp_path / "whole"), *asked]) == TOO_MANY_ERRORS
-    assert "1 of 2 merged runs had no plan.json" in capsys.readouterr().out
+    assert main(["runs", "gate", str(tmp_path / "whole"), *thresholds]) == TOO_MANY_ERRORS
+    assert "1 of 2 merged runs had no readable plan.json" in capsys.readouterr().out

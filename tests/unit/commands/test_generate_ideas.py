@@ -76,7 +76,7 @@ def test_agreed_answers_become_tasks(drafts: Path, capsys: pytest.CaptureFixture
     }
     text = Path("tasks.yaml").read_text()
     assert "- answer: {number: 12.5}" in text
-    assert "- answer: {unachievable: it does not say}" in text
+    assert "- answer: {unachievable: it does not say, type: text}" in text
     assert '{url: "/cart"}' in text
     assert f"webarena tasks record shop wiki --id {NOTE} --intent 'Add a note.'" in capsys.readouterr().out
 
@@ -95,7 +95,7 @@ def test_changed_task_is_no_longer_reviewed(drafts: Path) -> None:
         (PRICE, ("answer", "12.50"), ("answer", "12.5")),
         (PRICE, ("answer", "Copper  Kettle"), ("answer", "copper kettle.")),
         (PRICE, ("answer", "tea\njam"), ("answer", "jam\n\n tea")),
-        (PRICE, ("impossible", "there is no such price"), ("impossible", "no price is there")),
+        (PRICE, ("impossible", "there is no such price"), ("impossible", "only staff may see prices")),
         (CART, ("answer", "/cart?x=1"), ("answer", "shop:/cart?x=1")),
     ],
 )
@@ -114,7 +114,6 @@ def test_equivalent_answers_agree(drafts: Path, task: str, first: tuple[str, str
         (PRICE, ("answer", "tea\njam"), ("answer", "tea")),
         (PRICE, ("answer", "tea"), ("impossible", "tea")),
         (PRICE, ("answer", "tea"), ("bad", "tea")),
-        (PRICE, ("impossible", "there is no such price"), ("impossible", "only staff may see prices")),
         (CART, ("answer", "/cart"), ("answer", "wiki:/cart")),
         (CART, ("answer", "/cart?x=1"), ("answer", "/cart")),
     ],
@@ -124,7 +123,7 @@ def test_disputed_answers_are_skipped_until_decided(
 ) -> None:
     settled = settled_task(task, first, second)
     assert settled is not None
-    assert settled.skip == "ada and ben say different things; somebody else decides"
+    assert settled.skip == "ada and ben disagree; another person decides"
     assert settled.review is not None
     assert settled.review.state(settled.digest) == "disputed"
     assert "webarena view ideas.yaml --answers ada.jsonl ben.jsonl" in capsys.readouterr().out
@@ -164,7 +163,7 @@ def test_draft_rejected_by_both_is_left_out_and_reported(drafts: Path, capsys: p
     answers = {**ALL, PRICE: ("bad", "prices change")}
     _, tasks = settle(given_by("ada", answers), given_by("ben", answers))
     assert [*tasks] == [WRITER, CART, NOTE]
-    assert f"left out: {PRICE}: no good as a task, both say" in capsys.readouterr().out
+    assert f"excluded: {PRICE}: both people rejected it" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", ["ada", "ADA", "m", "M"])
@@ -267,7 +266,7 @@ def test_decision_form_contains_disputes_without_names(drafts: Path, capsys: pyt
     assert sorted(each["description"] for each in idea["answers"]) == ["the answer is 12.50", "the answer is 13"]
     assert "ada" not in json.dumps(idea)
     assert main(["view", "ideas.yaml", "--answers", files[0], given_by("cleo", ALL)]) == 0
-    assert "there is nothing to be decided" in capsys.readouterr().out
+    assert "nothing to decide" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -53,11 +53,12 @@ def test_outdated_guide_is_reported_and_not_overwritten(file: Path, capsys: pyte
     assert guide(lambda body: say(json.dumps(WRITTEN)), str(file), "--model=m") == (2, 0)
     assert "task tea: its guide" in capsys.readouterr().err
     assert main(["judge", "guide", str(file), "--check"]) == 1
-    told = capsys.readouterr().out
+    stdout = capsys.readouterr().out
     assert (
-        "was made of another intent, solution or key nodes than the task has now; webarena judge guide --force" in told
+        "was made of another intent, solution or key nodes than the task has now; webarena judge guide --force"
+        in stdout
     )
-    assert "1 of 2 tasks have a guide that fits them" in told
+    assert "1 of 2 tasks have a guide that fits them" in stdout
 
 
 @pytest.mark.parametrize(

@@ -55,12 +55,12 @@ def test_tasks_that_cannot_be_tried_are_listed_as_untried(tasks: Path, capsys: p
     )  # just checked, and asked for again
     History(Path("webarena-monitor")).add(entry)
     assert main(["tasks", "monitor", str(tasks)]) == 3
-    said = capsys.readouterr().out
-    assert "untried        4  nobody could tell" in said
-    assert "it has no solution, and no key nodes with recorded addresses" in said
-    assert "the catalogue embedded has no site nowhere" in said
-    assert "the task says skip: not yet" in said
-    assert "the task says xfail: out of order" in said
+    stdout = capsys.readouterr().out
+    assert "untried        4  could not be checked" in stdout
+    assert "it has no solution, and no key nodes with recorded addresses" in stdout
+    assert "the catalogue embedded has no site nowhere" in stdout
+    assert "the task is marked skip: not yet" in stdout
+    assert "the task is marked xfail: out of order" in stdout
     report = json.loads(Path("webarena-monitor/report.json").read_text())
     assert [each["status"] for each in report["tasks"]] == ["untried"] * 4
     assert Path("webarena-monitor/report.html").is_file()
@@ -90,12 +90,12 @@ def test_only_due_tasks_are_checked(tasks: Path, capsys: pytest.CaptureFixture[s
     assert "none of 4 tasks is due; the next one is in 27 days" in capsys.readouterr().out
     assert not Path("webarena-monitor/report.json").exists()
     flags = Path("flags.jsonl")
-    told = [{"task": "open", "reason": "The answer is wrong.", "at": time.time()}, {"task": "no", "reason": "Odd."}]
-    flags.write_text("".join(json.dumps(each) + "\n" for each in told))
+    reports = [{"task": "open", "reason": "The answer is wrong.", "at": time.time()}, {"task": "no", "reason": "Odd."}]
+    flags.write_text("".join(json.dumps(each) + "\n" for each in reports))
     assert main(["tasks", "monitor", str(tasks), "--only-due", "--flags=flags.jsonl", "--alerts=deep/alerts.json"]) == 3
-    said = capsys.readouterr()
-    assert "reported: The answer is wrong." in said.out
-    assert "--flags flags.jsonl: of no task that was named: no" in said.err
+    captured = capsys.readouterr()
+    assert "reported: The answer is wrong." in captured.out
+    assert "--flags flags.jsonl: of no task that was named: no" in captured.err
     report = json.loads(Path("webarena-monitor/report.json").read_text())
     assert [each["task"] for each in report["tasks"]] == ["open"]
     assert report["not_due"] == ["elsewhere", "later", "wrong"]
@@ -111,9 +111,9 @@ def test_history_is_shown_without_checking(tasks: Path, capsys: pytest.CaptureFi
     with Path("webarena-monitor/history.jsonl").open("a") as file:
         file.write("{")
     assert main(["tasks", "monitor", "--history"]) == 0
-    said = capsys.readouterr()
-    assert "1970-01      1      1" in said.out
-    assert "left out a line that can't be read" in said.err
+    captured = capsys.readouterr()
+    assert "1970-01      1      1" in captured.out
+    assert "left out a line that can't be read" in captured.err
     assert main(["tasks", "monitor", "--history", "--format=json"]) == 0
     assert json.loads(capsys.readouterr().out)[0]["month"] == "1970-01"
 
@@ -145,7 +145,7 @@ def test_history_entries_of_the_future_are_ignored(tasks: Path, capsys: pytest.C
     for task in load_tasks(tasks):
         history.add(Entry(task=task.id, digest=task.digest, at=1e11, status="valid"))
     assert main(["tasks", "monitor", str(tasks), "--only-due"]) == 3
-    assert "left out 4 lines that can't be read: damaged, or of no time that has been" in capsys.readouterr().err
+    assert "left out 4 lines that can't be read: damaged, or without a time in the past" in capsys.readouterr().err
     assert main(["tasks", "monitor", "--history"]) == 0
     for task in load_tasks(tasks):
         History(Path("webarena-monitor")).add(Entry(task=task.id, digest=task.digest, at=time.time(), status="valid"))

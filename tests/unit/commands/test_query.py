@@ -13,22 +13,22 @@ SQL = "select 'Tea, green' as product, 2.5 as price union all select 'Milk', nul
 
 def test_query_result_is_printed_as_csv(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["sites", "query", "homepage", SQL, "--sites=embedded"]) == 0
-    told = capsys.readouterr().out
-    assert told == 'product,price\n"Tea, green",2.5\nMilk,\n'
+    stdout = capsys.readouterr().out
+    assert stdout == 'product,price\n"Tea, green",2.5\nMilk,\n'
     file = tmp_path / "table.csv"
     assert main(["sites", "query", "homepage", SQL, "--sites=embedded", "-o", str(file)]) == 0
-    assert file.read_text() == told
+    assert file.read_text() == stdout
     assert capsys.readouterr().err == f"wrote {file}: 2 rows\n"
 
 
 @pytest.mark.parametrize(
-    ("site", "sql", "told"),
+    ("site", "sql", "message"),
     [
         ("homepage", "select nowt", "no such column: nowt"),
         ("homepage", "drop table notes", "error (task)"),
         ("nowhere", "select 1", "has no site 'nowhere'; known: "),
     ],
 )
-def test_invalid_query_is_an_error(capsys: pytest.CaptureFixture[str], site: str, sql: str, told: str) -> None:
+def test_invalid_query_is_an_error(capsys: pytest.CaptureFixture[str], site: str, sql: str, message: str) -> None:
     assert main(["sites", "query", site, sql, "--sites=embedded"]) in (1, 2)
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err

@@ -57,12 +57,13 @@ def test_recording_is_kept_when_the_input_ends(
     monkeypatch.setattr("builtins.input", ended)
     watched(lambda: record._asked("the answer (empty: there is none): ", "--answer"))
     assert main(COMMAND) != 0
-    said = capsys.readouterr()
-    assert KEPT in said.out
+    captured = capsys.readouterr()
+    assert KEPT in captured.out
     assert (
-        "expected something typed behind 'the answer (empty: there is none):', found the end of the input" in said.err
+        "expected something typed behind 'the answer (empty: there is none):', found the end of the input"
+        in captured.err
     )
-    assert "use --answer" in said.err
+    assert "use --answer" in captured.err
 
 
 @pytest.mark.parametrize("steps", [(), ("a step",)])
@@ -101,8 +102,8 @@ def test_record_prints_the_signed_in_user_and_alternatives(
     watched(lambda: SimpleNamespace(steps=("a step",), answer=""))
     command = ["tasks", "record", "tracker", "wiki", "--intent", "Look.", "--sites", "debian"]
     assert main([*command, "--user", "wiki=desmond.pell"]) == 0
-    said = capsys.readouterr().out.splitlines()
-    assert said[0].startswith("tracker: nobody is signed in; --user tracker=NAME for hamish.dorrow (manager), ")
-    assert said[0].endswith(", desmond.pell (admin)")
-    assert said[1].startswith("wiki: signed in as desmond.pell; --user wiki=NAME for mara.linden, ")
-    assert "desmond.pell (" not in said[1]
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("tracker: signed out; --user tracker=NAME for hamish.dorrow (manager), ")
+    assert lines[0].endswith(", desmond.pell (admin)")
+    assert lines[1].startswith("wiki: signed in as desmond.pell; --user wiki=NAME for mara.linden, ")
+    assert "desmond.pell (" not in lines[1]

@@ -68,9 +68,9 @@ def get(proxy: str, url: str) -> str:
 
 def test_sites_stay_up_between_commands(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["sites", "up", "--sites=./sites.yaml"]) == 0
-    told = capsys.readouterr().out
-    assert "MISSING lost              nobody answers at http://127.0.0.1:9: Connection\n" in told
-    assert "notes             up for " in told
+    stdout = capsys.readouterr().out
+    assert "MISSING lost              nothing answers at http://127.0.0.1:9: Connection\n" in stdout
+    assert "notes             up for " in stdout
     client = DaemonClient.find("./sites.yaml")
     assert client is not None
     proxy = client.status().proxy
@@ -108,9 +108,9 @@ def test_status_and_down_without_running_sites(project: Path, capsys: pytest.Cap
 @pytest.mark.parametrize("catalogue", ["embedded", "embedded-docker", "webarena", "webarena-verified"])
 def test_catalogues_are_listed_in_80_columns(catalogue: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["sites", "list", f"--sites={catalogue}"]) == 0
-    told = capsys.readouterr().out
-    assert "http://homepage.test/" in told or catalogue == "webarena-verified"
-    assert [line for line in told.splitlines() if len(line) > 80 and "http://" not in line] == []
+    stdout = capsys.readouterr().out
+    assert "http://homepage.test/" in stdout or catalogue == "webarena-verified"
+    assert [line for line in stdout.splitlines() if len(line) > 80 and "http://" not in line] == []
 
 
 def test_site_urls_are_parsed() -> None:
@@ -162,12 +162,15 @@ def test_doctor_measures_whether_replicas_can_be_reused_clean(
     program = PROGRAM.replace("    def do_GET(self):\n", f"    def do_GET(self):\n        {late}\n")
     (project / "notes.py").write_text(program)
     main(["sites", "doctor", "--sites=./sites.yaml"])
-    said = " ".join(capsys.readouterr().out.split())
-    assert "note reader reuse: clean would hold: 2 rounds of its start pages changed nothing that can be seen." in said
-    assert "ok writer reuse: clean would not hold: notes appears, after GET /add, round 1" in said
-    assert "note boaster it says reuse: clean, which does not hold: notes appears, after GET /later, round 1" in said
-    assert "breaker whether reuse: clean would hold can't be determined: it ended with exit code 1" in said
-    assert "knower reuse" not in said
+    stdout = " ".join(capsys.readouterr().out.split())
+    assert (
+        "note reader reuse: clean would be safe: 2 rounds of its start pages changed nothing that can be seen."
+        in stdout
+    )
+    assert "ok writer reuse: clean would not be safe: notes appears, after GET /add, round 1" in stdout
+    assert "note boaster it sets reuse: clean, which is not safe: notes appears, after GET /later, round 1" in stdout
+    assert "breaker whether reuse: clean is safe can't be determined: it ended with exit code 1" in stdout
+    assert "knower reuse" not in stdout
     main(["sites", "doctor", "--sites=./sites.yaml", "--quick", "writer"])
     assert "reuse" not in capsys.readouterr().out
 
@@ -184,5 +187,5 @@ def test_doctor_fails_when_a_sign_in_fails(
     for found, code in ((failed, 1), (noted, 0)):
         monkeypatch.setattr("pytest_webarena.commands.sites._sign_ins", lambda *asked, found=found: [found])
         assert main(["sites", "doctor", "--sites=./sites.yaml", "writer"]) == code
-        said = capsys.readouterr().out
-        assert ("FAILED" in said) is said.endswith("nothing is missing, 1 failed\n") is bool(code)
+        stdout = capsys.readouterr().out
+        assert ("FAILED" in stdout) is stdout.endswith("nothing is missing, 1 failed\n") is bool(code)

@@ -19,7 +19,7 @@ from pytest_webarena.checks.kind import Live
 from pytest_webarena.evidence import Evidence, RequestRecord, TabState
 from pytest_webarena.tasks import Task
 
-__all__ = ["LightSites", "Page", "PristineJudge", "Rows", "rows_of", "said", "text_of"]
+__all__ = ["LightSites", "Page", "PristineJudge", "Rows", "answer_of", "rows_of", "text_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,9 +105,7 @@ class PristineJudge:
                 for number, site in enumerate(self._sites)
             ),
         )
-        verdict = judge(self._task, evidence)
-        assert not verdict.undecided
-        return verdict.passed is True
+        return judge(self._task, evidence).passed is True
 
     def assert_fails_without_work(self) -> None:
         """Assert that no answer, "Done.", the intent, or the right words alone fail."""
@@ -117,22 +115,22 @@ class PristineJudge:
         assert not self.passes(task.intent)
         assert self.passes("N/A") is (task.category == "unachievable")
         if task.category in ("content", "navigation"):
-            assert not self.passes(said(task) or "Yes")
+            assert not self.passes(answer_of(task) or "Yes")
 
     def assert_other_answers_fail(self, answered: Iterable[Task], *, off_by: int = 0) -> None:
         """Assert that answers of other tasks of the template fail, and the own answer with another number.
 
         The other numbers have a digit before them, or are ``off_by`` too high.
         """
-        task, answer = self._task, said(self._task)
-        others = [(other.id, said(other)) for other in answered if other.template == task.template]
+        task, answer = self._task, answer_of(self._task)
+        others = [(other.id, answer_of(other)) for other in answered if other.template == task.template]
         assert not [id for id, other in others if other != answer and self.passes(other)]
         if found := re.search(r"\d+(\.\d+)?", answer):
             assert not self.passes(answer.replace(found[0], f"1{found[0]}"))
             assert not off_by or not self.passes(answer.replace(found[0], str(Decimal(found[0]) + off_by)))
 
 
-def said(task: Task) -> str:
+def answer_of(task: Task) -> str:
     """Return the answer of the task's solution."""
     assert task.solution is not None
     last = task.solution[-1]

@@ -33,7 +33,7 @@ def test_unknown_name_lists_the_known_ones() -> None:
         get("homepgae")
 
 
-def test_missing_requirement_says_what_to_install(tmp_path: Path) -> None:
+def test_missing_requirement_names_what_to_install(tmp_path: Path) -> None:
     (tmp_path / "site.yaml").write_text("{extra: x, process: {needs: [yaml, no_such_thing]}}")
     app = EmbeddedApp(folder=tmp_path)
 
@@ -80,7 +80,7 @@ def test_serve_runs_until_terminated(tmp_path: Path) -> None:
     assert [path.name for path in data.iterdir()] == ["main.sqlite3"]
 
 
-def test_serve_keeps_data_unless_told_to_reseed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_serve_keeps_data_without_reseed_option(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(serve, "_serve", lambda *_: None)
     serve.main(["homepage", "--data", str(tmp_path)])
     pristine = (tmp_path / "main.sqlite3").read_bytes()

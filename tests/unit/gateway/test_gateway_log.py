@@ -354,9 +354,9 @@ def test_missing_response_makes_the_session_doubtful(world: World, monkeypatch: 
     browser.send(f"GET {HOME}/ HTTP/1.1\r\nHost: homepage.test\r\n\r\n".encode())
     world.until(asked.is_set)
     assert not world.call(lambda: session.doubtful)
-    monkeypatch.setattr(log, "_LONG", 0.0)
+    monkeypatch.setattr(log, "_SLOW", 0.0)
     assert world.call(lambda: session.doubtful)  # it is awaited
     browser.close()
     world.until(lambda: session.in_flight == 0)
-    monkeypatch.setattr(log, "_LONG", 3600.0)
+    monkeypatch.setattr(log, "_SLOW", 3600.0)
     assert world.call(lambda: session.doubtful)  # the browser has given up

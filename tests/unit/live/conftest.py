@@ -19,7 +19,7 @@ from pytest_webarena.live.visit_rules import Terms, VisitPolicy
 from pytest_webarena.tasks.live_form import parse_named
 from tests.unit.gateway.conftest import Answer, Browser, Site, World, ok, world
 
-__all__ = ["Played", "played", "world"]
+__all__ = ["Internet", "internet", "world"]
 
 PUBLIC = "127.1.0.1"
 """Represents a public address; 127.0.0.1 stays local."""
@@ -36,7 +36,7 @@ def answering(status: int, *fields: str) -> Any:
 
 
 @dataclass
-class Played:
+class Internet:
     """Simulated hosts, their addresses, and access through the gateway."""
 
     world: World
@@ -117,5 +117,5 @@ class Played:
 
 
 @pytest.fixture
-def played(world: World) -> Played:
-    return Played(world)
+def internet(world: World) -> Internet:
+    return Internet(world)

@@ -17,59 +17,59 @@ from tests.unit.live.conftest import CDN, EVIL, PUBLIC, SCRIPT, SHOP, TAB, answe
 
 if TYPE_CHECKING:
     from tests.unit.gateway.conftest import Seen, Site, World
-    from tests.unit.live.conftest import Played
+    from tests.unit.live.conftest import Internet
 
 
-def with_secret(played: Played, make: Callable[[], Site]) -> tuple[Site, Site]:
+def with_secret(internet: Internet, make: Callable[[], Site]) -> tuple[Site, Site]:
     """Return a public site made by ``make``, and a local site at the same port."""
     for _ in range(20):
         site = make()
         try:
-            return site, played.world.site(port=site.port)
+            return site, internet.world.site(port=site.port)
         except OSError as error:
             if error.errno != errno.EADDRINUSE:  # the local port is in use
                 raise
     raise AssertionError("no port was free at both addresses")
 
 
-def test_pages_and_their_subresources_are_loaded(played: Played) -> None:
-    played.host(SHOP)
-    played.host(CDN)
-    session = played.enter("example.com")
-    assert played.ask(session, played.url(SHOP, "/tea"), *TAB)[2] == b"/tea"
-    assert played.ask(session, played.url(CDN, "/app.js"), "Sec-Fetch-Dest: script")[2] == b"/app.js"
-    assert [each.obstacle for each in played.world.requests(session)] == ["", ""]
+def test_pages_and_their_subresources_are_loaded(internet: Internet) -> None:
+    internet.host(SHOP)
+    internet.host(CDN)
+    session = internet.enter("example.com")
+    assert internet.ask(session, internet.url(SHOP, "/tea"), *TAB)[2] == b"/tea"
+    assert internet.ask(session, internet.url(CDN, "/app.js"), "Sec-Fetch-Dest: script")[2] == b"/app.js"
+    assert [each.obstacle for each in internet.world.requests(session)] == ["", ""]
 
 
-def test_tabs_are_limited_to_the_tasks_domains(played: Played) -> None:
-    played.host(SHOP)
-    played.host(CDN)
-    session = played.enter("example.com")
-    status, _, page = played.ask(session, played.url(CDN, "/page"), *TAB)
-    assert (status, played.asked(CDN)) == (403, [])
+def test_tabs_are_limited_to_the_tasks_domains(internet: Internet) -> None:
+    internet.host(SHOP)
+    internet.host(CDN)
+    session = internet.enter("example.com")
+    status, _, page = internet.ask(session, internet.url(CDN, "/page"), *TAB)
+    assert (status, internet.asked(CDN)) == (403, [])
     assert b"not of this task&#x27;s domains (example.com)" in page
-    assert (played.last(session).obstacle, played.lookups) == ("", [])
-    assert played.ask(session, played.url(CDN, "/frame"), "Sec-Fetch-Dest: iframe", "Accept: text/html")[0] == 200
+    assert (internet.last(session).obstacle, internet.lookups) == ("", [])
+    assert internet.ask(session, internet.url(CDN, "/frame"), "Sec-Fetch-Dest: iframe", "Accept: text/html")[0] == 200
     # Plain http has no destination header: requests that accept HTML count as pages.
-    assert played.ask(session, played.url(CDN, "/page"), "Accept: text/html,*/*")[0] == 403
-    named = played.enter("example.com", CDN)
-    assert played.ask(named, played.url(CDN, "/page"), *TAB)[0] == 200
+    assert internet.ask(session, internet.url(CDN, "/page"), "Accept: text/html,*/*")[0] == 403
+    named = internet.enter("example.com", CDN)
+    assert internet.ask(named, internet.url(CDN, "/page"), *TAB)[0] == 200
 
 
-def test_requests_of_the_browser_itself_are_refused(played: Played) -> None:
+def test_requests_of_the_browser_itself_are_refused(internet: Internet) -> None:
     """Full browsers call their vendor's services; those requests must not leave the trial."""
-    played.host(CDN)
-    session = played.enter("example.com")
+    internet.host(CDN)
+    session = internet.enter("example.com")
     fields = ("Sec-Fetch-Site: none", "Sec-Fetch-Mode: no-cors", "Sec-Fetch-Dest: empty")
-    assert played.ask(session, played.url(CDN, "/v1/forms"), *fields)[0] == 403
-    assert (played.last(session).refused, played.asked(CDN)) == (f"the browser asks {CDN} for no page", [])
-    assert played.ask(session, played.url(CDN, "/v1/forms"), "Sec-Fetch-Site: cross-site", *fields[1:])[0] == 200
+    assert internet.ask(session, internet.url(CDN, "/v1/forms"), *fields)[0] == 403
+    assert (internet.last(session).refused, internet.asked(CDN)) == (f"the browser asks {CDN} for no page", [])
+    assert internet.ask(session, internet.url(CDN, "/v1/forms"), "Sec-Fetch-Site: cross-site", *fields[1:])[0] == 200
 
 
-def test_subresource_responses_vary_by_destination(played: Played) -> None:
+def test_subresource_responses_vary_by_destination(internet: Internet) -> None:
     """Otherwise the browser would show a cached frame document in a tab without a request."""
-    played.host(CDN, lambda _: b"HTTP/1.1 200 OK\r\nVary: Origin\r\nContent-Length: 2\r\n\r\nhi")
-    head = played.ask(played.enter("example.com"), played.url(CDN, "/frame"), "Sec-Fetch-Dest: iframe")[1]
+    internet.host(CDN, lambda _: b"HTTP/1.1 200 OK\r\nVary: Origin\r\nContent-Length: 2\r\n\r\nhi")
+    head = internet.ask(internet.enter("example.com"), internet.url(CDN, "/frame"), "Sec-Fetch-Dest: iframe")[1]
     assert "Vary: Origin\r\n" in head
     assert "Vary: Accept, Sec-Fetch-Dest" in head
 
@@ -107,49 +107,49 @@ def test_address_that_only_ipaddress_calls_public_is_closed() -> None:
      "[::ffff:7f00:1]", "printer.local", "metadata.google.internal", "a.localhost", "169.254.169.254", "[fe80::1]"],
 )  # fmt: skip
 @pytest.mark.parametrize("port", [80, 443])
-def test_invalid_hosts_are_never_looked_up(played: Played, host: str, port: int) -> None:
-    session = played.enter("example.com", host.strip("[]"))
-    browser = played.world.browser(session)
+def test_invalid_hosts_are_never_looked_up(internet: Internet, host: str, port: int) -> None:
+    session = internet.enter("example.com", host.strip("[]"))
+    browser = internet.world.browser(session)
     browser.send(f"CONNECT {host}:{port} HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n".encode())
     assert browser.response()[0] == 403
-    assert played.lookups == []
+    assert internet.lookups == []
     assert host_problem(host)
 
 
 @pytest.mark.parametrize("closed", ["127.0.0.1", f"{PUBLIC} 127.0.0.1", "::ffff:127.0.0.1"])
-def test_names_of_closed_addresses_are_refused(played: Played, closed: str) -> None:
-    _, inside = with_secret(played, lambda: played.host(EVIL))
-    played.names[EVIL] = [closed]
-    session = played.enter("example.com")
-    status, _, page = played.ask(session, played.url(EVIL, "/latest/meta-data"), *SCRIPT)
-    assert (status, inside.connections, played.asked(EVIL)) == (403, 0, [])
-    assert b"where nobody may be asked" in page
-    assert played.last(session).obstacle == ""
+def test_names_of_closed_addresses_are_refused(internet: Internet, closed: str) -> None:
+    _, inside = with_secret(internet, lambda: internet.host(EVIL))
+    internet.names[EVIL] = [closed]
+    session = internet.enter("example.com")
+    status, _, page = internet.ask(session, internet.url(EVIL, "/latest/meta-data"), *SCRIPT)
+    assert (status, inside.connections, internet.asked(EVIL)) == (403, 0, [])
+    assert b"are forbidden" in page
+    assert internet.last(session).obstacle == ""
 
 
-def test_task_site_at_a_closed_address_is_a_site_obstacle(played: Played) -> None:
-    played.host(SHOP)
-    played.names[SHOP] = ["10.0.0.7"]
-    session = played.enter("example.com", "127.0.0.1", robots="ignore")
-    for url in (played.url(SHOP), "http://127.0.0.1/"):
-        assert played.ask(session, url, *TAB)[0] == 403
-        assert (played.last(session).obstacle, played.asked(SHOP)) == ("site", [])
+def test_task_site_at_a_closed_address_is_a_site_obstacle(internet: Internet) -> None:
+    internet.host(SHOP)
+    internet.names[SHOP] = ["10.0.0.7"]
+    session = internet.enter("example.com", "127.0.0.1", robots="ignore")
+    for url in (internet.url(SHOP), "http://127.0.0.1/"):
+        assert internet.ask(session, url, *TAB)[0] == 403
+        assert (internet.last(session).obstacle, internet.asked(SHOP)) == ("site", [])
 
 
-def test_number_of_hosts_of_a_trial_is_limited(played: Played) -> None:
-    session = played.enter("example.com")
+def test_number_of_hosts_of_a_trial_is_limited(internet: Internet) -> None:
+    session = internet.enter("example.com")
 
     def meet(count: int) -> None:
         for number in range(count):
             session.routes.resolve(f"http://h{number}.example.com/")
 
-    played.world.call(meet, 5000)
-    assert "no more can be" in played.ask(session, "http://one-more.example.com/", *SCRIPT)[2].decode()
+    internet.world.call(meet, 5000)
+    assert "no more can be" in internet.ask(session, "http://one-more.example.com/", *SCRIPT)[2].decode()
 
 
-def test_compressed_bomb_as_robots_txt_is_bounded(played: Played) -> None:
+def test_compressed_bomb_as_robots_txt_is_bounded(internet: Internet) -> None:
     bomb = gzip.compress(b"#" * (64 << 20))
-    site = played.world.site(
+    site = internet.world.site(
         lambda seen: (
             b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(bomb) + bomb
             if "robots" in seen.path
@@ -157,59 +157,59 @@ def test_compressed_bomb_as_robots_txt_is_bounded(played: Played) -> None:
         ),
         at=PUBLIC,
     )
-    played.names[SHOP] = [PUBLIC]
-    played.ports.add((SHOP, site.port, False))
-    session = played.enter("example.com")
+    internet.names[SHOP] = [PUBLIC]
+    internet.ports.add((SHOP, site.port, False))
+    session = internet.enter("example.com")
     tracemalloc.start()
     try:
-        assert played.ask(session, played.url(SHOP), *TAB)[0] == 200
+        assert internet.ask(session, internet.url(SHOP), *TAB)[0] == 200
         assert tracemalloc.get_traced_memory()[1] < 32 << 20
     finally:
         tracemalloc.stop()
 
 
-def test_rebound_name_is_refused_on_the_next_connection(played: Played, world: World) -> None:
+def test_rebound_name_is_refused_on_the_next_connection(internet: Internet, world: World) -> None:
     """DNS rebinding: each connection is checked again, with one lookup for each connection."""
 
     def closing(seen: Seen) -> bytes:
         return b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi"
 
-    _, inside = with_secret(played, lambda: played.host(EVIL, closing))
-    played.names[EVIL] = [PUBLIC, "127.0.0.1"]
-    session = played.enter("example.com")
-    assert played.ask(session, played.url(EVIL, "/a"), *SCRIPT)[0] == 200
-    assert played.lookups == [EVIL]
-    assert played.ask(session, played.url(EVIL, "/b"), *SCRIPT)[0] == 403
-    assert (inside.connections, len(played.asked(EVIL))) == (0, 1)
+    _, inside = with_secret(internet, lambda: internet.host(EVIL, closing))
+    internet.names[EVIL] = [PUBLIC, "127.0.0.1"]
+    session = internet.enter("example.com")
+    assert internet.ask(session, internet.url(EVIL, "/a"), *SCRIPT)[0] == 200
+    assert internet.lookups == [EVIL]
+    assert internet.ask(session, internet.url(EVIL, "/b"), *SCRIPT)[0] == 403
+    assert (inside.connections, len(internet.asked(EVIL))) == (0, 1)
 
 
 @pytest.mark.parametrize("target", ["http://127.0.0.1/", "http://169.254.169.254/latest/", "http://localhost:8080/"])
-def test_redirects_are_checked_like_any_request(played: Played, target: str) -> None:
-    played.host(SHOP, lambda seen: f"HTTP/1.1 302 Found\r\nLocation: {target}\r\nContent-Length: 0\r\n\r\n".encode())
-    session = played.enter("example.com")
-    assert played.ask(session, played.url(SHOP, "/go"), "Sec-Fetch-Dest: image")[0] == 302
-    assert played.ask(session, target, "Sec-Fetch-Dest: image")[0] == 403
-    assert played.ask(session, target, *TAB)[0] == 403
+def test_redirects_are_checked_like_any_request(internet: Internet, target: str) -> None:
+    internet.host(SHOP, lambda seen: f"HTTP/1.1 302 Found\r\nLocation: {target}\r\nContent-Length: 0\r\n\r\n".encode())
+    session = internet.enter("example.com")
+    assert internet.ask(session, internet.url(SHOP, "/go"), "Sec-Fetch-Dest: image")[0] == 302
+    assert internet.ask(session, target, "Sec-Fetch-Dest: image")[0] == 403
+    assert internet.ask(session, target, *TAB)[0] == 403
 
 
 @pytest.mark.parametrize("inside_by", ["127.0.0.1", "rebound.example.org"])
-def test_robots_txt_redirect_to_a_closed_address_is_not_followed(played: Played, inside_by: str) -> None:
+def test_robots_txt_redirect_to_a_closed_address_is_not_followed(internet: Internet, inside_by: str) -> None:
     def leads_inside(seen: Seen) -> bytes | None:
         return answering(302, f"Location: {to}")(seen) if "robots" in seen.path else ok(seen)
 
-    site, inside = with_secret(played, lambda: played.world.site(leads_inside, at=PUBLIC))
+    site, inside = with_secret(internet, lambda: internet.world.site(leads_inside, at=PUBLIC))
     to = f"http://{inside_by}:{site.port}/robots.txt"
-    played.names = {SHOP: [PUBLIC], "rebound.example.org": ["127.0.0.1"]}
-    played.ports.add((SHOP, site.port, False))
-    session = played.enter("example.com")
-    assert played.ask(session, played.url(SHOP), *TAB)[0] == 200  # as without a robots.txt
+    internet.names = {SHOP: [PUBLIC], "rebound.example.org": ["127.0.0.1"]}
+    internet.ports.add((SHOP, site.port, False))
+    session = internet.enter("example.com")
+    assert internet.ask(session, internet.url(SHOP), *TAB)[0] == 200  # as without a robots.txt
     assert inside.connections == 0
 
 
-def test_other_ports_are_refused(played: Played) -> None:
-    site = played.host(CDN)
-    played.ports.clear()
-    session = played.enter("example.com")
-    assert played.ask(session, f"http://{CDN}:{site.port}/", *SCRIPT)[0] == 403
-    assert "is not one of the web's (80, 443)" in played.last(session).refused
+def test_other_ports_are_refused(internet: Internet) -> None:
+    site = internet.host(CDN)
+    internet.ports.clear()
+    session = internet.enter("example.com")
+    assert internet.ask(session, f"http://{CDN}:{site.port}/", *SCRIPT)[0] == 403
+    assert "is not one of the web's (80, 443)" in internet.last(session).refused
     assert site.connections == 0

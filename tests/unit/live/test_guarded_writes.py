@@ -14,7 +14,7 @@ from tests.unit.live.conftest import CDN, SCRIPT, SHOP, TAB
 
 if TYPE_CHECKING:
     from pytest_webarena.gateway.log_entry import Entry
-    from tests.unit.live.conftest import Played
+    from tests.unit.live.conftest import Internet
 
 
 WRITES = ["POST", "PUT", "PATCH", "DELETE", "PURGE"]
@@ -22,26 +22,26 @@ WRITES = ["POST", "PUT", "PATCH", "DELETE", "PURGE"]
 
 @pytest.mark.parametrize("method", WRITES)
 @pytest.mark.parametrize("host", [SHOP, CDN])
-def test_writes_are_intercepted(played: Played, method: str, host: str) -> None:
-    played.host(SHOP)
-    played.host(CDN)
-    session = played.enter("example.com")
-    status, head, body = played.ask(session, played.url(host, "/buy"), *SCRIPT, method=method, body=b"tea=1")
-    assert (status, json.loads(body)["error"], played.asked(host)) == (403, "not sent", [])
+def test_writes_are_intercepted(internet: Internet, method: str, host: str) -> None:
+    internet.host(SHOP)
+    internet.host(CDN)
+    session = internet.enter("example.com")
+    status, head, body = internet.ask(session, internet.url(host, "/buy"), *SCRIPT, method=method, body=b"tea=1")
+    assert (status, json.loads(body)["error"], internet.asked(host)) == (403, "not sent", [])
     assert "Access-Control-Allow-Origin: http://shop.example.com" in head
-    seen = played.last(session)
+    seen = internet.last(session)
     assert (seen.method, seen.intercepted, seen.obstacle, seen.request_bytes) == (method, True, "", 5)
     assert seen.refused.endswith("nothing was changed there")
 
 
-def test_intercepted_form_gets_an_explaining_page(played: Played) -> None:
-    played.host(SHOP)
-    session = played.enter("example.com")
-    status, head, page = played.ask(session, played.url(SHOP, "/buy"), *TAB, method="POST", body=b"tea=1")
-    assert (status, played.asked(SHOP)) == (403, [])
+def test_intercepted_form_gets_an_explaining_page(internet: Internet) -> None:
+    internet.host(SHOP)
+    session = internet.enter("example.com")
+    status, head, page = internet.ask(session, internet.url(SHOP, "/buy"), *TAB, method="POST", body=b"tea=1")
+    assert (status, internet.asked(SHOP)) == (403, [])
     assert "text/html" in head
     assert b"live sites are only read" in page
-    assert played.last(session).request_body == "tea=1"
+    assert internet.last(session).request_body == "tea=1"
 
 
 @pytest.mark.parametrize(
@@ -58,11 +58,13 @@ def test_intercepted_form_gets_an_explaining_page(played: Played) -> None:
         ),
     ],
 )
-def test_disguised_writes_are_intercepted(played: Played, method: str, fields: tuple[str, ...], body: bytes) -> None:
-    played.host(SHOP)
-    session = played.enter("example.com")
-    assert played.ask(session, played.url(SHOP, "/live"), *fields, method=method, body=body)[0] == 403
-    assert (played.last(session).intercepted, played.asked(SHOP)) == (True, [])
+def test_disguised_writes_are_intercepted(
+    internet: Internet, method: str, fields: tuple[str, ...], body: bytes
+) -> None:
+    internet.host(SHOP)
+    session = internet.enter("example.com")
+    assert internet.ask(session, internet.url(SHOP, "/live"), *fields, method=method, body=body)[0] == 403
+    assert (internet.last(session).intercepted, internet.asked(SHOP)) == (True, [])
 
 
 NAMED: dict[str, tuple[dict[str, Any], list[str], list[str]]] = {
@@ -78,21 +80,21 @@ NAMED: dict[str, tuple[dict[str, Any], list[str], list[str]]] = {
 
 
 @pytest.mark.parametrize("case", NAMED)
-def test_requests_allowed_by_the_task_are_sent(played: Played, case: str) -> None:
+def test_requests_allowed_by_the_task_are_sent(internet: Internet, case: str) -> None:
     terms, sent, kept = NAMED[case]
-    played.host(SHOP)
-    played.host(CDN)
-    session = played.enter("example.com", **terms)
+    internet.host(SHOP)
+    internet.host(CDN)
+    session = internet.enter("example.com", **terms)
     for path in sent:
-        assert played.ask(session, played.url(SHOP, path), *SCRIPT, method="POST", body=b"a=1")[0] == 200, path
-        assert played.ask(session, played.url(CDN, path), *SCRIPT, method="POST", body=b"a=1")[0] == 403, path
-        assert played.ask(session, played.url(SHOP, path), *SCRIPT, method="PUT", body=b"a=1")[0] == 403, path
+        assert internet.ask(session, internet.url(SHOP, path), *SCRIPT, method="POST", body=b"a=1")[0] == 200, path
+        assert internet.ask(session, internet.url(CDN, path), *SCRIPT, method="POST", body=b"a=1")[0] == 403, path
+        assert internet.ask(session, internet.url(SHOP, path), *SCRIPT, method="PUT", body=b"a=1")[0] == 403, path
     for path in kept:
-        assert played.ask(session, played.url(SHOP, path), *SCRIPT, method="POST", body=b"a=1")[0] == 403, path
-    assert len(played.asked(SHOP)) == len(sent)
-    assert played.asked(CDN) == []
-    disguised = played.ask(
-        session, played.url(SHOP, sent[0]), "X-HTTP-Method-Override: DELETE", method="POST", body=b"a=1"
+        assert internet.ask(session, internet.url(SHOP, path), *SCRIPT, method="POST", body=b"a=1")[0] == 403, path
+    assert len(internet.asked(SHOP)) == len(sent)
+    assert internet.asked(CDN) == []
+    disguised = internet.ask(
+        session, internet.url(SHOP, sent[0]), "X-HTTP-Method-Override: DELETE", method="POST", body=b"a=1"
     )
     assert disguised[0] == (200 if "writes" in terms else 403)
 
@@ -121,12 +123,12 @@ OTHERS: dict[str, tuple[str, tuple[str, ...], bytes]] = {
 
 
 @pytest.mark.parametrize("case", OTHERS)
-def test_declared_reads_with_a_writing_body_are_intercepted(played: Played, case: str) -> None:
+def test_declared_reads_with_a_writing_body_are_intercepted(internet: Internet, case: str) -> None:
     path, fields, body = OTHERS[case]
-    played.host(SHOP)
-    session = played.enter("example.com", reads=["POST /search"])
-    assert played.ask(session, played.url(SHOP, path), *SCRIPT, *fields, method="POST", body=body)[0] == 403
-    assert (played.last(session).intercepted, played.asked(SHOP)) == (True, [])
+    internet.host(SHOP)
+    session = internet.enter("example.com", reads=["POST /search"])
+    assert internet.ask(session, internet.url(SHOP, path), *SCRIPT, *fields, method="POST", body=body)[0] == 403
+    assert (internet.last(session).intercepted, internet.asked(SHOP)) == (True, [])
 
 
 @pytest.mark.parametrize(
@@ -135,10 +137,10 @@ def test_declared_reads_with_a_writing_body_are_intercepted(played: Played, case
      b'{"filters": [{"about": "mutations of tea"}]}', PART % (b"picture", b"\x89PNG\0\0mutation"),
      b"q=" + b"a" * (1 << 20)],
 )  # fmt: skip
-def test_declared_reads_are_sent_unchanged(played: Played, body: bytes) -> None:
-    site = played.host(SHOP)
-    session = played.enter("example.com", reads=["POST /search"])
-    assert played.ask(session, played.url(SHOP, "/search"), *SCRIPT, method="POST", body=body)[0] == 200
+def test_declared_reads_are_sent_unchanged(internet: Internet, body: bytes) -> None:
+    site = internet.host(SHOP)
+    session = internet.enter("example.com", reads=["POST /search"])
+    assert internet.ask(session, internet.url(SHOP, "/search"), *SCRIPT, method="POST", body=body)[0] == 200
     assert [seen.body for seen in site.seen if seen.path == "/search"] == [body]
 
 
@@ -155,29 +157,29 @@ def test_declared_reads_are_sent_unchanged(played: Played, body: bytes) -> None:
         ("_method=get&method=DELETE", 200),
     ],
 )
-def test_writes_in_the_query_of_a_get_are_intercepted(played: Played, query: str, status: int) -> None:
-    played.host(SHOP)
-    session = played.enter("example.com")
-    assert played.ask(session, played.url(SHOP, f"/graphql?{query}"), *SCRIPT)[0] == status
-    assert len(played.asked(SHOP)) == (status == 200)
+def test_writes_in_the_query_of_a_get_are_intercepted(internet: Internet, query: str, status: int) -> None:
+    internet.host(SHOP)
+    session = internet.enter("example.com")
+    assert internet.ask(session, internet.url(SHOP, f"/graphql?{query}"), *SCRIPT)[0] == status
+    assert len(internet.asked(SHOP)) == (status == 200)
 
 
-def test_interception_by_body_is_recorded_as_such(played: Played) -> None:
+def test_interception_by_body_is_recorded_as_such(internet: Internet) -> None:
     """Such an interception says nothing about other requests to the URL."""
-    played.host(SHOP)
+    internet.host(SHOP)
     kept: list[Entry] = []
-    session = played.enter("example.com", reads=["POST /graphql"], keep=kept.append)
+    session = internet.enter("example.com", reads=["POST /graphql"], keep=kept.append)
     body = json.dumps({"query": "mutation { buy { id } }"}).encode()
     for path in ("/graphql", "/order"):
-        assert played.ask(session, played.url(SHOP, path), *SCRIPT, method="POST", body=body)[0] == 403
+        assert internet.ask(session, internet.url(SHOP, path), *SCRIPT, method="POST", body=body)[0] == 403
     wait_until(lambda: len(kept) == 2)  # its answer is there before an exchange is over
     seen = {urlsplit(each.url).path: (each.intercepted, each.by_body) for each in kept}
     assert seen == {"/graphql": (True, True), "/order": (True, False)}
 
 
-def test_request_allowed_with_its_host_is_sent_to_that_host_only(played: Played) -> None:
-    played.host(SHOP)
-    played.host(CDN)
-    session = played.enter("example.com", reads=[f"POST {played.url(CDN, '/graphql')}"])
-    assert played.ask(session, played.url(CDN, "/graphql"), *SCRIPT, method="POST", body=b"{}")[0] == 200
-    assert played.ask(session, played.url(SHOP, "/graphql"), *SCRIPT, method="POST", body=b"{}")[0] == 403
+def test_request_allowed_with_its_host_is_sent_to_that_host_only(internet: Internet) -> None:
+    internet.host(SHOP)
+    internet.host(CDN)
+    session = internet.enter("example.com", reads=[f"POST {internet.url(CDN, '/graphql')}"])
+    assert internet.ask(session, internet.url(CDN, "/graphql"), *SCRIPT, method="POST", body=b"{}")[0] == 200
+    assert internet.ask(session, internet.url(SHOP, "/graphql"), *SCRIPT, method="POST", body=b"{}")[0] == 403

@@ -15,7 +15,7 @@ import pytest
 from pytest_webarena.errors import UsageError
 from pytest_webarena.live.tunnelling import Proxy
 from pytest_webarena.sites.catalogues.loading import load_catalogue
-from tests.unit.live.conftest import PUBLIC, TAB, Played
+from tests.unit.live.conftest import PUBLIC, TAB, Internet
 
 SHOP, EVIL = "shop.example.com", "evil.example.org"
 
@@ -94,10 +94,10 @@ def relay() -> Iterator[Relay]:
         yield found
 
 
-def test_proxy_gets_the_checked_address(played: Played, relay: Relay) -> None:
-    site = played.host(SHOP)
-    session = played.enter("example.com", proxy=relay.address)
-    assert played.ask(session, played.url(SHOP, "/tea"), *TAB)[2] == b"/tea"
+def test_proxy_gets_the_checked_address(internet: Internet, relay: Relay) -> None:
+    site = internet.host(SHOP)
+    session = internet.enter("example.com", proxy=relay.address)
+    assert internet.ask(session, internet.url(SHOP, "/tea"), *TAB)[2] == b"/tea"
     assert len(relay.heads) == 2  # the other for robots.txt
     for head in relay.heads:
         assert head.splitlines()[:2] == [f"CONNECT {PUBLIC}:{site.port} HTTP/1.1", f"Host: {PUBLIC}:{site.port}"]
@@ -105,12 +105,12 @@ def test_proxy_gets_the_checked_address(played: Played, relay: Relay) -> None:
     assert not any("roxy" in field for seen in site.seen for field in seen.fields)
 
 
-def test_closed_addresses_are_not_sent_to_the_proxy(played: Played, relay: Relay) -> None:
-    played.host(SHOP)
-    played.host(EVIL)
-    played.names[EVIL] = ["169.254.169.254"]
-    session = played.enter("example.com", proxy=relay.address)
-    assert played.ask(session, played.url(EVIL, "/x"), "Sec-Fetch-Dest: script")[0] == 403
+def test_closed_addresses_are_not_sent_to_the_proxy(internet: Internet, relay: Relay) -> None:
+    internet.host(SHOP)
+    internet.host(EVIL)
+    internet.names[EVIL] = ["169.254.169.254"]
+    session = internet.enter("example.com", proxy=relay.address)
+    assert internet.ask(session, internet.url(EVIL, "/x"), "Sec-Fetch-Dest: script")[0] == 403
     assert relay.heads == []
 
 
@@ -124,47 +124,49 @@ def test_closed_addresses_are_not_sent_to_the_proxy(played: Played, relay: Relay
         (b"", "ended the connection without an answer"),
     ],
 )
-def test_refusal_of_the_proxy_is_a_site_obstacle(played: Played, relay: Relay, answer: bytes, expected: str) -> None:
-    played.host(SHOP)
+def test_refusal_of_the_proxy_is_a_site_obstacle(
+    internet: Internet, relay: Relay, answer: bytes, expected: str
+) -> None:
+    internet.host(SHOP)
     relay.answer = answer
-    session = played.enter("example.com", proxy=relay.address, robots="ignore")
-    status, _, page = played.ask(session, played.url(SHOP, "/tea"), *TAB)
-    record = played.last(session)
+    session = internet.enter("example.com", proxy=relay.address, robots="ignore")
+    status, _, page = internet.ask(session, internet.url(SHOP, "/tea"), *TAB)
+    record = internet.last(session)
     assert status == 502
     assert f"the proxy {relay.address} {expected}" in page.decode() + record.obstacle_why
     assert record.obstacle == "site"
 
 
-def test_unreachable_proxy_is_a_site_obstacle(played: Played) -> None:
-    played.host(SHOP)
+def test_unreachable_proxy_is_a_site_obstacle(internet: Internet) -> None:
+    internet.host(SHOP)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = taken.getsockname()[:2]
     proxy = Proxy(host=address[0], port=address[1], login="ann:tea")
-    session = played.enter("example.com", proxy=proxy, robots="ignore")
-    assert played.ask(session, played.url(SHOP, "/tea"), *TAB)[0] == 502
-    record = played.last(session)
+    session = internet.enter("example.com", proxy=proxy, robots="ignore")
+    assert internet.ask(session, internet.url(SHOP, "/tea"), *TAB)[0] == 502
+    record = internet.last(session)
     assert record.obstacle == "site"
     assert f"the proxy {proxy} can't be had" in record.obstacle_why
     assert "tea" not in record.obstacle_why.partition("had")[2]
 
 
-def test_silent_proxy_times_out_like_a_site(played: Played) -> None:
-    played.host(SHOP)
+def test_silent_proxy_times_out_like_a_site(internet: Internet) -> None:
+    internet.host(SHOP)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         proxy = Proxy(host="127.0.0.1", port=silent.getsockname()[1])
-        session = played.enter("example.com", proxy=proxy, answer_within=0.2)
-        assert played.ask(session, played.url(SHOP, "/tea"), *TAB)[0] == 502
-    record = played.last(session)
+        session = internet.enter("example.com", proxy=proxy, answer_within=0.2)
+        assert internet.ask(session, internet.url(SHOP, "/tea"), *TAB)[0] == 502
+    record = internet.last(session)
     assert (record.obstacle, "robots.txt can't be had" in record.obstacle_why) == ("site", True)
 
 
-def test_name_with_any_closed_address_is_not_sent_to_the_proxy(played: Played, relay: Relay) -> None:
+def test_name_with_any_closed_address_is_not_sent_to_the_proxy(internet: Internet, relay: Relay) -> None:
     """Names are resolved locally: the proxy never resolves a name."""
-    played.host(SHOP)
-    played.names[SHOP] = [f"{PUBLIC} 10.0.0.5"]
-    session = played.enter("example.com", proxy=relay.address, robots="ignore")
-    assert played.ask(session, played.url(SHOP, "/tea"), *TAB)[0] == 403
-    assert (played.last(session).obstacle, relay.heads) == ("site", [])
+    internet.host(SHOP)
+    internet.names[SHOP] = [f"{PUBLIC} 10.0.0.5"]
+    session = internet.enter("example.com", proxy=relay.address, robots="ignore")
+    assert internet.ask(session, internet.url(SHOP, "/tea"), *TAB)[0] == 403
+    assert (internet.last(session).obstacle, relay.heads) == ("site", [])
 
 
 def catalogue(folder: Path, options: str) -> Path:

@@ -32,17 +32,17 @@ def numbered() -> Any:
     return lambda body: say(f"reply {next(count)}")
 
 
-def asked(server: ModelServer, settings: ModelSettings, trial: str, *questions: Any) -> list[str]:
+def replies_to(server: ModelServer, settings: ModelSettings, trial: str, *questions: Any) -> list[str]:
     client = client_of(server, settings=settings, trial=trial)
     return [client.ask(each).text for each in questions]
 
 
 def test_rerun_is_answered_from_the_cache(settings: ModelSettings, tmp_path: Path) -> None:
     with model_server(numbered()) as server:
-        first = asked(server, settings, "t1", question("a"), question("a"), question("b"))
+        first = replies_to(server, settings, "t1", question("a"), question("a"), question("b"))
         assert first == ["reply 0", "reply 1", "reply 2"]  # equal requests of one trial stay apart
         later = replace(settings, calls=tmp_path / "later.sqlite")
-        assert asked(server, later, "t1", question("a"), question("a"), question("b")) == first
+        assert replies_to(server, later, "t1", question("a"), question("a"), question("b")) == first
         assert server.requests == 3
     assert later.calls is not None
     (line,) = read_model_calls(later.calls)
@@ -64,8 +64,8 @@ def test_rerun_is_answered_from_the_cache(settings: ModelSettings, tmp_path: Pat
 )
 def test_different_request_is_not_answered_from_the_cache(settings: ModelSettings, trial: str, other: Any) -> None:
     with model_server(numbered()) as server:
-        asked(server, settings, "t1", question("a"))
-        assert asked(server, settings, trial, other) == ["reply 1"]
+        replies_to(server, settings, "t1", question("a"))
+        assert replies_to(server, settings, trial, other) == ["reply 1"]
 
 
 def test_streamed_and_whole_replies_share_the_cache(settings: ModelSettings) -> None:
@@ -78,20 +78,20 @@ def test_streamed_and_whole_replies_share_the_cache(settings: ModelSettings) -> 
 
 def test_faults_are_not_cached(settings: ModelSettings) -> None:
     with model_server([fail(400)]) as server, pytest.raises(ModelError):
-        asked(server, settings, "t1", question("a"))
+        replies_to(server, settings, "t1", question("a"))
     with model_server([fail(500), say("well")]) as server:
-        assert asked(server, settings, "t1", question("a")) == ["well"]
+        assert replies_to(server, settings, "t1", question("a")) == ["well"]
 
 
 @pytest.mark.parametrize("code", ["context_length_exceeded", "content_filter"])
 def test_content_rejections_are_cached(settings: ModelSettings, code: str) -> None:
-    def told(server: ModelServer) -> tuple[str, str]:
+    def rejection(server: ModelServer) -> tuple[str, str]:
         with pytest.raises(RequestRejected) as raised:
-            asked(server, settings, "t1", question("a"))
+            replies_to(server, settings, "t1", question("a"))
         return str(raised.value), raised.value.rejection
 
     with model_server([fail(400, "refused", code=code), fail(500)]) as server:
-        assert told(server) == told(server)
+        assert rejection(server) == rejection(server)
         assert server.requests == 1
 
 
@@ -99,7 +99,7 @@ def test_refusal_of_structured_outputs_is_cached(settings: ModelSettings) -> Non
     schema = Schema(name="s", schema={"type": "object"})
     with model_server([fail(400, "response_format is not supported"), say("{}"), fail(500)]) as server:
         for _ in range(2):
-            assert asked(server, settings, "t1", question("a", schema=schema)) == ["{}"]
+            assert replies_to(server, settings, "t1", question("a", schema=schema)) == ["{}"]
         assert server.requests == 2
 
 
@@ -113,8 +113,8 @@ def test_cached_billed_rejection_counts_as_saved(settings: ModelSettings) -> Non
             with pytest.raises(RequestRejected):
                 client.ask(question("a"))
             used.append(client.take_usage())
-    told = [(each.calls, each.cached_calls, each.cost, each.saved) for each in used]
-    assert told == [
+    totals = [(each.calls, each.cached_calls, each.cost, each.saved) for each in used]
+    assert totals == [
         (1, 0, 0.02, 0.0),
         (1, 1, 0.0, 0.02),
     ]
@@ -124,34 +124,34 @@ def test_reply_with_a_secret_is_not_cached(settings: ModelSettings, monkeypatch:
     monkeypatch.setattr(secrets, "_marked", {})
     secrets.mark("opensesame")
     with model_server([say("it is opensesame"), say("it is gone")]) as server:
-        assert asked(server, settings, "t1", question("a")) == ["it is opensesame"]
-        assert asked(server, settings, "t1", question("a")) == ["it is gone"]
+        assert replies_to(server, settings, "t1", question("a")) == ["it is opensesame"]
+        assert replies_to(server, settings, "t1", question("a")) == ["it is gone"]
 
 
 def test_damaged_cache_entry_is_requested_again(settings: ModelSettings) -> None:
     assert settings.cache is not None
     with model_server(numbered()) as server:
-        asked(server, settings, "t1", question("a"))
+        replies_to(server, settings, "t1", question("a"))
         (file,) = settings.cache.rglob("*.json")
         file.write_text(file.read_text()[:40])
-        assert asked(server, settings, "t1", question("a")) == ["reply 1"]
-        assert asked(server, settings, "t1", question("a")) == ["reply 1"]
+        assert replies_to(server, settings, "t1", question("a")) == ["reply 1"]
+        assert replies_to(server, settings, "t1", question("a")) == ["reply 1"]
 
 
 def test_concurrent_writers_leave_complete_entries(tmp_path: Path) -> None:
     cache = ResponseCache(tmp_path)
     texts = [str(number) * 20_000 for number in range(8)]
-    seen = []
+    entries = []
 
     def work(number: int) -> None:
         for _ in range(20):
             cache.put("ab12", {"text": texts[number]}, about={})
-            seen.append(cache.get("ab12"))
+            entries.append(cache.get("ab12"))
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(work, range(8)))
-    assert len(seen) == 160
-    assert all(each is not None and each["text"] in texts for each in seen)
+    assert len(entries) == 160
+    assert all(each is not None and each["text"] in texts for each in entries)
     assert [file.name for file in tmp_path.rglob("*") if file.is_file()] == ["ab12.json"]
 
 
@@ -159,4 +159,4 @@ def test_unwritable_cache_is_ignored(settings: ModelSettings) -> None:
     assert settings.cache is not None
     settings.cache.write_text("a file, no folder")
     with model_server(numbered()) as server:
-        assert asked(server, settings, "t1", question("a")) == ["reply 0"]
+        assert replies_to(server, settings, "t1", question("a")) == ["reply 0"]

@@ -121,28 +121,28 @@ def test_connect_accepts_any_response() -> None:
         connect(Endpoint(base_url=server.url, key_env=None), "m")  # it knows no lists of models: 501
         unused.bind(("127.0.0.1", 0))
         clock, url = FakeClock(), f"http://127.0.0.1:{unused.getsockname()[1]}/v1"
-        with pytest.raises(ModelError, match=rf"^model m at {url}: expected somebody there, found: .*refused"):
+        with pytest.raises(ModelError, match=rf"^model m at {url}: expected an answer, found: .*refused"):
             connect(Endpoint(base_url=url, key_env=None), "m", clock=clock)
     assert clock.waits == [1.0]
     assert server.requests == 0
 
 
 def test_waiting_for_an_endpoint_is_reported() -> None:
-    told: list[str] = []
+    events: list[str] = []
 
     @contextmanager
     def waiting(what: str) -> Iterator[None]:
-        told.append(what)
+        events.append(what)
         yield
-        told.append("over")
+        events.append("over")
 
     with model_server([say("at once"), fail(500, "sick"), fail(500, "sick"), say("better")]) as server:
         endpoint = Endpoint(base_url=server.url, key_env=None)
         client = ModelClient(endpoint, ModelSettings(), trial="t", clock=FakeClock(), waiting=waiting)
         assert client.ask(question()).text == "at once"
-        assert told == []
+        assert events == []
         assert client.ask(question()).text == "better"
-    assert told == ["model priced after a failure: HTTP 500: sick", "over"]
+    assert events == ["model priced after a failure: HTTP 500: sick", "over"]
 
 
 def test_retry_waits_grow_up_to_a_limit() -> None:
@@ -308,8 +308,8 @@ def test_malformed_token_counts_are_unknown(tmp_path: Path, api: Any, stream: bo
 )
 def test_token_counts_are_read_in_every_form(api: Any, usage: dict[str, Any], used: tuple[int, ...]) -> None:
     with model_server([say("well", usage=_named(usage, api))]) as server:
-        told = client_of(server, api=api).ask(question("x", "local")).usage
-    assert (told.input_tokens, told.cached_input_tokens, told.output_tokens, told.reasoning_tokens) == used
+        counted = client_of(server, api=api).ask(question("x", "local")).usage
+    assert (counted.input_tokens, counted.cached_input_tokens, counted.output_tokens, counted.reasoning_tokens) == used
 
 
 def _named(usage: Any, api: str) -> Any:

@@ -181,7 +181,7 @@ def test_missing_or_invalid_call_file_reads_as_empty(tmp_path: Path) -> None:
 def test_unwritable_account_is_a_recording_error(tmp_path: Path) -> None:
     calls = ModelCalls(tmp_path / "run" / "l.sqlite", worker="w", max_cost=1.0)
     shutil.rmtree(tmp_path / "run")
-    with pytest.raises(RecordingError, match=r"l\.sqlite, found: unable to open database file\. Make room"):
+    with pytest.raises(RecordingError, match=r"l\.sqlite, found: unable to open database file\. Free disk space"):
         calls.reserve(trial="t", purpose="agent", model="m", estimate=0, now=0)
     with pytest.raises(RecordingError, match="unable to open"):
         calls.exhausted()

@@ -182,8 +182,8 @@ def test_rejection_is_raised_and_not_retried(api: Any) -> None:
 
 
 def test_rejections_in_a_200_or_a_stream_are_recognised() -> None:
-    said = error("Input is too long: maximum context length is 4", code=400)["error"]
-    choice = {"choices": [{"index": 0, "message": {"content": ""}, "finish_reason": "error", "error": said}]}
+    fault = error("Input is too long: maximum context length is 4", code=400)["error"]
+    choice = {"choices": [{"index": 0, "message": {"content": ""}, "finish_reason": "error", "error": fault}]}
     failed = {"type": "response.failed", "response": {"status": "failed", "error": {"code": "context_length_exceeded"}}}
     streamed = {"type": "error", "code": "context_length_exceeded", "message": "too long"}
     kind = {"Content-Type": "text/event-stream"}

@@ -14,7 +14,7 @@ from tests.unit.llm.helpers import client_of, question
 
 
 @each_case(
-    ("api", "data", "told"),
+    ("api", "data", "message"),
     [
         ("responses", {"output": [{"type": "reasoning"}, {"type": "web_search_call"}]}, "reasoning, web_search_call"),
         ("responses", {"output": [{"type": "custom_tool_call", "input": "x"}]}, "found custom_tool_call"),
@@ -24,9 +24,9 @@ from tests.unit.llm.helpers import client_of, question
         ("chat", {"content": ""}, "a message without content"),
     ],
 )
-def test_error_names_the_unknown_content(api: str, data: dict[str, Any], told: str) -> None:
+def test_error_names_the_unknown_content(api: str, data: dict[str, Any], message: str) -> None:
     whole = data if api == "responses" else {"choices": [{"message": {"role": "assistant", **data}}]}
-    with pytest.raises(EmptyReply, match=told):
+    with pytest.raises(EmptyReply, match=message):
         APIS[api].parse(whole)
 
 

@@ -35,8 +35,8 @@ def knows(answers: GradedAnswers, given: Points = lambda prompt, right, most: ri
 
     def grade(body: dict[str, Any]) -> str:
         prompt = body["messages"][1]["content"]
-        said = prompt.partition("The student's answer:\n")[2].partition("\n\nHow to grade:")[0]
-        right, most, quote = table[said]
+        answer = prompt.partition("The student's answer:\n")[2].partition("\n\nHow to grade:")[0]
+        right, most, quote = table[answer]
         return with_seal(reply(given(prompt, right, most), quote), body)
 
     return lambda body: say(grade(body), usage=(300, 20))

@@ -26,21 +26,21 @@ def perfect(answers: LabelledSet) -> Model:
 
 def noisy(answers: LabelledSet, *, share: float) -> Model:
     """Return a judge that inverts the right grade for this share of the answers."""
-    right = _right(answers)
+    right = _right_grades(answers)
 
     def grade(prompt: str) -> str:
         decision = right(prompt)
         draw = int.from_bytes(hashlib.sha256(prompt.encode()).digest()[:4], "big") / 2**32
         if draw < share:
             decision = "incorrect" if decision == "correct" else "correct"
-        return _said(prompt, decision)
+        return _reply_text(prompt, decision)
 
     return lambda body: say(with_seal(grade(_question(body)), body), usage=(300, 20))
 
 
 def always(decision: Decision) -> Model:
     """Return a judge that always gives one grade."""
-    return lambda body: say(with_seal(_said(_question(body), decision), body), usage=(300, 20))
+    return lambda body: say(with_seal(_reply_text(_question(body), decision), body), usage=(300, 20))
 
 
 def _question(body: dict[str, Any]) -> str:
@@ -49,17 +49,18 @@ def _question(body: dict[str, Any]) -> str:
     return content
 
 
-def _said(prompt: str, decision: Decision) -> str:
+def _reply_text(prompt: str, decision: Decision) -> str:
     word = _WORDS[decision] if "True reason: " in prompt else decision.replace("_", " ")
     return f"So it is.\nGRADE: {word}"
 
 
-def _right(answers: LabelledSet) -> Callable[[str], Decision]:
+def _right_grades(answers: LabelledSet) -> Callable[[str], Decision]:
+    """Return a function from a judge's prompt to its right grade."""
     table = {
         tuple(
-            json.dumps(text, ensure_ascii=False) for text in (asked.intent, asked.reference, asked.answer)
+            json.dumps(text, ensure_ascii=False) for text in (graded.intent, graded.reference, graded.answer)
         ): each.grade
         for each in answers.answers
-        for asked in [each.question]
+        for graded in [each.question]
     }
     return lambda prompt: table[tuple(_TEXTS.findall(prompt))]

@@ -42,11 +42,11 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def knows(pairs: LabelledSet, given: Callable[[str, str], str] = lambda prompt, right: right) -> Model:
     table = {
-        tuple(json.dumps(text, ensure_ascii=False) for text in (asked.intent, asked.reference, asked.answer)): _GRADES[
-            each.grade
-        ]
+        tuple(
+            json.dumps(text, ensure_ascii=False) for text in (graded.intent, graded.reference, graded.answer)
+        ): _GRADES[each.grade]
         for each in pairs.answers
-        for asked in [each.question]
+        for graded in [each.question]
     }
 
     def grade(body: dict[str, Any]) -> str:
@@ -153,9 +153,9 @@ def test_command_measures_stores_and_checks_its_own_kappa_threshold(
         assert main([*arguments, "--format=json"]) == 1
     data = json.loads(capsys.readouterr().out)
     assert data["by_subject"]["math"]["tp"] + data["by_subject"]["math"]["fn"] == 51
-    told = offs(settings)
-    assert "on formulas: kappa" in told["formula"]
-    assert (told["equivalent"], told["rubric"]) == ("", "")
+    reasons = offs(settings)
+    assert "on formulas: kappa" in reasons["formula"]
+    assert (reasons["equivalent"], reasons["rubric"]) == ("", "")
 
 
 def test_mixed_or_mismatched_answer_sets_are_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -62,8 +62,8 @@ def points(run: RunDir, path: Path, *rows: str, head: str = "task,trial,item,poi
     digests = {tuple(row[name] for name in PLACE): row["digest"] for row in csv.DictReader(io.StringIO(sheet(run)))}
     names = head.lower().split(",")
     places = [dict(zip(names, row.split(","), strict=False)) for row in rows]
-    told = [digests.get(tuple(each.get(name, "") for name in PLACE), "d0") if each else "" for each in places]
-    lines = [f"{digest},{row}" if row else row for digest, row in zip(told, rows, strict=True)]
+    row_digests = [digests.get(tuple(each.get(name, "") for name in PLACE), "d0") if each else "" for each in places]
+    lines = [f"{digest},{row}" if row else row for digest, row in zip(row_digests, rows, strict=True)]
     path.write_text("\n".join([f"digest,{head}", *lines]) + "\n")
     return path
 
@@ -121,7 +121,7 @@ def test_stored_comparison_decides_whether_the_judge_is_used(
     good = points(run, tmp_path / "good.csv", *ROWS[:2], *ROWS[4:6])
     assert main(["judge", "rubric", "compare", str(run.path), str(good), "--remember"]) == 0
     assert judge_eligibility_of(settings, "rubric").off == ""
-    assert "kappa 1.00" in judge_eligibility_of(settings, "rubric").told
+    assert "kappa 1.00" in judge_eligibility_of(settings, "rubric").summary
 
 
 def test_sheet_can_be_filled_in_and_contains_no_formulas(
@@ -148,11 +148,11 @@ def test_sheet_can_be_filled_in_and_contains_no_formulas(
 
 
 @pytest.mark.parametrize(
-    ("head", "row", "told"),
+    ("head", "row", "message"),
     [
         ("task,trial,points", "p,1,4", "item missing in 'digest', 'task', 'trial', 'points'"),
         ("task;trial;item;points", "p;1;1;4", "with commas between; task, trial, item, points missing"),
-        ("task,trial,item,points,points", "p,1,1,4,3", "expected each column once, found more of points"),
+        ("task,trial,item,points,points", "p,1,1,4,3", "expected each column once, found several of points"),
         ("task,trial,item,points", "p,1,one,4", "row 2: expected the number of an item, found 'one'"),
         ("task,trial,item,points", "p,1,3,4", "row 2: expected an item from 1 to 2, found 3"),
         ("task,trial,item,points", "p,1,1,5", "row 2: expected 0 to 4 points, found 5"),
@@ -173,12 +173,12 @@ def test_sheet_can_be_filled_in_and_contains_no_formulas(
     ],
 )
 def test_invalid_points_are_reported(
-    run: RunDir, tmp_path: Path, head: str, row: str, told: str, capsys: pytest.CaptureFixture[str]
+    run: RunDir, tmp_path: Path, head: str, row: str, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert (
         main(["judge", "rubric", "compare", str(run.path), str(points(run, tmp_path / "x.csv", row, head=head))]) == 2
     )
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -205,9 +205,9 @@ def test_points_for_other_answers_or_items_are_refused(
     add(other, "p", 1, *parts, **{key: value for key, value in changed.items() if key not in given})
     file = points(run, tmp_path / "x.csv", "p,1,1,4", "p,1,2,4", "p,1,2,")
     assert main(["judge", "rubric", "compare", str(other.path), str(file)]) == 2
-    told = capsys.readouterr().err
-    assert f"found points for others on {rows}: " in told
-    assert "'webarena judge rubric sheet' writes one for this run" in told
+    stderr = capsys.readouterr().err
+    assert f"found points for others on {rows}: " in stderr
+    assert "'webarena judge rubric sheet' writes one for this run" in stderr
 
 
 def test_a_sheet_fits_the_same_answers_in_another_run(run: RunDir, tmp_path: Path) -> None:
@@ -228,9 +228,9 @@ def test_points_given_twice_by_one_person_are_refused(
             main(["judge", "rubric", "compare", str(run.path), str(points(run, tmp_path / "x.csv", *rows, head=head))])
             == 2
         )
-        told = capsys.readouterr().err
-        assert "row 4: expected each item of an answer once, found item 1 of p, a, trial 1, chromium on row 2" in told
-        assert "'grader'" in told
+        stderr = capsys.readouterr().err
+        assert "row 4: expected each item of an answer once, found item 1 of p, a, trial 1, chromium on row 2" in stderr
+        assert "'grader'" in stderr
 
 
 def test_sheet_with_unusual_texts_is_read_back(run: RunDir, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

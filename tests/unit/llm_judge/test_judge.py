@@ -120,12 +120,12 @@ def test_truncated_reply_has_no_grade(finish: str) -> None:
 
 
 def test_empty_reply_is_retried_like_an_unreadable_one() -> None:
-    asked = []
+    request_counts = []
     for text in ("", "no grade"):
         with model_server([say(text)]) as server, pytest.raises(JudgeUnreadable):
             judge_at(server).session("t").ask(question())
-        asked.append(server.requests)
-    assert asked[0] == asked[1]
+        request_counts.append(server.requests)
+    assert request_counts[0] == request_counts[1]
 
 
 @pytest.mark.parametrize("answer", [fail(500), fail(401), Answer(raw=b"<html>", status=200)])
@@ -254,22 +254,22 @@ def test_spent_budget_is_a_judge_error(tmp_path: Path) -> None:
 
 
 def test_verdicts_are_cached_by_question_model_prompt_and_temperature(tmp_path: Path) -> None:
-    def asked(**settings: Any) -> bool:
+    def is_requested(**settings: Any) -> bool:
         return not judge_at(server, cache=tmp_path, **settings).session("another trial").ask(asking).cached
 
     with model_server([say("GRADE: correct")]) as server:
         asking = question()
-        assert asked()
-        assert not asked()
-        assert asked(model="other")
-        assert asked(temperature=0.5)
+        assert is_requested()
+        assert not is_requested()
+        assert is_requested(model="other")
+        assert is_requested(temperature=0.5)
         other = tmp_path / "other.j2"
         other.write_text("--- user\n{{ answer }}")
-        assert asked(prompt=str(other))
+        assert is_requested(prompt=str(other))
         for change in ({"answer": "x"}, {"reference": "x"}, {"intent": "x"}, {"kind": "unachievable"}):
             asking = replace(question(), **change)  # type: ignore[arg-type]
             if asking.kind == "equivalent":
-                assert asked()
+                assert is_requested()
         assert server.requests == 7
 
 
@@ -278,22 +278,22 @@ def test_many_workers_agree_on_the_first_verdict(tmp_path: Path) -> None:
     with model_server(lambda body: say(next(grades))) as server:
         judge = judge_at(server, cache=tmp_path)
         with ThreadPoolExecutor(8) as pool:
-            told = list(pool.map(lambda number: judge.session(str(number)).ask(question()).decision, range(16)))
-    assert len(set(told)) == 1
+            decisions = list(pool.map(lambda number: judge.session(str(number)).ask(question()).decision, range(16)))
+    assert len(set(decisions)) == 1
     assert len(list(tmp_path.rglob("*.json"))) == 1
     assert [path for path in tmp_path.rglob(".*") if path.is_file()] == []
 
 
-@pytest.mark.parametrize(("reply", "asked"), [("GRADE: correct", 1), ("It says opensesame.\nGRADE: correct", 2)])
+@pytest.mark.parametrize(("reply", "requests"), [("GRADE: correct", 1), ("It says opensesame.\nGRADE: correct", 2)])
 def test_replies_are_cached_unless_they_repeat_a_secret(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reply: str, asked: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reply: str, requests: int
 ) -> None:
     monkeypatch.setattr(secrets, "_marked", {})
     secrets.mark("opensesame")
     with model_server([say(reply)]) as server:
         for trial in ("t", "another"):
             judge_at(server, cache=tmp_path).session(trial).ask(question())
-    assert server.requests == asked
+    assert server.requests == requests
     assert not any("opensesame" in file.read_text() for file in tmp_path.rglob("*.json"))
 
 

@@ -14,7 +14,7 @@ from pytest_webarena.llm_judge.rubric_answers import read_marked
 
 @pytest.mark.parametrize(("read", "key"), [(read_answers, "questions"), (read_marked, "rubrics")])
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("[" * 20_000, "expected"),
         ("a: &a [1]\nb: {<<: *a}", "expected"),
@@ -27,12 +27,12 @@ from pytest_webarena.llm_judge.rubric_answers import read_marked
     ],
 )
 def test_invalid_labelled_files_are_usage_errors(
-    tmp_path: Path, read: Callable[[Path], object], key: str, text: str, told: str
+    tmp_path: Path, read: Callable[[Path], object], key: str, text: str, message: str
 ) -> None:
     (tmp_path / "a.yaml").write_text(text.replace("KEY", key))
     with pytest.raises(UsageError, match="labelled") as raised:
         read(tmp_path / "a.yaml")
-    assert told.replace("KEY", key) in str(raised.value)
+    assert message.replace("KEY", key) in str(raised.value)
     assert len(str(raised.value)) < 1000
 
 

@@ -15,7 +15,7 @@ from pytest_webarena.errors import JudgeError, UsageError
 from pytest_webarena.llm_judge.agreement import Agreement
 from pytest_webarena.llm_judge.answers import LabelledSet, read_answers
 from pytest_webarena.llm_judge.config import JudgeIdentity
-from pytest_webarena.llm_judge.measuring import Measurement, find_measurement, keep_measurement, measure
+from pytest_webarena.llm_judge.measuring import Measurement, find_measurement, measure, store_measurement
 from pytest_webarena.llm_judge.report import render
 from pytest_webarena.results.records import JudgeErrors
 from tests.cases import each_case
@@ -123,7 +123,7 @@ def test_kappa_matches_hand_computed_values(pairs: list[str], kappa: float | Non
 def test_measurement_is_found_by_the_fingerprint_of_the_judge(answers: LabelledSet) -> None:
     measurement = measured(noisy(answers, share=0.3), answers)
     assert find_measurement(measurement.judge) is None
-    file = keep_measurement(measurement)
+    file = store_measurement(measurement)
     known = find_measurement(measurement.judge)
     assert known is not None
     assert known.kappa == measurement.agreement.kappa
@@ -149,8 +149,8 @@ def test_report_fits_80_columns_and_lists_wrong_grades(by_lenient: Measurement) 
     text = render(by_lenient, bar=0.8)
     assert max(map(len, text.splitlines())) <= 80
     assert "bar 0.8: NOT reached" in text
-    listed = text.partition("grades are wrong")[2]
-    assert "incorrect, it said correct" in " ".join(listed.split())
+    listed = text.partition("wrong grades")[2]
+    assert "incorrect, graded correct" in " ".join(listed.split())
 
 
 def test_command_measures_stores_and_checks_the_kappa_threshold(
@@ -202,7 +202,7 @@ def test_command_reports_errors(capsys: pytest.CaptureFixture[str]) -> None:
         ("{questions: [], schema_version: 9}", "expected schema_version 1"),
         ("questions: [1]", r"questions\[0\]: expected a mapping"),
         ("questions: [{intnt: x}]", "did you mean 'intent'"),
-        ("questions: [{intent: x}]", "expected a list 'answers'"),
+        ("questions: [{intent: x}]", "answers: expected a list, found no such key"),
         ("questions: [{kind: odd, answers: []}]", "kind: known"),
         (
             "questions: [{intent: i, reference: 5, answers: [{about: a, grade: correct, answer: x}]}]",

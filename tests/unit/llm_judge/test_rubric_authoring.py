@@ -87,19 +87,19 @@ def test_model_without_valid_items_writes_nothing(
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "message"),
     [
         ("::evn", "did you mean 'even'"),
         ("::other", "expected a task with a check 'rubric'"),
     ],
 )
 def test_task_without_rubric_is_an_error(
-    tmp_path: Path, name: str, told: str, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, name: str, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with model_server([Answer(status=500)]) as server:
         assert author(tmp_path, server, name) == 2
         assert server.requests == 0
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 def test_invalid_task_file_error_names_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

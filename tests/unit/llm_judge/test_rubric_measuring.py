@@ -141,12 +141,12 @@ def test_kappa_threshold_applies_per_question_kind(answers: GradedAnswers) -> No
             )
             == 1
         )
-    told = offs(settings)
-    assert "on rubrics: kappa 0.00" in told["rubric"]
-    assert "below the bar of 0.8" in told["rubric"]
-    assert (told["equivalent"], told["unachievable"], told["formula"]) == ("", "", "")
+    reasons = offs(settings)
+    assert "on rubrics: kappa 0.00" in reasons["rubric"]
+    assert "below the bar of 0.8" in reasons["rubric"]
+    assert (reasons["equivalent"], reasons["unachievable"], reasons["formula"]) == ("", "", "")
     assert find_measurement(settings.identity()) is None
-    assert "--set=formulas" in judge_eligibility_of(settings, "formula").told
+    assert "--set=formulas" in judge_eligibility_of(settings, "formula").summary
 
 
 def test_report_lists_the_largest_differences_first(answers: GradedAnswers) -> None:
@@ -166,7 +166,7 @@ def test_report_lists_the_largest_differences_first(answers: GradedAnswers) -> N
         ("{rubrics: [], schema_version: 2}", "expected schema_version 1"),
         ("rubrics: [{intnt: x}]", "did you mean 'intent'"),
         ("rubrics: [{items: [], answers: []}]", "expected a list of 1 to 40"),
-        ("rubrics: [{items: [{points: 1, what: w}]}]", "expected a list 'answers'"),
+        ("rubrics: [{items: [{points: 1, what: w}]}]", "answers: expected a list, found no such key"),
         (
             "rubrics: [{items: [{points: 1, what: w}], answers: [{points: [2], answer: a, about: b}]}]",
             "rubric 1, answer 1: points: expected one number per item",

@@ -48,7 +48,7 @@ def test_awards_are_read_from_every_form(text: str, points: tuple[float, float],
 
 
 @each_case(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("All well. 10 of 10!", "items 1, 2 have no points"),
         ("ITEM 1 POINTS 4\nQUOTE a", "item 2 has no points"),
@@ -56,14 +56,14 @@ def test_awards_are_read_from_every_form(text: str, points: tuple[float, float],
         ("ITEM 1 POINTS -1\nITEM 2 POINTS 6", "item 1 is worth 4 points, not -1"),
         ("ITEM 1 POINTS 4 of 5\nITEM 2 POINTS 6", "item 1 is worth 4 points, not 5"),
         ("ITEM 1 POINTS 4\nITEM 2 POINTS 6\nITEM 3 POINTS 1", "there is no item 3"),
-        ("ITEM 1 POINTS 4\nITEM 2 POINTS 6\nITEM 1 POINTS 0", "item 1 is graded twice, and not alike"),
+        ("ITEM 1 POINTS 4\nITEM 2 POINTS 6\nITEM 1 POINTS 0", "item 1 has two different grades"),
         ("ITEM 1 POINTS nan\nITEM 2 POINTS 6", "the line 'ITEM 1 POINTS nan' can't be read"),
         ("ITEM 1 POINTS \u0664\nITEM 2 POINTS 6", "the line 'ITEM 1 POINTS \u0664' can't be read"),
         ("ITEM 1 POINTS 4\nITEM 2 POINTS 6\nItem 1: 0 points", "the line 'Item 1: 0 points' can't be read"),
         ("ITEM 1 POINTS 4 - no, 0\nITEM 2 POINTS 6", "the line 'ITEM 1 POINTS 4 - no, 0' can't be read"),
         (
             "ITEM 1 POINTS 4\nQUOTE a\nITEM 2 POINTS 6\nITEM 1 POINTS 4\nQUOTE b",
-            "item 1 is graded twice, and not alike",
+            "item 1 has two different grades",
         ),
         ("ITEM 1 POINTS 4\nQUOTE a\nQUOTE b\nITEM 2 POINTS 6", "item 1 has two quotes"),
         ("ITEM 1 POINTS 4\nQUOTE none\nQUOTE b\nITEM 2 POINTS 6", "item 1 has two quotes"),
@@ -75,10 +75,10 @@ def test_awards_are_read_from_every_form(text: str, points: tuple[float, float],
         ("", "items 1, 2 have no points"),
     ],
 )
-def test_missing_or_out_of_range_points_are_invalid(text: str, told: str) -> None:
+def test_missing_or_out_of_range_points_are_invalid(text: str, message: str) -> None:
     found = read_awards(text, ITEMS)
     assert isinstance(found, str)
-    assert told in found
+    assert message in found
 
 
 _PIECES = [
@@ -144,19 +144,19 @@ def test_quoted_awards_are_ignored(text: str) -> None:
 
 
 @each_case(
-    ("text", "told"),
+    ("text", "message"),
     [
         (FORGED, f"no line begins with the code word {SEAL}"),
         (f"```\n{OWN}\n```", f"no line begins with the code word {SEAL}"),
         (f"{SEAL} ITEM 1 POINTS 4\n{FORGED}", "item 2 has no points"),
-        (f"{OWN}\n{SEAL} ITEM 2 POINTS 6", "item 2 is graded twice"),
+        (f"{OWN}\n{SEAL} ITEM 2 POINTS 6", "item 2 has two different grades"),
         (f"{OWN}\n{SEAL} and so on", "the line 'and so on' can't be read"),
     ],
 )
-def test_awards_need_the_code_word_if_answers_are_echoed(text: str, told: str) -> None:
+def test_awards_need_the_code_word_if_answers_are_echoed(text: str, message: str) -> None:
     found = read_awards(text, ITEMS, SEAL, echoes=True)
     assert isinstance(found, str)
-    assert told in found
+    assert message in found
 
 
 FORGER = f"n = 2k, done.\n{FORGED}"
@@ -207,10 +207,10 @@ def test_quote_that_is_not_in_the_answer_is_retried() -> None:
     with model_server([sealed(bad), sealed(GOOD)]) as server:
         grade = judge_at(server).session("t").ask(question())
     assert [award.quote for award in grade.awards] == ["n = 2k", "= 2k"]
-    told = server.bodies[1]["messages"][-1]["content"]
-    assert "item 1: 4 given, but the quote is not in the answer" in told
-    assert "item 2" not in told
-    assert "no dots in place of words" in told
+    feedback = server.bodies[1]["messages"][-1]["content"]
+    assert "item 1: 4 given, but the quote is not in the answer" in feedback
+    assert "item 2" not in feedback
+    assert "no dots in place of words" in feedback
 
 
 @pytest.mark.parametrize("later", [None, "I can't."])

@@ -66,8 +66,12 @@ def test_rule_grade_is_parsed_without_evaluation(text: str, share: float | None)
 
 
 def test_rule_grade_has_a_share_and_a_decision() -> None:
-    for said, share, decision in (("1", 1.0, "correct"), ("0.85", 0.85, "partially_correct"), ("0", 0.0, "incorrect")):
-        with model_server([sealed(f"GRADE: {said}")]) as server:
+    for grade_text, share, decision in (
+        ("1", 1.0, "correct"),
+        ("0.85", 0.85, "partially_correct"),
+        ("0", 0.0, "incorrect"),
+    ):
+        with model_server([sealed(f"GRADE: {grade_text}")]) as server:
             grade = judge_at(server).session("t").ask(ASKED)
             assert (grade.share, grade.decision) == (share, decision)
             prompt = server.bodies[0]["messages"][-1]["content"]
@@ -127,6 +131,6 @@ def test_command_checks_its_own_kappa_threshold_for_rules(capsys: pytest.Capture
         assert main([*arguments, "--set=rules"]) == 1
         assert main([*arguments, "--set=answers", "--answers", str(SHIPPED_RULES)]) == 2
     assert "it fits --set=rules" in capsys.readouterr().err
-    told = offs(JudgeSettings(model="m"))
-    assert "on rules: kappa" in told["rule"]
-    assert (told["equivalent"], told["formula"], told["rubric"]) == ("", "", "")
+    reasons = offs(JudgeSettings(model="m"))
+    assert "on rules: kappa" in reasons["rule"]
+    assert (reasons["equivalent"], reasons["formula"], reasons["rubric"]) == ("", "", "")

@@ -108,7 +108,7 @@ def test_upstream_replies_are_read(reply: str, expected: str | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "said"),
+    ("source", "message"),
     [
         ("def llm_fuzzy_match(:", "expected Python"),
         ("x = 1", "expected the function llm_fuzzy_match, found none"),
@@ -117,11 +117,11 @@ def test_upstream_replies_are_read(reply: str, expected: str | None) -> None:
         (SOURCE.replace('"role": "system"', '"role": who'), "expected messages with role and content"),
     ],
 )
-def test_prompt_source_of_another_form_is_a_usage_error(checkout: Path, source: str, said: str) -> None:
+def test_prompt_source_of_another_form_is_a_usage_error(checkout: Path, source: str, message: str) -> None:
     (checkout / "evaluation_harness" / "helper_functions.py").write_text(source)
     with pytest.raises(UsageError) as caught:
         UpstreamPrompt.find(f"upstream:{checkout}", "equivalent")
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_missing_checkout_error_names_two_ways_to_set_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -234,7 +234,7 @@ def test_trial_error_status_depends_on_its_cause(cause: str, status: str) -> Non
 def test_site_broken_by_the_replay_is_down() -> None:
     found = checked(buy(), None, [], outcome="failed", stop_reason="broke_site", cause=None, message="It has died.")
     assert found.status == "site down"
-    assert found.why == "the site breaks when the task is replayed, and stands without that: It has died."
+    assert found.why == "the site breaks when the task is replayed, and only then: It has died."
     assert checked(buy(), None, [], outcome="failed", cause=None, message="").status == "untried"
 
 

@@ -75,7 +75,7 @@ def test_history_line_with_an_impossible_time_is_skipped(tmp_path: Path, at: str
     assert (found.entries, found.flags, found.unreadable) == ([], [], 2)
     assert found.due(buy(), every=30 * DAY) == "it was never checked"
     assert decay(found.entries) == ()
-    with pytest.raises(UsageError, match=r"flags.jsonl:1: expected .* an 'at', if any, that has been"):
+    with pytest.raises(UsageError, match=r"flags.jsonl:1: expected .* optionally 'at', a Unix time in the past"):
         read_flags(tmp_path / "flags.jsonl")
     with (tmp_path / "flags.jsonl").open("a") as file:
         file.write('{"task": "task", "reason": "odd"}\nodd\n')
@@ -128,12 +128,12 @@ def test_task_is_due_by_age_change_doubt_or_report(tmp_path: Path) -> None:
 
     assert due(0) == "it was never checked"
     history.add(entry("site down", 0.0))
-    assert due(1) == "its last check could not tell (site down)"
+    assert due(1) == "its last check had no result (site down)"
     history.add(entry("broken", DAY))
     assert due(2) == ""
     assert due(31) == "its last check was 30 days ago"
-    history.flag([Flag(task="task", reason="odd", at=3 * DAY, digest=task.digest)])
-    assert due(4) == "somebody reports that something is wrong with it"
+    history.add_flags([Flag(task="task", reason="odd", at=3 * DAY, digest=task.digest)])
+    assert due(4) == "a reviewer reported a defect"
     history.add(entry("valid", 5 * DAY))
     assert due(6) == ""
     task = replace(task, digest="another")
@@ -143,8 +143,8 @@ def test_task_is_due_by_age_change_doubt_or_report(tmp_path: Path) -> None:
 def test_report_is_closed_by_a_change_of_the_task(tmp_path: Path) -> None:
     history = History(tmp_path)
     flags = [Flag(task="task", reason="odd", at=1.0, digest=buy().digest), Flag(task="task", reason="older", at=1.0)]
-    assert history.flag([*flags, *flags]) == 2
-    assert History(tmp_path).flag(flags) == 0
+    assert history.add_flags([*flags, *flags]) == 2
+    assert History(tmp_path).add_flags(flags) == 0
     assert [flag.reason for flag in history.flags_of(buy())] == ["odd", "older"]
     assert [flag.reason for flag in history.flags_of(buy(digest="another"))] == ["older"]
 
@@ -164,7 +164,7 @@ def test_invalid_report_lines_are_usage_errors(tmp_path: Path, text: str) -> Non
 def test_known_targets_of_another_task_version_are_not_used(tmp_path: Path) -> None:
     history, task = History(tmp_path), buy()
     assert history.known(task) is None
-    history.keep(task, known(task))
+    history.save_known(task, known(task))
     assert history.known(task) == known(task)
     assert history.known(buy(digest="another")) is None
     (tmp_path / "known" / "task.json").write_text("{")
@@ -263,7 +263,7 @@ def test_unusable_history_folder_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("")
     with pytest.raises(RecordingError, match=r"expected to write .*history\.jsonl"):
         history.add(entry())
-    with pytest.raises(UsageError, match=r"history\.jsonl: expected to read it"):
+    with pytest.raises(UsageError, match=r"history\.jsonl: expected a readable file"):
         History(tmp_path / "taken")
 
 

@@ -131,5 +131,5 @@ def test_proposal_is_inserted_after_the_last_check(task: Task) -> None:
 def test_proposal_cannot_be_inserted_into_default_checks() -> None:
     text = "defaults: {sites: [shop], checks: [{answer: x}]}\ntasks:\n  - {id: a, intent: Do it}\n"
     [task] = parse_tasks(text)
-    with pytest.raises(ValueError, match="stand elsewhere"):
+    with pytest.raises(ValueError, match="checks are elsewhere"):
         inserted(text, task, ["- changes: nothing"])

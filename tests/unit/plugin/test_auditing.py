@@ -45,9 +45,9 @@ def passed(run: RunDir, agent: str, *, added: int = 1) -> TrialRecord:
 def test_neighbour_may_pass_with_the_changes_of_the_solution(tmp_path: Path, added: int, outcome: str) -> None:
     run = RunDir(tmp_path)
     passed(run, "oracle")
-    seen = as_expected(planned(NEIGHBOUR), passed(run, NEIGHBOUR, added=added), run)
-    assert seen.outcome == outcome
-    assert ("in place of step 2: button 'B'" in seen.message) is (outcome == "failed")
+    record = as_expected(planned(NEIGHBOUR), passed(run, NEIGHBOUR, added=added), run)
+    assert record.outcome == outcome
+    assert ("in place of step 2: button 'B'" in record.message) is (outcome == "failed")
 
 
 def test_neighbour_may_not_pass_without_a_recorded_solution(tmp_path: Path) -> None:

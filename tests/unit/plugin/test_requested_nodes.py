@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_webarena.plugin.requested_nodes import not_asked_for
+from pytest_webarena.plugin.requested_nodes import unrequested_tasks
 from pytest_webarena.results.comparing.sides import SideTask
 
 NODES = ("a/x.yaml::t1", "a/x.yaml::t10", "a/y.yaml::t2", "b/test_p.py::TestIt::test_t[t3]", "gone.yaml::t4", "")
@@ -36,4 +36,4 @@ def test_baseline_tasks_outside_the_arguments_count_as_left_out(tmp_path: Path, 
     config: Any = SimpleNamespace(args=args, rootpath=tmp_path, invocation_params=SimpleNamespace(dir=tmp_path))
     tasks = [SideTask(task=node, cluster="c", node=node.partition("[")[0], tries=()) for node in NODES]
     expected = {node for node in NODES if any(node.startswith(each) for each in left_out.split())}
-    assert not_asked_for(config, tasks) == expected
+    assert unrequested_tasks(config, tasks) == expected

@@ -24,12 +24,12 @@ def config(browser: Any) -> RuntimeConfig:
 
 
 def test_each_browser_gets_one_runtime_on_first_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[str] = []
+    events: list[str] = []
 
     class FakeRuntime:
         def __init__(self, info: RunInfo, given: RuntimeConfig) -> None:
             self.browser = given.engine.browser_name
-            told.append(f"{self.browser} made")
+            events.append(f"{self.browser} made")
 
         def reconfigure(self, given: RuntimeConfig) -> None:
             assert given.engine.browser_name == self.browser
@@ -38,18 +38,18 @@ def test_each_browser_gets_one_runtime_on_first_use(tmp_path: Path, monkeypatch:
             return self
 
         def __exit__(self, *error: object) -> None:
-            told.append(f"{self.browser} closed")
+            events.append(f"{self.browser} closed")
             if self.browser == "firefox":
                 raise OSError("its process is gone")
 
     monkeypatch.setattr(workers, "Runtime", FakeRuntime)
     monkeypatch.setattr(workers, "place_order", lambda address, order: None)
     worker = Worker(RunInfo(run_dir=tmp_path, broker="", temp_dir=tmp_path))
-    assert told == []
+    assert events == []
     first = [worker.runtime(config(browser), {}) for browser in ("chromium", "firefox")]
-    assert told == ["chromium made", "firefox made"]
+    assert events == ["chromium made", "firefox made"]
     assert [worker.runtime(config(browser), {}) for browser in ("chromium", "firefox")] == first
-    assert len(told) == 2
+    assert len(events) == 2
     with pytest.raises(OSError, match="its process is gone"), worker:
         pass
-    assert sorted(told[2:]) == ["chromium closed", "firefox closed"]  # even if the other fails
+    assert sorted(events[2:]) == ["chromium closed", "firefox closed"]  # even if the other fails

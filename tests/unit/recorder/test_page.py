@@ -276,7 +276,7 @@ def test_edited_value_is_replaced_by_further_typing(panel: Panel) -> None:
     ("change", "expected"),
     [
         ({"name": "1", "variable": "x"}, "expected a step that is there"),
-        ({"name": "answer", "variable": "no name"}, "expected a variable's name"),
+        ({"name": "answer", "variable": "no name"}, "expected a variable name"),
         ({"whatever": 1}, "expected something that can be changed"),
     ],
 )
@@ -287,7 +287,7 @@ def test_invalid_changes_are_usage_errors(panel: Panel, change: dict[str, Any], 
 
 def test_variable_stands_for_one_value(panel: Panel) -> None:
     panel.change({"name": key(panel, 1), "variable": "title"})
-    with pytest.raises(UsageError, match="expected title to stand for 'Rye', as it does already, found 'travel'"):
+    with pytest.raises(UsageError, match="expected title to keep its value 'Rye', found 'travel'"):
         panel.change({"name": key(panel, 2), "variable": "title"})
 
 

@@ -107,8 +107,8 @@ def test_line_endings_are_kept() -> None:
 @pytest.mark.parametrize(
     ("task", "made", "why"),
     [
-        ("b", change("b", 1, target=to("css=#z")), "step 2 stands in one mapping with others"),
-        ("b", change("b", 0, Back(), target=to("css=#z")), "do not stand in a line each"),
+        ("b", change("b", 1, target=to("css=#z")), "step 2 shares a mapping with others"),
+        ("b", change("b", 0, Back(), target=to("css=#z")), "are not on separate lines"),
         ("c.u", change("c.u", 0, target=to("css=#z")), "a selector of it is a template"),
     ],
 )

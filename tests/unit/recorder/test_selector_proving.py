@@ -330,19 +330,30 @@ def test_unknown_changes_propose_network_checks() -> None:
     [
         ("What is the article's code?", "0471", {"exact": "0471"}),
         ("What is the article's code?", "-07", {"exact": "-07"}),
-        ("Which version of rye-timer is the newest?", "1.10", {"exact": "1.10"}),
-        ("What is the latest release?", "2.0", {"exact": "2.0"}),
+        ("Which version of rye-timer is the newest?", "1.10", {"name": "1.10"}),
+        ("What is the latest release?", "2.0", {"name": "2.0"}),
         ("How many releases are there?", "12", {"number": 12}),
         ("How much is the tea?", "1.10", {"number": 1.1}),
         ("How much is the tea?", "0.50", {"number": 0.5}),
         ("How many are left?", "0", {"number": 0}),
+        ("How far is it?", "14.2 km", {"number": 14.2, "unit": "km"}),
+        ("How much is it?", "40 crowns", {"number": 40, "unit": "crowns"}),
+        ("How many are left?", "7 left", {"name": "7 left"}),
+        ("When was it?", "2026-03-31", {"date": "2026-03-31"}),
+        ("When does it open?", "08:15", {"time": "08:15"}),
+        ("Is it open?", "Yes", {"yes_no": "yes"}),
+        (
+            "What does the review say?",
+            "It arrived late but it works well.",
+            {"text": "It arrived late but it works well."},
+        ),
     ],
 )
-def test_codes_and_versions_are_checked_as_text(asked: str, answer: str, check: dict[str, object]) -> None:
+def test_type_of_the_answer_is_proposed(asked: str, answer: str, check: dict[str, object]) -> None:
     assert answer_spec(answer, asked) == check
 
 
 def test_answer_is_recommended_before_the_url() -> None:
     assert lines_of(answer="84.97") == ["*- answer: {number: 84.97}", " - url: /x"]
-    assert lines_of(answer="Ann") == ["*- answer: {exact: Ann}", " - url: /x"]
+    assert lines_of(answer="Ann") == ["*- answer: {name: Ann}", " - url: /x"]
     assert lines_of() == ["*- url: /x"]

@@ -74,7 +74,7 @@ def test_step_values_become_variables(action: Action, own: str, found: Action) -
             "select 1 from notes where title = {{ title | sql }} and stars = {{ stars }} and n = 'Ryes'",
         ),
         ({"answer": {"number": 4}}, "{{ stars }}"),
-        ({"answer": {"exact": "Rye"}}, "{{ title }}"),
+        ({"answer": {"name": "Rye"}}, "{{ title }}"),
         ({"url": "/notes?q=Rye"}, "/notes?q={{ title | urlencode }}"),
     ],
 )

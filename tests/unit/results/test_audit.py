@@ -47,14 +47,14 @@ def verdict(*scores: float | None, kinds: tuple[str, ...] = ("state", "state")) 
     return Verdict(score=0.0, passed=False, results=results).to_json()
 
 
-def run(text: str | Task, changes: dict[Any, Any] | None = None, *, lacking: tuple[str, ...] = ()) -> TaskAudit:
+def run(text: str | Task, changes: dict[Any, Any] | None = None, *, without: tuple[str, ...] = ()) -> TaskAudit:
     """Audit one task: the oracle passes and all others fail, except for ``changes`` by agent (or agent and trial)."""
     task = make_task(text) if isinstance(text, str) else text
     changes = changes or {}
     planned = audit_trials(task, [task])
     records = []
     for trial in planned:
-        if trial.agent in lacking:
+        if trial.agent in without:
             continue
         outcome: Any = "passed" if trial.must_pass else "failed"
         facts = {"outcome": outcome, "steps": len(trial.task.solution or ()), "stop_reason": "answered"}
@@ -70,12 +70,11 @@ PASSED: dict[str, Any] = {"outcome": "passed"}
 
 
 def test_a_check_that_a_wrong_answer_passes_is_weak() -> None:
-    intent = "How many lamps and how many sprockets are there?"
-    found = run(
-        f"intent: {intent}\nsites: [shop]\nmutates: false\nchecks: [{{answer: {{number: 6}}}}]\nsolution: [{{stop: 6}}]"
-    )
+    intent = "Zebedee asked for a review. Who reviewed it?"
+    task = f"intent: {intent}\nsites: [shop]\nmutates: false\nsolution: [{{stop: Ann Lee}}]"
+    found = run(f"{task}\nchecks: [{{answer: {{names: [Ann Lee]}}}}]")
     assert found.finding == "weak check"
-    assert "the wrong answer '6 for the sprockets' passes (of something else)" in found.reasons[0].text
+    assert "the wrong answer 'Ann Lee Zebedee' passes (superset)" in found.reasons[0].text
 
 
 def error(cause: str, message: str = "it broke") -> dict[str, Any]:
@@ -115,8 +114,8 @@ def test_broken_solution_makes_task_unsolvable() -> None:
 
 def test_check_without_score_reports_its_reason() -> None:
     open_end = CheckResult(path="checks[0]", kind="state", score=None, expected="1", why="no such column: nmae")
-    told = Verdict(score=None, passed=None, results=(open_end,)).to_json()
-    found = run(STATE, {"oracle": error("task", "no verdict: a check could not be judged") | {"verdict": told}})
+    verdict = Verdict(score=None, passed=None, results=(open_end,)).to_json()
+    found = run(STATE, {"oracle": error("task", "no verdict: a check could not be judged") | {"verdict": verdict}})
     assert texts(found) == "checks[0] state: no such column: nmae"
 
 
@@ -162,12 +161,12 @@ def null_verdict(*scores: float) -> dict[str, Any]:
 def test_checks_that_all_pass_in_initial_state_are_weak() -> None:
     found = run(BOTH, {"null": null_verdict(0.0, 1.0)})
     assert found.finding == "weak check"
-    assert texts(found).startswith("checks[1] holds before anything is done")
+    assert texts(found).startswith("checks[1] passes before anything is done")
 
 
 def test_one_check_failing_initially_suffices_others_are_noted() -> None:
     found = run(BOTH, {"null": null_verdict(0.0, 1.0, 0.0)})
-    assert (found.finding, found.notes) == ("valid", ("checks[1] holds before anything is done",))
+    assert (found.finding, found.notes) == ("valid", ("checks[1] passes before anything is done",))
 
 
 @pytest.mark.parametrize(
@@ -201,7 +200,7 @@ def test_finding_is_kept_when_other_trials_have_errors() -> None:
 
 
 def test_missing_trials_leave_audit_unsettled() -> None:
-    found = run(STATE, lacking=("audit-short",))
+    found = run(STATE, without=("audit-short",))
     assert (found.finding, texts(found)) == ("error", "not run: audit-short")
 
 
@@ -217,11 +216,11 @@ def test_xfail_task_does_not_count_against_audit() -> None:
     assert (found.finding, found.excused, found.counts_against) == ("unsolvable", True, False)
     found = run(STATE + "xfail: the shop forgets\n")
     assert (found.finding, found.counts_against) == ("valid", False)
-    assert "although it says xfail" in found.notes[0]
+    assert "although marked xfail" in found.notes[0]
 
 
 def test_skipped_task_is_reported_as_skipped() -> None:
-    found = run(STATE + "skip: later\n", lacking=("oracle",))
+    found = run(STATE + "skip: later\n", without=("oracle",))
     assert (found.finding, found.counts_against, found.notes) == ("skipped", False, ("skipped: later",))
 
 
@@ -243,7 +242,7 @@ def ended(*, table: str = "posts", key: int = 7, thought: str = "") -> Evidence:
     return Evidence(answer="", stop_reason="answered", steps=(step,), changes=(changes,))
 
 
-def neighbour(mine: Evidence | None, **facts: Any) -> TaskAudit:
+def neighbour(neighbour_evidence: Evidence | None, **facts: Any) -> TaskAudit:
     """Audit `STATE` with a passing neighbour trial that has this evidence."""
     task = make_task(STATE)
     planned = audit_trials(task, [task])
@@ -253,8 +252,8 @@ def neighbour(mine: Evidence | None, **facts: Any) -> TaskAudit:
         given |= facts if trial.agent == NEIGHBOUR else {}
         key = TrialKey(task.id, trial.agent, trial.trial)
         records.append(TrialRecord(key=key, task_digest=trial.task.digest, **given))  # type: ignore[arg-type]
-    seen = {"oracle": ended(), NEIGHBOUR: mine}
-    (found,) = audit([(task, planned)], records, evidence=lambda record: seen.get(record.key.agent)).tasks
+    evidence_by_agent = {"oracle": ended(), NEIGHBOUR: neighbour_evidence}
+    (found,) = audit([(task, planned)], records, evidence=lambda record: evidence_by_agent.get(record.key.agent)).tasks
     return found
 
 

@@ -47,9 +47,9 @@ def test_free_nodes_are_noted() -> None:
 
 def test_node_reached_without_its_step_is_noted() -> None:
     twice = trial([at("/kettle")], [event("html > a#buy")], [event("html > a#buy")])
-    told = "key node 'bought' is reached without step 1 of the solution, too"
-    assert told in audited(twice).notes
-    assert told not in audited(twice, kept=False).notes
+    note = "key node 'bought' is reached without step 1 of the solution, too"
+    assert note in audited(twice).notes
+    assert note not in audited(twice, kept=False).notes
 
 
 def test_nodes_reached_by_one_step_are_noted() -> None:
@@ -77,11 +77,11 @@ KETTLE, OPEN, TWO, GIFT, BUY = (
 )
 
 
-def notes_of(*left: Evidence) -> tuple[str, ...]:
+def notes_of(*without_step: Evidence) -> tuple[str, ...]:
     """Return the audit's notes, given the trials that leave out one step each."""
     planned = audit_trials(LONG, [LONG])
     whole = trial(KETTLE, OPEN, TWO, GIFT, BUY)
-    went = iter(left)
+    went = iter(without_step)
     records = []
     for each in planned:
         short = trial(KETTLE, OPEN, TWO, GIFT, [])

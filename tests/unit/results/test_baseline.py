@@ -87,7 +87,7 @@ def test_baseline_keeps_errors_and_judge_use(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("{", "found a file that is no JSON"),
         ("[]", "as 'webarena compare baseline save' writes it, found other JSON"),
@@ -96,9 +96,9 @@ def test_baseline_keeps_errors_and_judge_use(tmp_path: Path) -> None:
         ('{"kind": "pytest-webarena baseline", "version": 1, "sides": []}', "with an agent, found none"),
     ],
 )
-def test_invalid_baseline_file_is_reported(tmp_path: Path, text: str, said: str) -> None:
+def test_invalid_baseline_file_is_reported(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "b.json").write_text(text)
-    with pytest.raises(UsageError, match=said):
+    with pytest.raises(UsageError, match=message):
         sides_at(tmp_path / "b.json")
 
 
@@ -119,24 +119,24 @@ def ruling_of(gate: Gate, runs: Path, name: str) -> tuple[int, str]:
 
 
 def test_worse_run_exits_with_code_worse(runs: Path) -> None:
-    code, said = ruling_of(Gate(baseline=runs), runs, "worse")
+    code, message = ruling_of(Gate(baseline=runs), runs, "worse")
     assert code == WORSE
-    assert said.startswith("cot in worse is worse than cot in baseline.json: −")
+    assert message.startswith("cot in worse is worse than cot in baseline.json: −")
 
 
 def test_unsettled_comparison_fails_only_with_fail_unsettled(runs: Path) -> None:
     assert ruling_of(Gate(baseline=runs), runs, "again")[0] == 0
-    code, said = ruling_of(Gate(baseline=runs, fail_unsettled=True), runs, "again")
+    code, message = ruling_of(Gate(baseline=runs, fail_unsettled=True), runs, "again")
     assert code == UNSETTLED
-    assert said.startswith("Unsettled whether cot in again is better")
+    assert message.startswith("Unsettled whether cot in again is better")
 
 
 def test_cost_growth_above_max_cost_increase_fails_gate(runs: Path) -> None:
-    code, said = ruling_of(Gate(baseline=runs, max_cost_increase=0.2), runs, "dear")
+    code, message = ruling_of(Gate(baseline=runs, max_cost_increase=0.2), runs, "dear")
     assert code == WORSE
-    assert said.startswith("the cost of cot has changed by +")
-    assert ") since baseline.json, --max-cost" in said
-    assert "--max-cost-increase allows +20%" in said
+    assert message.startswith("the cost of cot has changed by +")
+    assert ") since baseline.json, --max-cost" in message
+    assert "--max-cost-increase allows +20%" in message
     assert ruling_of(Gate(baseline=runs, max_cost_increase=0.8), runs, "dear")[0] == 0
     assert ruling_of(Gate(baseline=runs, max_cost_increase=0.2), runs, "again")[0] == 0
     assert ruling_of(Gate(baseline=runs, max_cost_increase=0.0), runs, "again")[0] == 0  # within chance
@@ -164,26 +164,26 @@ def costly(name: str, *costs: float | None, outcome: Any = "passed", **more: Any
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "said"),
+    ("first", "second", "message"),
     [
         (costly("one", 1, 1, 1), costly("two", 1, 1, None, outcome="error"), "0 of the baseline, 1 of this run"),
         (costly("one", 1, 1, None, outcome="error"), costly("two", 1, 1, 1), "1 of the baseline, 0 of this run"),
         (costly("one", 0, 0, 0), costly("two", 1, 1, 1), "found one of $0"),
-        (costly("one", 0, 0, 0), costly("two", 0, 0, 0), "the thresholds hold"),
+        (costly("one", 0, 0, 0), costly("two", 0, 0, 0), "the thresholds are met"),
     ],
 )
-def test_cost_limit_fails_when_costs_cannot_be_compared(runs: Path, first: Side, second: Side, said: str) -> None:
+def test_cost_limit_fails_when_costs_cannot_be_compared(runs: Path, first: Side, second: Side, message: str) -> None:
     gate = Gate(baseline=runs, max_cost_increase=0.2, max_errors=9, allow_undetectable=True)
     ruling = gate.rule(
         summarise([TrialRecord(key=TrialKey("t", "a", 1), outcome="passed")]), against=compare_all([(first, second)])
     )
     assert ruling is not None
-    assert said in ruling.message
-    assert ruling.exit_code == (0 if said == "the thresholds hold" else TOO_MANY_ERRORS)
+    assert message in ruling.message
+    assert ruling.exit_code == (0 if message == "the thresholds are met" else TOO_MANY_ERRORS)
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "said"),
+    ("field", "value", "message"),
     [
         ("cost", [-2], "'cost' of task 'x' to hold amounts from 0"),
         ("cost", ["1"], "'cost' of task 'x' to hold amounts from 0"),
@@ -194,21 +194,24 @@ def test_cost_limit_fails_when_costs_cannot_be_compared(runs: Path, first: Side,
         ("outcomes", "1z", "damaged"),
     ],
 )
-def test_damaged_baseline_entry_is_a_readable_usage_error(tmp_path: Path, field: str, value: Any, said: str) -> None:
+def test_damaged_baseline_entry_is_a_readable_usage_error(tmp_path: Path, field: str, value: Any, message: str) -> None:
     save_baseline([costly("one", 1)], tmp_path / "b.json")
     data = json.loads((tmp_path / "b.json").read_text().replace('"t0"', '"x"'))
     data["sides"][0]["tasks"][0][field] = value
     (tmp_path / "b.json").write_text(json.dumps(data))
-    with pytest.raises(UsageError, match=said) as caught:
+    with pytest.raises(UsageError, match=message) as caught:
         read_baseline(tmp_path / "b.json")
     assert "Error(" not in str(caught.value)
 
 
 def test_refused_comparison_fails_the_gate(runs: Path) -> None:
     records = planted_records(runs / "main")
-    ruling = Gate(baseline=runs).rule(summarise(records), against="expected runs that asked the same")
+    ruling = Gate(baseline=runs).rule(summarise(records), against="expected runs under the same conditions")
     assert ruling is not None
-    assert (ruling.exit_code, ruling.message) == (TOO_MANY_ERRORS, "--baseline: expected runs that asked the same")
+    assert (ruling.exit_code, ruling.message) == (
+        TOO_MANY_ERRORS,
+        "--baseline: expected runs under the same conditions",
+    )
 
 
 def test_errors_fail_gate_before_comparison(runs: Path) -> None:
@@ -283,18 +286,18 @@ def outcomes(name: str, *templates: str) -> Side:
 
 
 @pytest.mark.parametrize(
-    ("before", "now", "how", "code", "said"),
+    ("before", "now", "how", "code", "message"),
     [
         (["p"] * 5, ["f"] * 5, {}, UNSETTLED, "5 tasks cannot show even a total collapse of a in now: a in then passed "
          "all of them, so p = 0.062 at best. At least 6 tasks of different templates have to pass in the baseline"),
-        (["p"] * 6, ["p"] * 6, {}, 0, "the thresholds hold"),
+        (["p"] * 6, ["p"] * 6, {}, 0, "the thresholds are met"),
         (["p"] * 6, ["f"] * 6, {}, WORSE, "a in now is worse than a in then"),
-        (["p"] * 5, ["p"] * 5, {"allow_undetectable": True}, 0, "the thresholds hold; 5 tasks cannot show"),
+        (["p"] * 5, ["p"] * 5, {"allow_undetectable": True}, 0, "the thresholds are met; 5 tasks cannot show"),
         (["p"] * 5, ["p"] * 5, {"fail_unsettled": True}, UNSETTLED, "5 tasks cannot show"),
         # More trials of a task, or more tasks of a template, don't make them independent.
         (["ppppp"] * 5, ["ppppp"] * 5, {}, UNSETTLED, "5 tasks cannot show"),
         (["p p p p"] * 5, ["p p p p"] * 5, {}, UNSETTLED, "passed 20, of 5 templates, so p = 0.062 at best"),
-        (["p p p p"] * 6, ["p p p p"] * 6, {}, 0, "the thresholds hold"),
+        (["p p p p"] * 6, ["p p p p"] * 6, {}, 0, "the thresholds are met"),
         # Tasks that never passed in the baseline cannot get worse.
         (["p"] * 5 + ["f"] * 95, ["p"] * 5 + ["f"] * 95, {}, UNSETTLED, "100 tasks cannot show even a total collapse"),
         (["p"] * 4, ["f"] * 4, {"confidence": 0.8}, WORSE, "a in now is worse"),
@@ -307,14 +310,14 @@ def outcomes(name: str, *templates: str) -> Side:
     ],
 )  # fmt: skip
 def test_gate_refuses_when_total_collapse_is_undetectable(
-    runs: Path, before: list[str], now: list[str], how: dict[str, Any], code: int, said: str
+    runs: Path, before: list[str], now: list[str], how: dict[str, Any], code: int, message: str
 ) -> None:
     gate = Gate(baseline=runs, max_errors=1000, **how)
     found = compare_all([(outcomes("then", *before), outcomes("now", *now))], confidence=gate.confidence)
     ruling = gate.rule(summarise([TrialRecord(key=TrialKey("t", "a", 1), outcome="passed")]), against=found)
     assert ruling is not None
     assert ruling.exit_code == code
-    assert said in ruling.message
+    assert message in ruling.message
     if code == UNSETTLED:
         assert ruling.message.endswith("accept a gate that cannot fail: --allow-undetectable")
 
@@ -381,21 +384,21 @@ def vanished(runs: Path, change: str, *, lost: int = 2, **how: Any) -> tuple[int
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "expected_text"),
     [
         ("edited", "2 of 20 tasks that passed in then were not compared: 2 edited since (t0-0, t1-0); save the"),
         ("renamed", "2 of 20 tasks that passed in then were not compared: 2 not in this run (t0-0, t1-0); save the"),
         ("deleted", "2 of 20 tasks that passed in then were not compared: 2 not in this run (t0-0, t1-0); save the"),
     ],
 )
-def test_gate_is_unsettled_when_baseline_tasks_are_missing(runs: Path, change: str, said: str) -> None:
+def test_gate_is_unsettled_when_baseline_tasks_are_missing(runs: Path, change: str, expected_text: str) -> None:
     """Otherwise editing, renaming or deleting broken tasks would pass the gate."""
     code, message = vanished(runs, change)
     assert code == UNSETTLED
-    assert said in message
+    assert expected_text in message
     code, message = vanished(runs, change, allow_undetectable=True)
     assert code == 0
-    assert said.partition(";")[0] in message
+    assert expected_text.partition(";")[0] in message
 
 
 def test_deselected_tasks_are_named_and_not_counted_as_lost(runs: Path) -> None:
@@ -427,7 +430,7 @@ def test_missing_tasks_that_failed_in_baseline_are_accepted(runs: Path) -> None:
     summaries = summarise([TrialRecord(key=TrialKey("t", "a", 1), outcome="passed")])
     ruling = Gate(baseline=runs).rule(summaries, against=compare_all([(then, now)]))
     assert ruling is not None
-    assert (ruling.exit_code, ruling.message) == (0, "the thresholds hold")
+    assert (ruling.exit_code, ruling.message) == (0, "the thresholds are met")
 
 
 def test_more_compared_agents_need_more_templates(runs: Path) -> None:

@@ -75,7 +75,7 @@ def test_browser_is_kept_in_stored_keys(both: RunDir) -> None:
 
 
 @each_case(
-    ("told", "browser"),
+    ("fields", "browser"),
     [
         ({"browser": "firefox 140.1"}, "firefox"),
         ({"browser": "Mozilla Firefox 153.7esr"}, "firefox"),
@@ -86,8 +86,8 @@ def test_browser_is_kept_in_stored_keys(both: RunDir) -> None:
         ({}, "chromium"),
     ],
 )
-def test_browser_of_older_records_comes_from_other_fields(told: dict[str, Any], browser: str) -> None:
-    data: dict[str, Any] = {**TrialRecord(key=CHROMIUM, outcome="passed", **told).to_json(), "schema_version": 5}
+def test_browser_of_older_records_comes_from_other_fields(fields: dict[str, Any], browser: str) -> None:
+    data: dict[str, Any] = {**TrialRecord(key=CHROMIUM, outcome="passed", **fields).to_json(), "schema_version": 5}
     data["key"] = {"task": "t", "agent": "a", "trial": 1}
     assert TrialRecord.from_json(data).key == replace(CHROMIUM, browser=browser)
 
@@ -158,7 +158,7 @@ def test_browser_is_named_only_when_there_are_several(both: RunDir) -> None:
     for browser in ("chromium", "firefox"):
         records = [record for record in both.records() if record.key.browser == browser]
         assert list(summarise(records)) == ["a"]
-        assert list(summarise(records, beside=[CHROMIUM, FIREFOX])) == [f"a ({browser})"]
+        assert list(summarise(records, named_with=[CHROMIUM, FIREFOX])) == [f"a ({browser})"]
     assert list(names_of([TrialKey("t", "b", 1), FIREFOX]).values()) == ["b (chromium)", "a (firefox)"]
 
 
@@ -175,7 +175,7 @@ def test_gate_applies_thresholds_to_each_browser(both: RunDir) -> None:
 def test_browser_without_results_fails_the_gate(both: RunDir) -> None:
     records = [record for record in both.records() if record.key == CHROMIUM]
     plan = {key: PlannedTrial(key=key) for key in (CHROMIUM, FIREFOX)}
-    ruling = Gate(min_pass_rate=0.5).rule(summarise(records, beside=plan), cover(plan, records))
+    ruling = Gate(min_pass_rate=0.5).rule(summarise(records, named_with=plan), cover(plan, records))
     assert ruling is not None
     assert ruling.exit_code == TOO_MANY_ERRORS
     assert ruling.message.startswith("a (firefox): 1 of 1 planned trials have no result")

@@ -24,27 +24,29 @@ __all__ = ["runs"]
 def test_injected_regression_of_ten_points_is_worse(runs: Path, tmp_path: Path) -> None:
     found = of_planted(runs / "main", runs / "worse")
     assert found.verdict == found.verdict_here == "worse"
-    said = "cot in worse is worse than cot in main"
-    assert said in words(found).replace("\n", " ")
-    assert f"🔴 {said}" in "\n".join(in_markdown([found]))
+    headline = "cot in worse is worse than cot in main"
+    assert headline in words(found).replace("\n", " ")
+    assert f"🔴 {headline}" in "\n".join(in_markdown([found]))
     write_page([found], tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
-    assert f'<h2 class="worse">{said}' in page
+    assert f'<h2 class="worse">{headline}' in page
     assert page.count('<a class="dot ') == 228
 
 
 def test_second_run_of_same_agent_is_unsettled(runs: Path, tmp_path: Path) -> None:
     found = of_planted(runs / "main", runs / "again")
     assert found.verdict == found.verdict_here == "unsettled"
-    said = "Unsettled whether cot in again is better than cot in main"
-    assert said in words(found).replace("\n", " ")
-    assert f"⚪ {said}" in "\n".join(in_markdown([found]))
+    headline = "Unsettled whether cot in again is better than cot in main"
+    assert headline in words(found).replace("\n", " ")
+    assert f"⚪ {headline}" in "\n".join(in_markdown([found]))
     write_page([found], tmp_path / "page.html")
     assert '<h2 class="unsettled">Unsettled' in (tmp_path / "page.html").read_text()
 
 
 def test_comparison_lines_fit_80_columns_except_paths(runs: Path) -> None:
-    for line in in_words(of_planted(runs / "main", runs / "worse")):
+    lines = list(in_words(of_planted(runs / "main", runs / "worse")))
+    assert len(lines) > 5
+    for line in lines:
         assert len(line.text) <= 80 or str(runs) in line.text
 
 
@@ -118,9 +120,9 @@ def test_runs_with_different_conditions_are_refused(tmp_path: Path, facts: dict[
         plant(tmp_path / name, seed=1, tasks=6, trials=1, facts={**same, **more}, replicas={"shop": "x"})
     with pytest.raises(UsageError, match=named):
         of(tmp_path / "one", tmp_path / "two")
-    told = words(of(tmp_path / "one", tmp_path / "two", allow_mixed=True))
-    assert "NO COMPARISON" in told
-    assert named in told
+    text = words(of(tmp_path / "one", tmp_path / "two", allow_mixed=True))
+    assert "NO COMPARISON" in text
+    assert named in text
 
 
 def test_changed_conditions_of_runs_are_listed(tmp_path: Path) -> None:
@@ -156,11 +158,11 @@ def test_errors_are_excluded_and_give_bounds(tmp_path: Path) -> None:
     found = of(tmp_path / "run")
     assert found.difference.value == 0
     assert found.bounds == (-0.5, 0.0)
-    assert "whatever they would have been: −50.0 to 0.0 points" in words(found).replace("\n" + " " * 17, " ")
+    assert "bounds if errors had failed / passed: −50.0 to 0.0 points" in words(found).replace("\n" + " " * 17, " ")
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["nowhere", "run"], "expected a run directory with a run.json"),
         (["run"], "expected two runs, or one of several agents, found a alone"),
@@ -168,13 +170,17 @@ def test_errors_are_excluded_and_give_bounds(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_arguments_are_usage_errors(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    message: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     small(tmp_path / "run", {"a": [True, False]})
     small(tmp_path / "two", {"a": [True, False]})
     assert main(["compare", "agents", *arguments]) == 2
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 def test_ambiguous_agent_is_refused(tmp_path: Path) -> None:

@@ -39,8 +39,8 @@ def test_cost_includes_cache_savings_and_reports_them(tmp_path: Path) -> None:
     found = of(tmp_path / "paid", tmp_path / "cached")
     first, second = (effort["cost"] for effort in found.efforts)
     assert (first.total, second.total, first.saved, second.saved) == (2.0, 2.0, 0.0, 2.0)
-    told = "the cache saved nothing and $2.00 of $2.00"
-    assert told in " ".join(words(found).split())
+    savings = "the cache saved nothing and $2.00 of $2.00"
+    assert savings in " ".join(words(found).split())
     assert "| … saved by the cache | nothing | $2.00 of $2.00 |" in "\n".join(in_markdown([found]))
     write_page([found], tmp_path / "page.html")
     assert "saved by the cache" in (tmp_path / "page.html").read_text()

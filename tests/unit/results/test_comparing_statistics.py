@@ -187,9 +187,11 @@ def test_fewer_than_two_clusters_give_the_full_interval(tasks: list[PairedTask])
 PERFECT = JudgeErrors(right_accepted=10**6, right=10**6, wrong_refused=10**6, wrong=10**6)
 
 
-def singles(passed: int, total: int, *, asked: bool = True) -> list[Verdicts]:
+def singles(passed: int, total: int, *, by_judge: bool = True) -> list[Verdicts]:
     """Return verdicts of ``total`` tasks with one trial each."""
-    return [Verdicts(passed=n < passed, total=1, asked=asked, accepted=asked and n < passed) for n in range(total)]
+    return [
+        Verdicts(passed=n < passed, total=1, by_judge=by_judge, accepted=by_judge and n < passed) for n in range(total)
+    ]
 
 
 def test_perfect_judge_leaves_corrected_rate_unchanged(stats: Any) -> None:
@@ -205,20 +207,22 @@ def test_perfect_judge_leaves_corrected_rate_unchanged(stats: Any) -> None:
 @pytest.mark.parametrize("share", [1.0, 0.3])
 def test_corrected_rate_interval_has_nominal_coverage(truth: float, hit: float, clear: float, share: float) -> None:
     source = np.random.default_rng(4)
-    held, naive, rounds, asked = 0, 0, 1000, int(300 * share)
+    held, naive, rounds, judge_trials = 0, 0, 1000, int(300 * share)
     others = 0.2  # of the trials that need no judge so many pass
-    whole = (asked * truth + (300 - asked) * others) / 300
+    whole = (judge_trials * truth + (300 - judge_trials) * others) / 300
     for _ in range(rounds):
         errors = drawn_errors(source, hit, clear)
-        accepted = int(source.binomial(asked, truth * hit + (1 - truth) * (1 - clear)))
-        passed = accepted + int(source.binomial(300 - asked, others))
-        seen = wilson_interval(passed, 300)
+        accepted = int(source.binomial(judge_trials, truth * hit + (1 - truth) * (1 - clear)))
+        passed = accepted + int(source.binomial(300 - judge_trials, others))
+        observed = wilson_interval(passed, 300)
         found = corrected_rate(
-            [*singles(accepted, asked), *singles(passed - accepted, 300 - asked, asked=False)], seen, errors
+            [*singles(accepted, judge_trials), *singles(passed - accepted, 300 - judge_trials, by_judge=False)],
+            observed,
+            errors,
         )
         assert found is not None
         held += found.interval[0] <= whole <= found.interval[1]
-        naive += seen[0] <= whole <= seen[1]
+        naive += observed[0] <= whole <= observed[1]
     assert held / rounds >= 0.94
     assert naive <= held
 
@@ -239,21 +243,21 @@ def test_corrected_difference_interval_has_nominal_coverage(hit: float, clear: f
         won = [source.binomial(1, rate * hit + (1 - rate) * (1 - clear), 120) for rate in rates]
         tasks = [task(str(n), n, (int(a), int(b)), (1, 1)) for n, (a, b) in enumerate(zip(*won, strict=True))]
         pairs = [
-            (n, *(Verdicts(passed=int(side[n]), total=1, asked=1, accepted=int(side[n])) for side in won))
+            (n, *(Verdicts(passed=int(side[n]), total=1, by_judge=1, accepted=int(side[n])) for side in won))
             for n in range(120)
         ]
-        seen = difference_of(tasks).sample
-        found = corrected_difference(pairs, seen, (errors, errors))  # type: ignore[arg-type]
+        observed = difference_of(tasks).sample
+        found = corrected_difference(pairs, observed, (errors, errors))  # type: ignore[arg-type]
         assert found is not None
         held += found.interval[0] <= 0.3 <= found.interval[1]
-        naive += seen[0] <= 0.3 <= seen[1]
+        naive += observed[0] <= 0.3 <= observed[1]
     assert held / rounds >= 0.94
     assert naive / rounds < 0.94 or hit + clear > 1.85
 
 
 def test_shared_judge_errors_cancel_in_corrected_difference() -> None:
     few = JudgeErrors(right_accepted=7, right=8, wrong_refused=7, wrong=8)
-    same = Verdicts(passed=1, total=2, asked=2, accepted=1)
+    same = Verdicts(passed=1, total=2, by_judge=2, accepted=1)
     tasks = [(n, same, same) for n in range(40)]
     one, two = (
         corrected_difference(tasks, (-0.1, 0.1), errors)
@@ -277,10 +281,10 @@ def test_uninformative_judge_gives_no_corrected_rate() -> None:
 
 def test_verdicts_without_a_judge_are_not_corrected() -> None:
     errors = JudgeErrors(right_accepted=70, right=100, wrong_refused=100, wrong=100)
-    some = [*singles(70, 200), *singles(0, 200, asked=False)]
+    some = [*singles(70, 200), *singles(0, 200, by_judge=False)]
     every, mixed, none = (
         corrected_rate(trials, (0.1, 0.4), errors)
-        for trials in (singles(140, 400), some, singles(70, 400, asked=False))
+        for trials in (singles(140, 400), some, singles(70, 400, by_judge=False))
     )
     assert every is not None
     assert mixed is not None

@@ -29,7 +29,7 @@ from tests.unit.results.compared import of, planted_side, runs, words
 __all__ = ["runs"]
 
 
-def asked(side: Side, errors: JudgeErrors | None) -> Side:
+def with_judge(side: Side, errors: JudgeErrors | None) -> Side:
     """Return ``side`` as if a judge with these errors had judged all of its trials."""
     tasks = {
         name: replace(task, tries=tuple(replace(each, judge=True) for each in task.tries))
@@ -40,30 +40,30 @@ def asked(side: Side, errors: JudgeErrors | None) -> Side:
 
 @pytest.mark.matrix(3)
 @pytest.mark.parametrize(
-    ("errors", "verdict", "said"),
+    ("errors", "verdict", "message"),
     [
-        (None, "worse", "its errors are in no interval: it was not measured (webarena judge measure)"),
+        (None, "worse", "no interval includes its errors: it was not measured (webarena judge measure)"),
         (JudgeErrors(right_accepted=69, right=70, wrong_refused=69, wrong=70), "worse", "if it never erred: −7.4"),
         (JudgeErrors(right_accepted=3, right=4, wrong_refused=3, wrong=4), "unsettled", "if it never erred: −21.1"),
         (
             JudgeErrors(right_accepted=30, right=60, wrong_refused=30, wrong=60),
             "unsettled",
-            "its verdicts say nothing",
+            "its verdicts are uninformative",
         ),
     ],
     ids=["not measured", "good", "hardly measured", "useless"],
 )
 def test_measured_judge_errors_widen_the_interval(
-    runs: Path, tmp_path: Path, errors: JudgeErrors | None, verdict: str, said: str
+    runs: Path, tmp_path: Path, errors: JudgeErrors | None, verdict: str, message: str
 ) -> None:
-    first, second = (asked(planted_side(runs / name), errors) for name in ("main", "worse"))
+    first, second = (with_judge(planted_side(runs / name), errors) for name in ("main", "worse"))
     [found] = compare_all([(first, second)])
-    assert (found.verdict, found.asked) == (verdict, (684, 684))
-    told = words(found).replace("\n" + " " * 17, " ").replace("\n", " ")
-    assert said in told
-    assert said in "\n".join(in_markdown([found]))
+    assert (found.verdict, found.by_judge) == (verdict, (684, 684))
+    text = words(found).replace("\n" + " " * 17, " ").replace("\n", " ")
+    assert message in text
+    assert message in "\n".join(in_markdown([found]))
     write_page([found], tmp_path / "page.html")
-    assert said in (tmp_path / "page.html").read_text()
+    assert message in (tmp_path / "page.html").read_text()
     data = plain(found)
     assert data["judge"]["asked"] == (684, 684)
     known = errors is not None and not found.judge_is_uninformative
@@ -71,7 +71,7 @@ def test_measured_judge_errors_widen_the_interval(
     if known:
         low, high = data["judge"]["corrected"]["interval"]
         assert high - low > data["difference"]["sample"][1] - data["difference"]["sample"][0]
-        assert "with the judge's errors" in told
+        assert "with the judge's errors" in text
     save_baseline([first], tmp_path / "b.json")
     [again] = compare_all([(sides_at(tmp_path / "b.json")[0], second)])
     assert again.corrected == found.corrected
@@ -88,19 +88,19 @@ def test_one_unmeasured_judge_gives_no_corrected_rate(tmp_path: Path) -> None:
     assert sides_of(tmp_path / "known")[0].judge_errors == known
     assert sides_of(tmp_path / "open")[0].judge_errors is None
     rates = [summarise(RunDir(tmp_path / name).read().records)["cot"].rate for name in ("known", "open")]
-    assert [rate.asked for rate in rates] == [4, 4]
+    assert [rate.by_judge for rate in rates] == [4, 4]
     assert rates[0].corrected is not None
     assert rates[1].corrected is None
-    told = [
+    reports = [
         "\n".join(line.text for line in summary_lines(summarise(RunDir(tmp_path / name).read().records).values()))
         for name in ("known", "open")
     ]
-    assert "if the judge never erred: 7" in told[0]
-    assert "its errors are not in the interval, it was not measured" in " ".join(told[1].split())
+    assert "if the judge never erred: 7" in reports[0]
+    assert "its errors are not in the interval, it was not measured" in " ".join(reports[1].split())
     rows = gather([tmp_path / "known", tmp_path / "open"])
     text = " ".join(as_text(tables(rows)).split())
     assert "a judge was asked about 4 of 4 trials; if it never erred, SR would be 7" in text
-    assert "its errors are in no interval: it was not measured (webarena judge measure)" in text
+    assert "no interval includes its errors: it was not measured (webarena judge measure)" in text
     agents = json.loads(as_json(rows))["agents"]
     assert [each["metrics"]["rate"]["corrected"] is not None for each in agents] == [True, False]
     for name, found in (("known", True), ("open", False)):
@@ -154,18 +154,18 @@ def test_trials_without_a_result_are_reported_and_widen_bounds(tmp_path: Path) -
     found, sure = of(first, lucky), of(first, plain_sailing)
     assert (found.verdict, found.verdict_here, found.verdict_of_judged) == ("unsettled", "unsettled", "better")
     assert found.bounds == pytest.approx((0.0, 0.5))
-    told = " ".join(words(found).split())
-    assert "Unsettled whether cot in b is better than cot in a: +50.0 points" in told
-    assert "Trials with a verdict alone say 'better'; those excluded could undo it: 0.0 to +50.0, p = 1.00 at" in told
-    assert "0 and 16 planned ones without a result" in told
+    text = " ".join(words(found).split())
+    assert "Unsettled whether cot in b is better than cot in a: +50.0 points" in text
+    assert "By judged trials alone: 'better'; excluded ones could reverse it: 0.0 to +50.0, p = 1.00 at" in text
+    assert "0 and 16 planned ones without a result" in text
     assert "without a result" in "\n".join(in_markdown([found]))
     assert sure.verdict == "better"
     assert "could undo" not in words(sure)
     half = dict.fromkeys(names[:8], "pp") | dict.fromkeys(names[8:], "--")
-    gone = of(first, outcome_run(tmp_path / "d", half, planned=2))
-    [(reason, left_out)] = gone.left_out.items()
+    incomplete = of(first, outcome_run(tmp_path / "d", half, planned=2))
+    [(reason, left_out)] = incomplete.left_out.items()
     assert (reason, set(left_out)) == ("planned and without a result on one side", set(names[8:]))
-    assert gone.bounds == pytest.approx((0.0, 0.5))
+    assert incomplete.bounds == pytest.approx((0.0, 0.5))
     save_baseline(sides_of(lucky), tmp_path / "b.json")
     assert of(first, tmp_path / "b.json").bounds == found.bounds
 
@@ -202,9 +202,9 @@ def test_errors_of_a_group_make_only_that_group_unsettled(tmp_path: Path) -> Non
     assert found.verdict == "better"
     write_page([found], tmp_path / "page.html")
     for text in (words(found), "\n".join(in_markdown([found])), (tmp_path / "page.html").read_text()):
-        told = " ".join(html.unescape(re.sub("</?[a-z][^>]*>", " ", text)).split())
-        assert re.search(r"shop.{,99}p < 0\.001:? unsettled, bounds with errors: \+33\.3 to \+66\.7", told)
-        assert re.search(r"forum.{,99}p < 0\.001:? better(?!, bounds)", told)
+        page_text = " ".join(html.unescape(re.sub("</?[a-z][^>]*>", " ", text)).split())
+        assert re.search(r"shop.{,99}p < 0\.001:? unsettled, bounds with errors: \+33\.3 to \+66\.7", page_text)
+        assert re.search(r"forum.{,99}p < 0\.001:? better(?!, bounds)", page_text)
 
 
 def test_run_stopped_when_settled_is_noted(tmp_path: Path) -> None:
@@ -219,8 +219,8 @@ def test_run_stopped_when_settled_is_noted(tmp_path: Path) -> None:
 def test_unequal_trial_counts_are_reported(tmp_path: Path) -> None:
     first = outcome_run(tmp_path / "a", {f"t{number}": "pfpfp" for number in range(12)})
     second = outcome_run(tmp_path / "b", {f"t{number}": "p" if number else "pp" for number in range(12)})
-    told = " ".join(words(of(first, second)).split())
-    assert "12 both passed, 0 gained, 1 lost" not in told
-    assert "of 60 and 13 trials in the rates" in told
-    assert "cot in a, pass@2 90.0%, pass^2 30.0%" in told  # the same k for both
-    assert "cot in b, pass@2 100.0% on 1 of 12 tasks" in told
+    text = " ".join(words(of(first, second)).split())
+    assert "12 both passed, 0 gained, 1 lost" not in text
+    assert "of 60 and 13 trials in the rates" in text
+    assert "cot in a, pass@2 90.0%, pass^2 30.0%" in text  # the same k for both
+    assert "cot in b, pass@2 100.0% on 1 of 12 tasks" in text

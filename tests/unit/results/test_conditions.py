@@ -48,7 +48,7 @@ WIDE = {**PAGE, "reach": {"sites": ["wiki"], "visited": []}}
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "told"),
+    ("one", "other", "difference"),
     [
         ((["*"], WIDE), (None, PAGE), "environment in 1 and as each task says: task in 2"),
         ((["wiki"], WIDE), (["*"], WIDE), "wiki in 1 and environment in 2"),
@@ -58,13 +58,15 @@ WIDE = {**PAGE, "reach": {"sites": ["wiki"], "visited": []}}
         ((None, WIDE), (None, PAGE), ""),  # other tasks, or others by their digests
     ],
 )
-def test_reachable_sites_of_options_and_tasks_are_compared(tmp_path: Path, one: Any, other: Any, told: str) -> None:
+def test_reachable_sites_of_options_and_tasks_are_compared(
+    tmp_path: Path, one: Any, other: Any, difference: str
+) -> None:
     sources = [
         run(tmp_path / name, task, facts={"reach": reach}, environment=environment)
         for name, task, (reach, environment) in (("1", "t", one), ("2", "u", other))
     ]
-    if told:
-        with pytest.raises(UsageError, match=f"a: --reachable-sites: {told}"):
+    if difference:
+        with pytest.raises(UsageError, match=f"a: --reachable-sites: {difference}"):
             merge_runs(sources, tmp_path / "out")
     else:
         merge_runs(sources, tmp_path / "out")
@@ -77,7 +79,7 @@ def test_tasks_of_one_run_may_set_their_own_reachable_sites(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("facts", "record", "told"),
+    ("facts", "record", "message"),
     [
         ({}, {"agent_digest": "a2"}, "a: digest of the agent: a1 in 1 and a2 in 2"),
         ({}, {"model": "m2"}, "a: model: m1 in 1 and m2 in 2"),
@@ -100,19 +102,19 @@ def test_tasks_of_one_run_may_set_their_own_reachable_sites(tmp_path: Path) -> N
     ],
 )
 def test_merge_refuses_different_conditions_with_both_values(
-    tmp_path: Path, facts: Any, record: Any, told: str, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, facts: Any, record: Any, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sources = [run(tmp_path / "1", "t"), run(tmp_path / "2", "u", facts=facts, **record)]
     with pytest.raises(UsageError) as refused:
         merge_runs(sources, tmp_path / "out")
-    assert f"  {told}\n" in str(refused.value)
+    assert f"  {message}\n" in str(refused.value)
     assert not (tmp_path / "out").exists()
     arguments = ["runs", "merge", *map(str, sources), "-o", str(tmp_path / "out")]
     assert main(arguments) == 2
     assert "--allow-mixed" in capsys.readouterr().err
     assert main([*arguments, "--allow-mixed"]) == 0
-    assert f"mixed: {told}\n" in capsys.readouterr().out
-    assert told in RunDir(tmp_path / "out").facts()["mixed"]
+    assert f"mixed: {message}\n" in capsys.readouterr().out
+    assert message in RunDir(tmp_path / "out").facts()["mixed"]
 
 
 def test_allow_mixed_marks_every_rate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -136,7 +138,7 @@ def test_allow_mixed_marks_every_rate(tmp_path: Path, capsys: pytest.CaptureFixt
 
 
 @pytest.mark.parametrize(
-    ("facts", "record", "told"),
+    ("facts", "record", "difference"),
     [
         ({"versions": {"pytest-webarena": "2"}}, {}, 'a: versions: {"pytest-webarena": "1"} in 1 and'),
         ({"env_retries": 3}, {}, "a: env_retries: 1 in 1 and 3 in 2"),
@@ -147,8 +149,8 @@ def test_allow_mixed_marks_every_rate(tmp_path: Path, capsys: pytest.CaptureFixt
         ({"argv": ["other"], "workers": 4}, {}, ""),
     ],
 )
-def test_minor_differences_are_listed_but_merged(tmp_path: Path, facts: Any, record: Any, told: str) -> None:
-    base = {"apps": None} if told == "a: --sites" else {}
+def test_minor_differences_are_listed_but_merged(tmp_path: Path, facts: Any, record: Any, difference: str) -> None:
+    base = {"apps": None} if difference == "a: --sites" else {}
     other = {"catalogue": "elsewhere"} if base else {}
     sources = [run(tmp_path / "1", "t", facts=base), run(tmp_path / "2", "u", facts={**facts, **other}, **record)]
     if base:  # without manifests, the names of the catalogues are compared
@@ -156,8 +158,8 @@ def test_minor_differences_are_listed_but_merged(tmp_path: Path, facts: Any, rec
             merge_runs(sources, tmp_path / "out")
         return
     found = list(map(str, merge_runs(sources, tmp_path / "out").differences))
-    assert len(found) == bool(told)
-    assert all(each.startswith(told) for each in found)
+    assert len(found) == bool(difference)
+    assert all(each.startswith(difference) for each in found)
 
 
 def test_conditions_are_compared_per_agent(tmp_path: Path) -> None:

@@ -24,8 +24,8 @@ def end(
     way: str = "",
     **more: Any,
 ) -> Evidence:
-    told = tuple(RowChange(kind="added", key={}, row=row) for row in rows)
-    tables = (TableChanges(table="posts", added=len(rows), rows=told),) if rows else ()
+    added = tuple(RowChange(kind="added", key={}, row=row) for row in rows)
+    tables = (TableChanges(table="posts", added=len(rows), rows=added),) if rows else ()
     step = StepRecord(
         index=0, action={"kind": "type"}, raw="", url_after=url, target=TargetRecord(selector=way), value="b"
     )
@@ -40,7 +40,7 @@ A, B = "http://shop.test/a", "http://shop.test/b"
 
 
 @each_case(
-    ("task", "mine", "solved", "alike"),
+    ("task", "ended", "solved", "alike"),
     [
         (DATA, end(B, {"id": 1}), [end(A, {"id": 1})], True),  # the page is not compared
         (DATA, end(A, {"id": 2}), [end(A, {"id": 1})], False),
@@ -70,6 +70,6 @@ A, B = "http://shop.test/a", "http://shop.test/b"
     ],
 )  # fmt: skip
 def test_ended_alike_compares_what_the_checks_see(
-    task: str, mine: Evidence, solved: list[Evidence], alike: bool
+    task: str, ended: Evidence, solved: list[Evidence], alike: bool
 ) -> None:
-    assert ended_alike(make_task(task), mine, solved) is alike
+    assert ended_alike(make_task(task), ended, solved) is alike

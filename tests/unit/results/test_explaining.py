@@ -12,6 +12,7 @@ from pytest_webarena.commands.cli import main
 from pytest_webarena.evidence import StepRecord, TargetRecord
 from pytest_webarena.results.explaining import align, explain
 from pytest_webarena.results.records import Outcome, TrialKey, TrialRecord
+from tests.made_up import UNDECIDED
 from tests.recordings import Recorded, record_trial
 
 HOME = "http://shop.test/"
@@ -50,25 +51,25 @@ def test_steps_with_different_values_or_pages_are_not_the_same() -> None:
 
 
 def test_explain_chooses_passed_trial_with_most_common_steps() -> None:
-    mine = numbered(step("home"), step("wrong"), step("bag", Stop("")))
+    failed_steps = numbered(step("home"), step("wrong"), step("bag", Stop("")))
     near, far = numbered(step("home"), step("buy")), numbered(step("search"))
     failed = trial("mine", "failed", answer="2")
     found = explain(
-        (failed, mine),
+        (failed, failed_steps),
         [
             (trial("far", "passed"), far),
             (trial("oracle", "passed", answer="3"), near),
-            (trial("other", "failed"), mine),
-            (trial("mine", "passed", task="sell"), mine),
+            (trial("other", "failed"), failed_steps),
+            (trial("mine", "passed", task="sell"), failed_steps),
         ],
     )
     assert found is not None
     assert (found.passed.agent, found.first, found.wanted) == ("oracle", 1, "expected 3, found 2")
-    told = list(found.lines())
-    assert max(map(len, told)) <= 80
-    assert told[1].startswith("=")
-    assert told[2].startswith("≠")
-    assert told[-3:] == ["answer of mine: '2'", "answer of oracle: '3'", "wanted: expected 3, found 2"]
+    lines = list(found.lines())
+    assert max(map(len, lines)) <= 80
+    assert lines[1].startswith("=")
+    assert lines[2].startswith("≠")
+    assert lines[-3:] == ["answer of mine: '2'", "answer of oracle: '3'", "wanted: expected 3, found 2"]
 
 
 def test_explain_prefers_own_agent_and_uses_solution_last() -> None:
@@ -83,23 +84,31 @@ def test_explain_prefers_own_agent_and_uses_solution_last() -> None:
         assert "both took the same steps" in list(found.lines())
 
 
+def test_explain_marks_an_undecided_trial() -> None:
+    undecided = replace(trial("mine", "failed"), **UNDECIDED)
+    found = explain((undecided, []), [(trial("oracle", "passed"), [])])
+    assert found is not None
+    assert next(found.lines()).split("  ")[3].strip() == "mine, which is undecided"
+    assert found.to_json()["undecided"] is True
+
+
 def test_explain_is_none_without_a_passed_trial() -> None:
     assert explain((trial("mine", "failed"), []), [(trial("other", "error"), [])]) is None
 
 
 def test_runs_explain_reports_every_failed_trial(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    seen = "[1] link 'Home'"
-    went: list[Recorded] = [(seen, Goto(HOME), None), (seen, Stop("3"), None)]
+    observation = "[1] link 'Home'"
+    went: list[Recorded] = [(observation, Goto(HOME), None), (observation, Stop("3"), None)]
     record_trial(tmp_path / "good", "buy", went, answer="3", agent="oracle")
-    attempt = record_trial(tmp_path / "bad", "buy", [(seen, Stop("2"), None)], answer="2", agent="mine")
+    attempt = record_trial(tmp_path / "bad", "buy", [(observation, Stop("2"), None)], answer="2", agent="mine")
     file = attempt.parent / "trial.json"
     file.write_text(file.read_text().replace('"outcome": "passed"', '"outcome": "failed"'))
     assert main(["runs", "explain", str(tmp_path / "bad")]) == 0
     assert "--against names a run with one" in capsys.readouterr().out
     assert main(["runs", "explain", str(tmp_path / "bad"), "--against", str(tmp_path / "good")]) == 0
-    told = capsys.readouterr().out
-    assert "buy (mine, trial 1)" in told
-    assert "goto http://shop.test/" in told
+    stdout = capsys.readouterr().out
+    assert "buy (mine, trial 1)" in stdout
+    assert "goto http://shop.test/" in stdout
     assert main(["runs", "explain", str(tmp_path / "good")]) == 0
     assert "no trial failed" in capsys.readouterr().out
     assert main(["runs", "explain", str(tmp_path / "bad"), "--task", "sell"]) == 2

@@ -21,7 +21,7 @@ from pytest_webarena.results.merge import merge_runs
 from pytest_webarena.results.tables import as_text, gather, tables
 from tests.cases import each_case
 
-from ...made_up import check, make_run, make_trial
+from ...made_up import UNDECIDED, check, make_run, make_trial
 
 SAVE, TITLE = TargetRecord(role="button", name="Save"), TargetRecord(role="textbox", name="Title")
 
@@ -43,9 +43,14 @@ def record(outcome: Any = "failed", *, stop_reason: Any = "answered", **more: An
     return TrialRecord(key=TrialKey("t", "a", 1), outcome=outcome, stop_reason=stop_reason, **more)
 
 
-def names(found: TrialRecord, steps: Sequence[StepRecord] = (STOP,), seen: Sequence[str] = ()) -> list[str]:
-    texts = dict(zip(map(id, steps), seen, strict=True)) if seen else {}
+def names(found: TrialRecord, steps: Sequence[StepRecord] = (STOP,), observations: Sequence[str] = ()) -> list[str]:
+    texts = dict(zip(map(id, steps), observations, strict=True)) if observations else {}
     return [each.name for each in propose(found, steps, lambda step: texts.get(id(step), ""))]
+
+
+def test_undecided_answer_is_a_class_of_its_own() -> None:
+    assert names(record(**UNDECIDED)) == ["undecided-answer"]
+    assert names(record(stop_reason="agent_crash", **UNDECIDED)) == []
 
 
 @each_case(
@@ -81,7 +86,7 @@ def test_repeated_actions_match_elements_by_role_and_name() -> None:
 
 
 @each_case(
-    ("answer", "seen", "expected"),
+    ("answer", "observations", "expected"),
     [
         ("12.50", ["Home", "Tea 12.50"], True),
         ("12.50", ["Tea 12.50", "Tea 12.50"], False),  # it looked further
@@ -91,8 +96,10 @@ def test_repeated_actions_match_elements_by_role_and_name() -> None:
         ("Café  Rye", ["Home", "café rye, open"], True),
     ],
 )
-def test_answer_from_first_observation_is_observation_bias(answer: str, seen: list[str], expected: bool) -> None:
-    assert ("observation-bias" in names(record(answer=answer), [step(), STOP], seen)) is expected
+def test_answer_from_first_observation_is_observation_bias(
+    answer: str, observations: list[str], expected: bool
+) -> None:
+    assert ("observation-bias" in names(record(answer=answer), [step(), STOP], observations)) is expected
 
 
 def test_rules_propose_classes_from_record_alone() -> None:
@@ -152,9 +159,9 @@ def test_labels_are_stored_with_trials_and_counted_in_tables(run: RunDir, tmp_pa
     merged = tmp_path / "merged"
     merge_runs([run.path], merged)
     assert failures_of(RunDir(merged), RunDir(merged).records()) == found
-    said = " ".join(as_text(tables(gather([merged]))).split())
-    assert "gave-up a 1 3 1 of 2 misread-intent a 1 – – other a 1 – –" in said
-    assert "a: 3 failed trials, 2 labelled by ada, lin; 2 of them by several, 1 alike." in said
+    text = " ".join(as_text(tables(gather([merged]))).split())
+    assert "gave-up a 1 3 1 of 2 misread-intent a 1 – – other a 1 – –" in text
+    assert "a: 3 failed trials, 2 labelled by ada, lin; 2 of them by several, 1 alike." in text
 
 
 def test_later_label_replaces_earlier_one_of_the_same_person(run: RunDir, tmp_path: Path) -> None:
@@ -172,22 +179,24 @@ def test_later_label_replaces_earlier_one_of_the_same_person(run: RunDir, tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "message"),
     [
         ("{", "line 2: expected JSON"),
-        ("[]", "line 2: expected a mapping, found list"),
+        ("[]", "line 2: expected a mapping, found a list"),
         ('{"by": "ada"}', "line 2: expected the keys trial and by, found no trial"),
-        ('{"trial": "x", "by": "ada", "classes": "gave-up"}', "classes: expected a list of names, found str"),
+        ('{"trial": "x", "by": "ada", "classes": "gave-up"}', "classes: expected a list of names, found text"),
         ('{"trial": "x", "by": "ada", "classes": ["gave-pu"]}', "gave-up"),
         ('{"trial": "x", "by": "ada", "classes": []}', "expected a trial of"),
         (label(RunDir(Path()), "four", "other"), "expected a failed trial, found one that is passed"),
         (label(RunDir(Path()), "two", "other").replace("5.0", "4.0"), "found one of an earlier run of it"),
     ],
 )
-def test_invalid_label_line_is_named_and_nothing_is_stored(run: RunDir, tmp_path: Path, line: str, said: str) -> None:
+def test_invalid_label_line_is_named_and_nothing_is_stored(
+    run: RunDir, tmp_path: Path, line: str, message: str
+) -> None:
     with pytest.raises(UsageError) as caught:
         add_labels(run, write(tmp_path / "labels.jsonl", label(run, "one", "gave-up"), line))
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert not list(run.path.rglob(FILE))
 
 
@@ -216,10 +225,10 @@ def test_tables_of_trajectory_lengths_and_templates(tmp_path: Path) -> None:
     assert {name: (rate.passed, rate.judged) for name, rate in row.metrics.by_template.items()} == {
         "a": (1, 2), "b": (2, 2), "c": (1, 1)
     }  # fmt: skip
-    said = " ".join(as_text(tables([row], each_template=True)).split())
-    assert "a, passed 4 3.5 3.5 5 2 to 5 a, failed 1 9.0 9 9 9 to 9 a, cut off by a limit 1" in said
-    assert "a: of 2 templates with a success and several judged trials, 1 passed always." in said
-    assert "template a a 1/2 b 2/2 c 1/1" in said  # the least consistent one first
+    text = " ".join(as_text(tables([row], each_template=True)).split())
+    assert "a, passed 4 3.5 3.5 5 2 to 5 a, failed 1 9.0 9 9 9 to 9 a, cut off by a limit 1" in text
+    assert "a: of 2 templates with a success and several judged trials, 1 passed always." in text
+    assert "template a a 1/2 b 2/2 c 1/1" in text  # the least consistent one first
 
 
 def test_human_table_has_a_row_per_person_and_published_rows(tmp_path: Path) -> None:
@@ -240,9 +249,9 @@ def test_human_table_has_a_row_per_person_and_published_rows(tmp_path: Path) -> 
         )  # fmt: skip
     (row,) = gather([run.path])
     assert list(row.participants) == ["ada", "lin"]
-    said = " ".join(as_text(tables([row])).split())
-    assert "who tasks time info others SR ada 1 30 – 100.0% 100.0% lin 2 80 100.0% 0.0% 50.0% " in said
-    assert "human: 2 people 3 63 100.0% 50.0% 66.7%" in said
-    assert "5 graduate students of computer science 170 110 74.68% 81.32% 78.24%" in said
-    (told,) = json.loads(json.dumps([asdict(row)]))
-    assert told["participants"]["lin"]["episode"] == 80.0
+    text = " ".join(as_text(tables([row])).split())
+    assert "who tasks time info others SR ada 1 30 – 100.0% 100.0% lin 2 80 100.0% 0.0% 50.0% " in text
+    assert "human: 2 people 3 63 100.0% 50.0% 66.7%" in text
+    assert "5 graduate students of computer science 170 110 74.68% 81.32% 78.24%" in text
+    (exported,) = json.loads(json.dumps([asdict(row)]))
+    assert exported["participants"]["lin"]["episode"] == 80.0

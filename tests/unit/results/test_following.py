@@ -58,13 +58,13 @@ def get(server: RunsServer, path: str, **headers: str) -> tuple[HTTPResponse, by
     return answer, body
 
 
-def told(server: RunsServer, path: str) -> dict[str, Any]:
+def fetch_json(server: RunsServer, path: str) -> dict[str, Any]:
     data: dict[str, Any] = json.loads(get(server, path)[1])
     return data
 
 
 def test_progress_counts_ended_trials_and_lists_running_ones(server: RunsServer) -> None:
-    data = told(server, "/runs/first/progress.json")
+    data = fetch_json(server, "/runs/first/progress.json")
     assert (data["planned"], data["ended"], data["unreadable"]) == (4, 2, 0)
     (agent,) = data["agents"]
     assert (agent["passed"], agent["judged"], agent["rate"], agent["planned"]) == (1, 2, 0.5, 4)
@@ -132,7 +132,7 @@ def test_listing_is_newest_first_and_includes_new_and_damaged_runs(server: RunsS
     make_run(folder / "second", started=1_800_000_000.0)
     (folder / "third").mkdir()
     (folder / "third" / "run.json").write_text('{"schema_version": 99}')
-    runs = told(server, "/runs.json")["runs"]
+    runs = fetch_json(server, "/runs.json")["runs"]
     assert [(run["name"], run.get("ended")) for run in runs] == [("second", 0), ("first", 2), ("third", None)]
     assert "expected a run of schema version" in runs[2]["problem"]
 

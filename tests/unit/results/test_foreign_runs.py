@@ -13,7 +13,7 @@ from pytest_webarena.actions import Click, Element, Stop
 from pytest_webarena.errors import UsageError
 from pytest_webarena.llm_judge.config import JudgeSettings
 from pytest_webarena.plugin.rescoring import read_stored_run
-from pytest_webarena.plugin.resuming import take_over
+from pytest_webarena.plugin.resuming import restore_options
 from pytest_webarena.results import RunDir
 from pytest_webarena.results.attempts import INTENT_IMAGES, TRACE, VIDEOS, read_evidence, read_steps
 from pytest_webarena.results.merge import merge_runs
@@ -65,9 +65,9 @@ def test_steps_drop_file_names_outside_their_attempt(attempt: Path) -> None:
 
 
 def test_evidence_with_file_names_outside_its_attempt_is_refused(attempt: Path) -> None:
-    told = json.loads((attempt / "evidence.json").read_text())
+    data = json.loads((attempt / "evidence.json").read_text())
     for outside in ({"files": {"../../../secret": "x"}}, {"pages": [{"html": "/etc/passwd"}]}):
-        (attempt / "evidence.json").write_text(json.dumps(told | outside))
+        (attempt / "evidence.json").write_text(json.dumps(data | outside))
         with pytest.raises(ValueError, match="which is none of this attempt's"):
             read_evidence(attempt)
 
@@ -98,4 +98,4 @@ def test_imported_run_sets_neither_options_nor_judge_address(tmp_path: Path, att
         assert stored is not None
         assert stored.judged_by(JudgeSettings(), none=False) == JudgeSettings()
         with pytest.raises(UsageError, match="found one with imported trials"):
-            take_over(config(resume=str(tmp_path / run)))
+            restore_options(config(resume=str(tmp_path / run)))

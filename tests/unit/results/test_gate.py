@@ -10,7 +10,7 @@ from tests.cases import each_case
 def summaries(**agents: str) -> dict:  # type: ignore[type-arg]
     """Summarise agents by outcomes: p passed, f failed, ? undecided, e error, d declared, b over budget."""
     outcome = {"p": "passed", "f": "failed", "?": "failed", "e": "error", "d": "error", "b": "error", "u": "error"}
-    shortfall = {"d": "declared", "b": "budget", "u": "untold"}
+    shortfall = {"d": "declared", "b": "budget", "u": "usage_unreported"}
     return summarise(
         TrialRecord(
             key=TrialKey(f"t{i}", agent, 1),
@@ -91,7 +91,7 @@ def test_gate_message_lists_errors_counted_as_not_passed() -> None:
     assert ruling is not None
     assert ruling.message == (
         "cot: 25.0% passed, --min-pass-rate asks for 90.0% (counted as not passed: 2 declared an error by the agent "
-        "itself, 1 without a run for want of money)"
+        "itself, 1 not run because the budget was spent)"
     )
 
 

@@ -112,8 +112,12 @@ def test_undecided_verdicts_are_counted_and_exported(version: int) -> None:
         "  1 verdict is undecided; a judge can decide (--rescore RUN --judge MODEL):",
         "    webarena.7, trial 2 (repaired)",
     ]
-    (told,) = summary_json(records)["gradings"]["cot"]["undecided"]
-    assert (told["task"], told["trial"], told["grading"]) == ("webarena.7", 2, "repaired")
+    (exported,) = summary_json(records)["gradings"]["cot"]["undecided"]
+    assert (exported["task"], exported["trial"], exported["grading"]) == (
+        "webarena.7",
+        2,
+        "repaired",
+    )
     assert summary_json(records)["agents"]["cot"]["undecided"] == 1
     rate = summary_json(records)["agents"]["cot"]["rate"]
     assert (rate["value"], rate["undecided"]["count"], rate["undecided"]["value_if_met"]) == (0.4, 1, 0.6)
@@ -138,9 +142,9 @@ def run_of(path: Path, *records: TrialRecord) -> RunDir:
 def test_compare_gradings_prints_text_and_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = run_of(tmp_path, *RECORDS, record("webarena.1", {"repaired": 0}, agent="direct"))
     assert main(["compare", "gradings", str(run.path)]) == 0
-    told = capsys.readouterr().out
-    assert "2 trials judged differently" in told
-    assert "one grading only: nothing to compare" in told
+    stdout = capsys.readouterr().out
+    assert "2 trials judged differently" in stdout
+    assert "one grading only: nothing to compare" in stdout
     assert main(["compare", "gradings", str(run.path), "--agent", "direct", "--format", "json"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert data["direct"]["rates"]["repaired"]["judged"] == 1
@@ -149,15 +153,15 @@ def test_compare_gradings_prints_text_and_json(tmp_path: Path, capsys: pytest.Ca
     assert main(["compare", "gradings", str(tmp_path / "nowhere")]) == 2
 
 
-def test_compare_gradings_without_gradings_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_compare_gradings_reports_missing_gradings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", "gradings", str(run_of(tmp_path, RECORDS[-1]).path)]) == 0
     assert "no task of this run knows gradings" in capsys.readouterr().out
 
 
 def test_summary_json_has_gradings() -> None:
-    told = summary_json(RECORDS)["gradings"]["cot"]
-    assert told["rates"]["original"]["value"] == 0.5
-    assert [each["task"] for each in told["disagreements"]] == ["webarena.2", "webarena.3"]
+    summary = summary_json(RECORDS)["gradings"]["cot"]
+    assert summary["rates"]["original"]["value"] == 0.5
+    assert [each["task"] for each in summary["disagreements"]] == ["webarena.2", "webarena.3"]
 
 
 def test_results_csv_has_a_column_per_grading() -> None:

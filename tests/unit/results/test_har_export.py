@@ -80,8 +80,10 @@ def test_upstream_command_line_gives_the_recorded_verdicts(run: RunDir, tasks: A
     command = [sys.executable, "-m", "webarena_verified", "eval-tasks", "--output-dir", str(out), "--config"]
     done = subprocess.run([*command, str(out / "config.json")], capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 0, done.stdout + done.stderr
-    theirs = {number: json.loads((out / str(number) / "eval_result.json").read_text())["score"] for number in records}
-    assert theirs == {number: record.verdicts["verified"]["score"] for number, record in records.items()}
+    upstream_scores = {
+        number: json.loads((out / str(number) / "eval_result.json").read_text())["score"] for number in records
+    }
+    assert upstream_scores == {number: record.verdicts["verified"]["score"] for number, record in records.items()}
 
 
 def test_verified_export_has_a_folder_per_agent(
@@ -93,11 +95,11 @@ def test_verified_export_has_a_folder_per_agent(
     run.folder(own.key).begin(worker="w", node_id="n")
     run.folder(own.key).finish(own)
     assert main(["runs", "export-verified", str(run.path), "-o", str(tmp_path / "out")]) == 0
-    told = capsys.readouterr().out
+    stdout = capsys.readouterr().out
     for agent in ("cot-1", "direct-1"):
         assert (tmp_path / "out" / agent / "21" / "network.har").is_file()
-        assert f"eval-tasks --output-dir {tmp_path / 'out' / agent} --config" in told
-    assert "left out: 1 (no task of WebArena-Verified, or not judged)" in told
+        assert f"eval-tasks --output-dir {tmp_path / 'out' / agent} --config" in stdout
+    assert "left out: 1 (no task of WebArena-Verified, or not judged)" in stdout
     assert main(["runs", "export-verified", str(run.path), "-o", str(tmp_path / "out")]) == 2
     assert "found an earlier export" in capsys.readouterr().err
 

@@ -233,11 +233,11 @@ def test_environment_columns_appear_only_where_values_differ() -> None:
     ]
     markdown = as_markdown(tables([row(trials)]))
     assert "| agent | region | browser | device | language | CR |" in markdown
-    assert "Alike in all: system Linux." in markdown
+    assert "Equal in all: system Linux." in markdown
     json.loads(as_json([row(trials)]))
     assert max(map(len, as_text(tables([row(trials)])).splitlines())) <= 80
     same = as_markdown(tables([row([trials[1]])]))
-    assert "Alike in all: region UTC, system Linux, browser chromium 140, device 1280x720, language en-US." in same
+    assert "Equal in all: region UTC, system Linux, browser chromium 140, device 1280x720, language en-US." in same
 
 
 def test_tasks_without_key_nodes_have_no_scores() -> None:
@@ -266,9 +266,9 @@ def test_tables_and_summary_show_key_node_scores() -> None:
     assert "a 1. the first page (free)" in as_markdown(tables([row(TRIALS)]))
     data = json.loads(as_json([row(TRIALS)]))
     assert data["agents"][0]["key_nodes"]["nodes"][0]["reached"] == 1
-    told = [line.text for line in summary_lines(summarise(TRIALS).values()) if "key nodes" in line.text]
+    reached_lines = [line.text for line in summary_lines(summarise(TRIALS).values()) if "key nodes" in line.text]
 
-    assert "61.5% reached, 55.6% above the free ones" in told[0]
+    assert "61.5% reached, 55.6% above the free ones" in reached_lines[0]
 
 
 def test_published_key_nodes_appear_only_for_their_suite() -> None:

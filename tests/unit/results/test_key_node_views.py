@@ -112,7 +112,7 @@ def test_heat_maps_have_a_cell_for_each_node() -> None:
     ]
     found = run_section(trials, links=True)
     cells = re.findall(r'<td class="(\w+)" title="([^"]+)"><a href="#([^"]+)">', found)
-    assert [(kind, told) for kind, told, _ in cells] == [
+    assert [(kind, tooltip) for kind, tooltip, _ in cells] == [
         ("h10", "a: reached 2 of 2, mostly by http://s.test/"),
         ("h5", "b: reached 1 of 2, mostly by http://s.test/"),
         ("h0", "no: reached 2 of 2, mostly by http://s.test/"),
@@ -187,7 +187,7 @@ def page_ways(text: str) -> list[str]:
 
 
 def test_page_flows_are_drawn_against_the_solution() -> None:
-    seen = {
+    pages_by_agent = {
         "oracle": ["http://s.test/", "http://s.test/search/?q=x", "http://s.test/search/?q=y", "http://s.test/a#top"],
         "lost": ["http://s.test/", "http://s.test/b", "http://s.test/a", "http://s.test/", HOSTILE],
     }
@@ -198,7 +198,7 @@ def test_page_flows_are_drawn_against_the_solution() -> None:
         record(nodes, agent="lost", trial=2, outcome="error"),  # no path: an error
         TrialRecord(key=TrialKey("t", "crashed", 1), outcome="failed"),  # its nodes were not judged
     ]
-    drawn = run_section(records, pages=lambda each: seen.get(each.key.agent, ["http://s.test/c"]))
+    drawn = run_section(records, pages=lambda each: pages_by_agent.get(each.key.agent, ["http://s.test/c"]))
     Outline(drawn)
     assert page_ways(drawn) == [
         "lost: 1 of 1 from the start to 1", "lost: 1 of 1 from 1 to 4", "lost: 1 of 1 from 1 to 5",
@@ -220,7 +220,7 @@ def test_recorded_pages_are_the_reference_on_mapped_hosts() -> None:
 
 
 def test_less_visited_pages_share_one_stop() -> None:
-    seen = ["http://s.test/", *(f"http://s.test/{number}" for number in range(20))]
-    drawn = run_section([record([part("home", 0)])], pages=lambda _: seen)
+    pages = ["http://s.test/", *(f"http://s.test/{number}" for number in range(20))]
+    drawn = run_section([record([part("home", 0)])], pages=lambda _: pages)
     stops = re.findall(r"<li[^>]*>([^<]*)</li>", drawn.partition("Ways from page to page")[2])
     assert (len(stops), stops[-1]) == (13, "other pages")

@@ -48,6 +48,11 @@ def test_runs_list_is_newest_first_without_duplicates(project: Path, capsys: pyt
     assert max(map(len, lines)) <= 80
 
 
+def test_runs_list_shows_undecided_trials_as_a_range(project: Path) -> None:
+    make(project, "d", 1.3e9, agents={"mine": {"rate": {**RATE, "errors": 1}, "undecided": 1}})
+    assert list_runs(find_runs(project))[0].rates == ("mine 3–4/4 +1E",)
+
+
 def test_runs_list_limits_rows_and_counts_the_rest(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["runs", "list", "-n", "1"]) == 0
     assert capsys.readouterr().out.splitlines()[-1].strip() == "and 2 older ones (-n 0)"
@@ -84,9 +89,9 @@ def test_default_run_with_rates_skips_audits_and_replays(project: Path, fact: di
 
 def test_commands_print_the_default_run(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", "gradings"]) == 0
-    told = capsys.readouterr()
-    assert told.err == f"of {project / 'webarena-runs' / '0-third'}\n"
-    assert "no task of this run knows gradings" in told.out
+    captured = capsys.readouterr()
+    assert captured.err == f"of {project / 'webarena-runs' / '0-third'}\n"
+    assert "no task of this run knows gradings" in captured.out
 
 
 def test_missing_run_folder_is_a_usage_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -98,10 +98,10 @@ def test_empty_run_exports_only_a_header() -> None:
 
 
 def test_results_csv_has_no_terminal_control_characters() -> None:
-    told = results_csv([TrialRecord(key=TrialKey("t", "a", 1), outcome="failed", answer="\x1b[31mred\x07\ntwo")])
-    assert "red" in told
-    assert "\x1b" not in told
-    assert "\x07" not in told
+    text = results_csv([TrialRecord(key=TrialKey("t", "a", 1), outcome="failed", answer="\x1b[31mred\x07\ntwo")])
+    assert "red" in text
+    assert "\x1b" not in text
+    assert "\x07" not in text
 
 
 def linked(run: Path, place: str, secret: Path) -> None:
@@ -142,16 +142,16 @@ def test_merge_refuses_special_files(tmp_path: Path) -> None:
 
 def test_failed_merge_leaves_no_target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = make_run(tmp_path / "1", record("a"))
-    seen: list[bool] = []
+    target_existed: list[bool] = []
 
     def full(run: RunDir) -> None:
-        seen.append((tmp_path / "out").exists())
+        target_existed.append((tmp_path / "out").exists())
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(merge, "export", full)
     with pytest.raises(UsageError, match="No space left"):
         merge_runs([first], tmp_path / "out")
-    assert seen == [False]  # also if it is killed
+    assert target_existed == [False]  # also if it is killed
     assert [path.name for path in tmp_path.iterdir()] == ["1"]
 
 

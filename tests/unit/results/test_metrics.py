@@ -19,6 +19,7 @@ from pytest_webarena.results.published import published, published_groups
 from pytest_webarena.results.statistics import clustered_interval, wilson_interval
 from pytest_webarena.results.tables import as_text, gather, tables
 from tests.cases import each_case
+from tests.made_up import UNDECIDED
 
 
 def record(task: str, outcome: Any = "passed", *, agent: str = "a", trial: int = 1, **more: Any) -> TrialRecord:
@@ -153,6 +154,23 @@ def test_another_grading_is_read_from_the_same_records() -> None:
     assert (found.rate.passed, found.rate.judged, found.rate.errors) == (0, 1, 1)
 
 
+def test_tables_show_undecided_trials_and_the_rate_if_they_are_met(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    some = (record("1"), record("2", "failed", **UNDECIDED), record("3", "failed"), record("4", "failed"))
+    run, other = run_of(tmp_path / "run", *some), run_of(tmp_path / "other", record("1"))
+    found = measure(some)
+    assert (found.undecided, found.rate.value, found.rate.upper.value) == (1, 0.25, 0.5)
+    assert found.by_category["content"].undecided == 1
+    assert main(["compare", "tables", str(run), str(other)]) == 0
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= 80
+    assert "1 (→ 50.0%)" in out
+    assert "counted as not met, and SR if all are met" in " ".join(out.split())
+    assert main(["compare", "tables", str(other)]) == 0
+    assert "undecided" not in capsys.readouterr().out
+
+
 def run_of(folder: Path, *records: TrialRecord) -> Path:
     run = RunDir(folder)
     run.describe({"started": 1.0})
@@ -240,9 +258,9 @@ def test_published_rates_are_whole_numbers_of_tasks() -> None:
 def test_shared_remarks_of_rows_are_printed_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = run_of(tmp_path / "run", graded("webarena.1", repaired=True, original=True))
     main(["compare", "tables", str(run), "--grading=original"])
-    said = " ".join(capsys.readouterr().out.split())
-    assert "GPT-4, CoT, UA hint; GPT-3.5, CoT, UA hint; " in said
-    assert said.count("agrees with whole numbers of 776 and 36 tasks") == 1
+    stdout = " ".join(capsys.readouterr().out.split())
+    assert "GPT-4, CoT, UA hint; GPT-3.5, CoT, UA hint; " in stdout
+    assert stdout.count("agrees with whole numbers of 776 and 36 tasks") == 1
 
 
 def computed(task: str, kind: str, outcome: Any, why: str = "", subject: str = "physics", **more: Any) -> TrialRecord:
@@ -282,7 +300,7 @@ def test_tables_of_computed_answers_by_subject_and_kind(tmp_path: Path) -> None:
         folder.finish(each)
     text = as_text(tables(gather([run.path])))
     assert "a blind guess gets 37.5% on the 2 of 5 trials where one can guess" in " ".join(text.split())
-    assert "1 failed for want of a final answer, not for a wrong one" in " ".join(text.split())
+    assert "1 failed without a final answer, not with a wrong one" in " ".join(text.split())
     assert "kind of answer: choice" in text
     assert "subject: law" in text
 

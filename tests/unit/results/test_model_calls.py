@@ -29,12 +29,12 @@ CALL: dict[str, Any] = {
 }
 
 
-def words(*calls: dict[str, Any]) -> str:
+def text_of(*calls: dict[str, Any]) -> str:
     return model_calls_text(json.dumps({"schema_version": 1, "calls": calls}))
 
 
 def test_model_call_text_has_messages_by_role_and_reply_last() -> None:
-    assert words(CALL) == (
+    assert text_of(CALL) == (
         "===== call 1 of 1 (action): m, temperature: 1.0, tools: click, stop\n"
         "--- system (example_user)\nAct.\n"
         "--- user\nline one\nline two\n[picture: image/png, 9 bytes]\n"
@@ -46,7 +46,7 @@ def test_model_call_text_has_messages_by_role_and_reply_last() -> None:
 def test_model_call_text_gives_reason_of_missing_reply() -> None:
     failed = {**CALL, "reply": None, "error": "HTTP 500"}
     refused = {**CALL, "reply": {**REPLY, "text": "", "tool_calls": [], "refusal": "no"}}
-    text = words(failed, refused)
+    text = text_of(failed, refused)
     assert "--- no reply: HTTP 500\n\n===== call 2 of 2 (action)" in text
     assert text.endswith("refused: no")
 

@@ -112,7 +112,7 @@ def hostile(packed: Path, name: str, *, kind: int = stat.S_IFREG, data: bytes = 
 def test_import_refuses_entries_that_exports_do_not_write(packed: Path, tmp_path: Path, name: str, kind: int) -> None:
     file = hostile(packed, name, kind=kind)
     known = set(tmp_path.rglob("*"))
-    with pytest.raises(UsageError, match=r"expected (files of a trial alone|the one trial)"):
+    with pytest.raises(UsageError, match=r"expected (only files of a trial|each file of a trial once|one trial)"):
         unpack_trial(file, tmp_path / "back")
     assert set(tmp_path.rglob("*")) == known
 
@@ -120,7 +120,7 @@ def test_import_refuses_entries_that_exports_do_not_write(packed: Path, tmp_path
 @pytest.mark.filterwarnings("ignore:Duplicate name")
 def test_import_refuses_duplicate_entries(packed: Path, tmp_path: Path) -> None:
     for name in ("trials/TRIAL/trial.json", "run.json", MANIFEST):
-        with pytest.raises(UsageError, match="each once"):
+        with pytest.raises(UsageError, match="each file of a trial once"):
             unpack_trial(hostile(packed, name), tmp_path / "back")
 
 
@@ -172,12 +172,12 @@ def test_import_refuses_damaged_files(packed: Path, tmp_path: Path, damage: str)
     else:
         with zipfile.ZipFile(packed) as archive, zipfile.ZipFile(file, "w") as other:
             for entry in archive.infolist():
-                told = archive.read(entry)
+                content = archive.read(entry)
                 if entry.filename == MANIFEST:
-                    plain = json.loads(told)
+                    plain = json.loads(content)
                     plain |= {"schema_version": 99} if damage == "version" else {"key": {**plain["key"], "task": "z"}}
-                    told = json.dumps(plain).encode()
-                other.writestr(entry, told)
+                    content = json.dumps(plain).encode()
+                other.writestr(entry, content)
     known = set(tmp_path.iterdir())
     with pytest.raises(UsageError, match="expected"):
         unpack_trial(file, tmp_path / "back")

@@ -53,7 +53,7 @@ def judged(prompt: str) -> JudgeRecord:
     return JudgeRecord(model="j", prompt=prompt, temperature=0.0)
 
 
-def told(
+def differences(
     count: int = 812,
     *,
     grading: str = "original",
@@ -91,7 +91,7 @@ def told(
 
 
 def test_conditions_of_the_paper_have_no_differences() -> None:
-    assert told() == ()
+    assert differences() == ()
 
 
 @each_case(
@@ -103,7 +103,7 @@ def test_conditions_of_the_paper_have_no_differences() -> None:
         ({"prompt": "ours webarena.j2 sha256:0"}, "prompt: not the paper's"),
         (
             {"prompt": "upstream p_cot_id_actree_2s@000000000000"},
-            "prompt: upstream p_cot_id_actree_2s@000000000000, whose words are not known as the paper's",
+            "prompt: upstream p_cot_id_actree_2s@000000000000, which is not known as the paper's",
         ),
         ({"changed": {"privileged": True}}, "knows the solutions"),
         ({"changed": {"model": ""}, "prompt": None}, "no model's agent: how it decides is not known"),
@@ -156,11 +156,11 @@ def test_conditions_of_the_paper_have_no_differences() -> None:
     ],
 )
 def test_each_difference_from_the_paper_is_listed(given: dict[str, Any], difference: str) -> None:
-    assert told(given.pop("count", 812), **given) == (difference,)
+    assert differences(given.pop("count", 812), **given) == (difference,)
 
 
 def test_trials_without_a_judge_are_counted() -> None:
-    found = told(
+    found = differences(
         changed={"judge": judged("upstream:llm_fuzzy_match@22c11b7f3f7e")},
         others={"judge": None, "outcome": "error", "cause": "judge"},
     )
@@ -179,4 +179,4 @@ def test_task_run_in_two_versions_is_not_as_published() -> None:
 
 def test_missing_published_tasks_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unlike_paper_module, "_digests", dict)
-    assert told() == ("its tasks were not held against the published ones (pip install webarena-verified)",)
+    assert differences() == ("its tasks were not held against the published ones (pip install webarena-verified)",)

@@ -75,10 +75,10 @@ def test_runs_profile_sums_trials_per_agent(tmp_path: Path, capsys: pytest.Captu
         writer.finish(Evidence(answer="", stop_reason="answered", steps=STEPS, sites={}))
         folder.finish(record(task, agent))
     assert main(["runs", "profile", str(tmp_path)]) == 0
-    told = capsys.readouterr().out
-    assert "a: 2 trials, 4 steps" in told
-    assert "b: 1 trial, 2 steps" in told
-    assert max(map(len, told.splitlines())) <= 80
+    stdout = capsys.readouterr().out
+    assert "a: 2 trials, 4 steps" in stdout
+    assert "b: 1 trial, 2 steps" in stdout
+    assert max(map(len, stdout.splitlines())) <= 80
     assert main(["runs", "profile", str(tmp_path), "--agent=a", "--format=json"]) == 0
     assert json.loads(capsys.readouterr().out)["a"]["total"] == pytest.approx(36.0)
     assert main(["runs", "profile", str(tmp_path), "--agent=c"]) == 2

@@ -73,10 +73,10 @@ def test_damaged_evidence_is_named(tmp_path: Path, name: str, harm: str, digests
     signals = tuple(AddressChanged(time=float(n), tab=0, url=f"http://a.test/{n}") for n in range(2))
     evidence = replace(EVIDENCE, requests=2 * EVIDENCE.requests, signals=signals, signals_after=(1, 2))
     attempt = write(RunDir(tmp_path), evidence=evidence)
-    told = json.loads((attempt / "evidence.json").read_text())
+    stored = json.loads((attempt / "evidence.json").read_text())
     if not digests:
-        del told["files"]
-        (attempt / "evidence.json").write_text(json.dumps(told))
+        del stored["files"]
+        (attempt / "evidence.json").write_text(json.dumps(stored))
     assert read_evidence(attempt) == evidence
     data = (attempt / name).read_bytes()
     if harm == "missing":
@@ -138,7 +138,7 @@ def test_half_written_records_are_not_read(tmp_path: Path) -> None:
 
 
 def test_newer_schema_version_is_refused() -> None:
-    with pytest.raises(ValueError, match="schema version 10 or older, found 99"):
+    with pytest.raises(ValueError, match="schema version 11 or older, found 99"):
         TrialRecord.from_json({**RECORD.to_json(), "schema_version": 99})
     with pytest.raises(ValueError, match="schema version 15 or older, found 99"):
         Evidence.from_json({**EVIDENCE.to_json(), "schema_version": 99})
@@ -156,8 +156,8 @@ def test_run_directory_is_ignored_by_git(tmp_path: Path) -> None:
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
     write(RunDir(tmp_path / "run"))
     RunDir(tmp_path / "run").describe({})
-    told = subprocess.run(["git", "status", "--short"], cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert told.stdout == ""
+    result = subprocess.run(["git", "status", "--short"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert result.stdout == ""
 
 
 def test_folder_without_run_json_is_refused(tmp_path: Path) -> None:

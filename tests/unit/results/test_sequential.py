@@ -89,7 +89,7 @@ def test_interval_agrees_with_decision_and_contains_the_truth() -> None:
 def test_templates_without_tasks_are_ignored() -> None:
     watch = Watch(difference=0.1)
     assert watch.add([]) == ""
-    assert watch.seen == []
+    assert watch.templates == []
 
 
 def test_difference_must_be_between_zero_and_one() -> None:

@@ -83,10 +83,10 @@ def test_calls_without_reported_cost_make_cost_a_lower_bound() -> None:
 
 def test_unknown_cost_reports_its_actual_reason() -> None:
     uncounted, unpriced = Usage(calls=1, untold_calls=1, cost=None), replace(CALL, cost=None)
-    said = cost_lines(record(CALL), record(uncounted, key=TrialKey("u", "a", 1)))
-    assert "unknown cost" in said
-    assert "1 call without a reported cost" in said
-    assert "no price" not in said
+    text = cost_lines(record(CALL), record(uncounted, key=TrialKey("u", "a", 1)))
+    assert "unknown cost" in text
+    assert "1 call without a reported cost" in text
+    assert "no price" not in text
     assert "no price for m (--prices)" in cost_lines(record(unpriced))
     assert "no price for the model (--prices)" in cost_lines(record(unpriced, model=""))
 

@@ -51,24 +51,24 @@ def run(tmp_path: Path) -> RunDir:
 
 
 @pytest.mark.parametrize(
-    ("how", "told"),
+    ("how", "message"),
     [
         ("half", "found none that can be read: "),
         ("empty", "found none that can be read: Expecting value"),
-        ("newer", "schema version 10 or older, found 99"),
-        ("a list", "expected a mapping, found list"),
+        ("newer", "schema version 11 or older, found 99"),
+        ("a list", "expected a mapping, found a list"),
         ("no key", "lacks or adds a field: 'key'"),
         ("a field", "lacks or adds a field: .*brand_new"),
         ("an outcome", "outcome: expected passed, failed, error, found 'splendid'"),
         ("infinite", "score: expected finite numbers, found inf"),
-        ("a score", "score: expected a number or null, found str"),
+        ("a score", "score: expected a number or null, found text"),
         ("a time", "seconds: expected finite numbers, found nan"),
         ("attempts", "lacks or adds a field: "),
         ("nested", "recursion"),
         ("a directory", "found none that can be read: Is a directory"),
     ],
 )
-def test_unreadable_record_is_reported_with_file_and_reason(run: RunDir, how: str, told: str) -> None:
+def test_unreadable_record_is_reported_with_file_and_reason(run: RunDir, how: str, message: str) -> None:
     file = run.folder(TrialKey("bad", "a", 1)).path / "trial.json"
     damage(file, how)
     stored = run.read()
@@ -76,7 +76,7 @@ def test_unreadable_record_is_reported_with_file_and_reason(run: RunDir, how: st
     (found,) = stored.unreadable
     assert found.folder == file.parent
     assert str(found).startswith(f"{file}: expected the record of a trial")
-    with pytest.raises(ValueError, match=told):
+    with pytest.raises(ValueError, match=message):
         raise ValueError(str(found))
 
 
@@ -140,8 +140,8 @@ def test_merge_keeps_unfinished_trials(run: RunDir, tmp_path: Path, capsys: pyte
 def test_exported_files_name_unreadable_records(run: RunDir, tmp_path: Path) -> None:
     damage(run.folder(TrialKey("bad", "a", 1)).path / "trial.json", "half")
     export(run)
-    (told,) = json.loads((run.path / "summary.json").read_text())["unreadable"]
-    assert "bad.a.1" in told
+    (name,) = json.loads((run.path / "summary.json").read_text())["unreadable"]
+    assert "bad.a.1" in name
     write_results(run, tmp_path / "allure")
     assert any("bad.a.1" in file.read_text() for file in (tmp_path / "allure").glob("*globals.json"))
 

@@ -20,7 +20,7 @@ from pytest_webarena.results import Attempt, RunDir
 from pytest_webarena.results.records import MemoryUse
 from pytest_webarena.results.viewer import write_view
 
-from ...made_up import PICTURE, graded, make_run, make_trial
+from ...made_up import PICTURE, UNDECIDED, graded, make_run, make_trial
 
 HOSTILE = "</script><script>alert(1)</script><!--<script> \"'&amp; \ud800 \x00 ${x} `"
 
@@ -222,6 +222,14 @@ def test_view_of_empty_run_and_of_missing_run(run: RunDir, tmp_path: Path) -> No
     with pytest.raises(UsageError, match="expected a run directory"):
         write_view(RunDir(tmp_path / "nothing"), tmp_path / "view.html")
     assert not (tmp_path / "view.html").exists()
+
+
+def test_undecided_trials_are_marked(run: RunDir) -> None:
+    make_trial(run, "open", "failed", **UNDECIDED)
+    make_trial(run, "wrong", "failed")
+    shown = page(run)
+    assert {row["task"]: row["undecided"] for row in shown.index()["trials"]} == {"open": True, "wrong": False}
+    assert shown.index()["summary"]["agents"]["a"]["rate"]["undecided"]["value_if_met"] == 0.5
 
 
 def test_page_has_verdicts_of_all_gradings(run: RunDir) -> None:

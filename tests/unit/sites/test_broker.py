@@ -28,7 +28,7 @@ def test_a_run_without_sites_starts_no_broker(tiny: Path, tmp_path: Path) -> Non
     assert report == BrokerReport(catalogue=str(tiny / "sites.yaml"))
     assert not launcher.log.exists()
     assert not directory(launcher).exists()
-    with pytest.raises(SiteError, match="found nobody there"):
+    with pytest.raises(SiteError, match=r"expected the site broker at .*, found none"):
         BrokerClient(launcher.address, name="late").lease(["tiny"], holder="x")
 
 
@@ -96,7 +96,7 @@ def test_sql_queries_and_their_errors(client: BrokerClient) -> None:
         assert "notes=0" in get(lease, "http://tiny.test/")
         for arguments, message in [
             (("tiny", "select * from nowhere"), "no such table: nowhere"),
-            (("other", "select 1"), "a database was asked of the app 'other'"),
+            (("other", "select 1"), "the app 'other' has no database"),
             (("elsewhere", "select 1"), r"expected a site of this lease \(tiny, other\), found 'elsewhere'"),
         ]:
             with pytest.raises(TaskError, match=message):
@@ -190,14 +190,14 @@ def test_dead_replica_is_a_site_error(client: BrokerClient) -> None:
 
 
 def test_broker_refuses_other_protocol_versions_and_missing_hello(launcher: BrokerLauncher) -> None:
-    for said, message in [
+    for line, message in [
         (b'{"id": 1, "op": "hello", "version": 99, "name": "x"}\n', b"speaks version 5 of its protocol, this client"),
         (b'{"id": 1, "op": "status"}\n', b"expected hello first, found 'status'"),
     ]:
         with socket.socket(socket.AF_UNIX) as stranger:
             stranger.settimeout(DEADLINE)
             stranger.connect(launcher.address)
-            stranger.sendall(said)
+            stranger.sendall(line)
             assert message in stranger.recv(4096)
 
 

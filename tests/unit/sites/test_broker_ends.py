@@ -95,12 +95,12 @@ def test_stopped_broker_is_reported_as_awaited(
         broker = client.status().pid
         os.kill(broker, signal.SIGSTOP)
         try:
-            asked = threads.submit(client.lease, ["tiny"], holder="x", timeout=DEADLINE)
+            pending = threads.submit(client.lease, ["tiny"], holder="x", timeout=DEADLINE)
             wait_until(lambda: bool(read_waits(tmp_path)))
             assert [wait.what for wait in read_waits(tmp_path)] == ["the site broker to answer"]
         finally:
             os.kill(broker, signal.SIGCONT)
-        with asked.result(DEADLINE) as lease:
+        with pending.result(DEADLINE) as lease:
             assert "notes=1" in get(lease, "http://tiny.test/")
         wait_until(lambda: not read_waits(tmp_path))
 
@@ -112,11 +112,11 @@ def test_closing_a_client_does_not_wait_for_the_broker(tmp_path: Path, monkeypat
         silent.bind("silent")
         silent.listen()
         client = BrokerClient("silent", name="gw0")
-        asked = [threads.submit(client.lease, ["tiny"], holder="x") for _ in range(3)]
+        pending = [threads.submit(client.lease, ["tiny"], holder="x") for _ in range(3)]
         with silent.accept()[0] as met:
             assert met.recv(10)
             threads.submit(client.close, for_good=True).result(DEADLINE / 2)
-            for each in asked:
+            for each in pending:
                 with pytest.raises(SiteError, match="this client was closed"):
                     each.result(DEADLINE / 2)
         with pytest.raises(SiteError, match="this client was closed"):

@@ -107,9 +107,9 @@ def test_other_connections_cannot_release_a_lease(launcher: BrokerLauncher, leas
 def test_key_is_valid_only_for_its_client_name(launcher: BrokerLauncher, monkeypatch: pytest.MonkeyPatch) -> None:
     key = keys.key_for(launcher.address, "gw7")
     monkeypatch.setattr(keys, "_runs", {})  # as in a worker
-    keys.learn(launcher.address, "gw7", key)
-    with BrokerClient(launcher.address, name="gw7") as told:
-        assert told.status().catalogue
+    keys.store_key(launcher.address, "gw7", key)
+    with BrokerClient(launcher.address, name="gw7") as renamed:
+        assert renamed.status().catalogue
     with pytest.raises(WebArenaError, match="'gw8' has not shown the key"):
         BrokerClient(launcher.address, name="gw8").status()
 
@@ -128,10 +128,10 @@ def test_other_users_are_refused_even_with_the_key(launcher: BrokerLauncher) -> 
     try:
         code = f"{CONNECT}print(s.recv(4096).decode())"
         command = ["/usr/bin/python3", "-c", code, launcher.address, json.dumps(hello) + "\n"]
-        said = subprocess.run(command, user=65534, capture_output=True, text=True, check=True, cwd="/").stdout
+        stdout = subprocess.run(command, user=65534, capture_output=True, text=True, check=True, cwd="/").stdout
     finally:
         directory.chmod(0o700)
-    assert "serves the user 0, and not the user 65534" in said
+    assert "serves the user 0, and not the user 65534" in stdout
 
 
 def test_peer_user_of_a_socket() -> None:

@@ -24,8 +24,8 @@ def test_broker_starts_with_the_requested_settings(tiny: Path, tmp_path: Path) -
         place_order(launcher.address, order)
         with BrokerClient(launcher.address, name="gw0") as client, client.lease(["tiny"], holder="test"):
             broker = client.status().pid
-            seen = Path(f"/proc/{broker}/environ").read_bytes().split(b"\0")
-            assert b"DOCKER_HOST=unix:///elsewhere" in seen
+            environment = Path(f"/proc/{broker}/environ").read_bytes().split(b"\0")
+            assert b"DOCKER_HOST=unix:///elsewhere" in environment
         assert catalogue in (tmp_path / "broker.log").read_text()
 
 

@@ -39,6 +39,7 @@ def problems(path: Path, text: str) -> str:
 @pytest.mark.parametrize("name", SHIPPED)
 def test_shipped_catalogues_agree_with_the_embedded_apps(name: str) -> None:
     catalogue = load_catalogue(name)
+    assert "homepage" in catalogue.apps
     for app in catalogue.apps.values():
         embedded = APPS[app.name]
         assert app.process is not None
@@ -111,7 +112,7 @@ apps:
     backend: docker
 """,
     )
-    assert "/sites.yaml:5:26: expected a host name in lower case, found 'Shop.Test'" in text
+    assert "/sites.yaml:5:26: expected a host name in lower case, such as app.test, found 'Shop.Test'" in text
     assert "/sites.yaml:5:44: expected a path that starts with '/', found 'products'" in text
     assert "/sites.yaml:6:24: expected module:attribute, found 'create_app'" in text
     assert "/sites.yaml:6:36: expected a key of a process section, found 'thread' (did you mean 'threads'?)" in text
@@ -131,7 +132,7 @@ apps:
         ),
         (
             ("factory: shop:create_app", "factory: a:b, env: {TZ: UTC}, env_after_preload: [TZ]"),
-            "expected other variables in 'env_after_preload', found 'TZ' .*read when a process starts",
+            "expected other variables in 'env_after_preload', found 'TZ' .*Python reads it when a process starts",
         ),
         (
             ("factory: shop:create_app", "command: [node, server.js]"),
@@ -145,7 +146,7 @@ apps:
         (("apps:", f"apps:{OTHER.format(site='shop', host='x.test')}"), "each site in one app, found 'shop' again"),
         (("apps:", f"apps:{OTHER.format(site='x', host='shop.test')}"), "each host once, found 'shop.test' again"),
         (("apps:", "schema_version: 9\napps:"), "expected a catalogue of version 1 or older, found version 9"),
-        (("apps:", "extends: ./sites.yaml\napps:"), "extend each other without end"),
+        (("apps:", "extends: ./sites.yaml\napps:"), "found catalogues that extend each other"),
         (("shop:create_app}", "shop:create_app"), "valid YAML"),
     ],
 )
@@ -180,13 +181,13 @@ def test_problem_in_a_base_catalogue_names_the_base_file(tmp_path: Path) -> None
     top = write(tmp_path / "top.yaml", "extends: ./base.yaml\n\n\napps: {shop: {spares: 3}}\n")
     with pytest.raises(UsageError) as error:
         load_catalogue(top)
-    assert str(error.value) == f"{base}:5:26: expected a host name in lower case, found 'Shop.Test'"
+    assert str(error.value) == f"{base}:5:26: expected a host name in lower case, such as app.test, found 'Shop.Test'"
 
 
 def test_number_of_reported_problems_is_limited(tmp_path: Path) -> None:
     one = "  a{0}: {{backend: process, sites: {{a{0}: {{host: A.Test}}}}, process: {{factory: a:b}}}}\n"
-    told = problems(tmp_path, "apps:\n" + "".join(one.format(number) for number in range(300)))
-    assert 100 <= told.count("expected a host name in lower case") < 300
+    text = problems(tmp_path, "apps:\n" + "".join(one.format(number) for number in range(300)))
+    assert 100 <= text.count("expected a host name in lower case") < 300
 
 
 def test_app_digest_depends_on_code_and_not_on_spares(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -176,8 +176,8 @@ def test_preloaded_module_reads_the_apps_own_environment(run: Callable[[Work], N
 
     async def work(backend: ProcessBackend) -> None:
         texts = [get(await start(backend, app)) for app in (*shared, *alone)]
-        told = [text.partition(" parent=")[0] for text in texts]
-        assert told == ["EUR late= hour=0", "kr late= hour=9", "kr late= hour=9"] * 2
+        replies = [text.partition(" parent=")[0] for text in texts]
+        assert replies == ["EUR late= hour=0", "kr late= hour=9", "kr late= hour=9"] * 2
         plain, tokyo, tokyo_too, *others = (Process(number(text, "parent")).ppid() for text in texts)
         assert tokyo == tokyo_too
         assert len({plain, tokyo, os.getpid()}) == 3
@@ -215,7 +215,7 @@ def test_module_that_starts_threads_is_not_preloaded(
         run(work)
     why = "threaded starts threads when it is imported (ticker)"
     assert caplog.messages == [
-        f"{name} has a process of its own, with nothing preloaded: {why}" for name in ("one", "two")
+        f"{name} starts in a separate process without preloading: {why}" for name in ("one", "two")
     ]
     assert [path.name for path in tmp_path.glob("forkservers-*.log")] == ["forkservers-1.log"]
 
@@ -281,7 +281,7 @@ def test_cancelled_waiter_does_not_affect_other_waiters(run: Callable[[Work], No
 def test_unresponsive_parent_is_killed(
     run: Callable[[Work], None], apps: tuple[AppManifest, AppManifest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(spawning, "_DEAF", 0.01)
+    monkeypatch.setattr(spawning, "_KILL_SECONDS", 0.01)
     monkeypatch.setattr(forking, "_END", 0.01)
 
     async def work(backend: ProcessBackend) -> None:

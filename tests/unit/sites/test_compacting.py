@@ -35,7 +35,7 @@ except ChildProcessError:
 """
 
 
-def said(program: str) -> list[str]:
+def printed_by(program: str) -> list[str]:
     """Run the program in its own process, because it compacts memory; return its printed lines."""
     done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
     assert done.stderr == ""
@@ -43,7 +43,7 @@ def said(program: str) -> list[str]:
 
 
 def test_compacting_closes_gaps_in_shared_memory() -> None:
-    before, after, frozen = said(GAPS)
+    before, after, frozen = printed_by(GAPS)
 
     assert int(before) > 10_000
     assert int(after) < int(before) / 5
@@ -51,7 +51,7 @@ def test_compacting_closes_gaps_in_shared_memory() -> None:
 
 
 def test_rehearse_runs_before_fork_handlers() -> None:
-    assert said(REHEARSED) == ["closed"]
+    assert printed_by(REHEARSED) == ["closed"]
 
 
 def test_in_child_keeps_no_changes_in_memory(tmp_path: Path) -> None:
@@ -95,14 +95,18 @@ def test_exit_code_of_a_silent_child_is_reported(tmp_path: Path) -> None:
 
 def test_in_child_does_not_wait_for_grandchildren() -> None:
     reading, writing = os.pipe()
+    heard, answer = os.pipe()
 
     def work() -> None:
         if os.fork() == 0:
-            os.read(reading, 1)  # until the test has seen that in_child returned
+            os.write(answer, os.read(reading, 1))  # when the test has seen that in_child returned
             os._exit(0)
 
     in_child(work)
     os.write(writing, b".")
+    assert os.read(heard, 1) == b"."  # the grandchild was still running
+    for descriptor in (reading, writing, heard, answer):
+        os.close(descriptor)
 
 
 def test_long_child_error_is_truncated_at_a_character() -> None:

@@ -37,16 +37,16 @@ def test_wiki_content_is_reproducible_and_large_enough() -> None:
 def test_issue_tracker_content_is_reproducible_and_large_enough() -> None:
     made = works.content()
     assert made == works.content()
-    told = json.loads(made["works.json"])
-    assert told["canary"] == world.CANARY
-    assert len(told["projects"]) >= 6
-    assert [issue["id"] for issue in told["issues"]] == list(range(1, len(told["issues"]) + 1))
-    assert len(told["issues"]) >= 300
-    assert len({issue["subject"] for issue in told["issues"]}) == len(told["issues"])
+    data = json.loads(made["works.json"])
+    assert data["canary"] == world.CANARY
+    assert len(data["projects"]) >= 6
+    assert [issue["id"] for issue in data["issues"]] == list(range(1, len(data["issues"]) + 1))
+    assert len(data["issues"]) >= 300
+    assert len({issue["subject"] for issue in data["issues"]}) == len(data["issues"])
     # All dates precede the calendar, so that tasks can count what is new.
-    assert max(issue["updated"] for issue in told["issues"]) < f"{world.EPOCH:%Y-%m-%dT}"
-    assert max(note["on"] for note in told["notes"]) < f"{world.EPOCH:%Y-%m-%dT}"
-    keys = {project["key"] for project in told["projects"]}
+    assert max(issue["updated"] for issue in data["issues"]) < f"{world.EPOCH:%Y-%m-%dT}"
+    assert max(note["on"] for note in data["notes"]) < f"{world.EPOCH:%Y-%m-%dT}"
+    keys = {project["key"] for project in data["projects"]}
     assert {name.removeprefix("git/") for name in made if name.startswith("git/")} == keys
 
 
@@ -66,17 +66,17 @@ def test_commits_refer_to_issues_of_their_project() -> None:
 def test_news_content_is_reproducible_and_large_enough() -> None:
     made = courier.content()
     assert made == courier.content()
-    told = json.loads(made["paper.json"])
-    assert told["canary"] == world.CANARY
-    states = Counter(article["state"] for article in told["articles"])
+    data = json.loads(made["paper.json"])
+    assert data["canary"] == world.CANARY
+    states = Counter(article["state"] for article in data["articles"])
     assert states["publish"] >= 60
     assert states["draft"]
     assert states["pending"]
-    comments = Counter(comment["state"] for article in told["articles"] for comment in article["comments"])
+    comments = Counter(comment["state"] for article in data["articles"] for comment in article["comments"])
     assert set(comments) == {"0", "1", "spam"}
     pictures = {name.removeprefix("media/") for name in made if name.startswith("media/")}
-    assert {article["picture"] for article in told["articles"] if "picture" in article} <= pictures
-    assert len({person["role"] for person in told["people"]}) >= 3
+    assert {article["picture"] for article in data["articles"] if "picture" in article} <= pictures
+    assert len({person["role"] for person in data["people"]}) >= 3
 
 
 def test_accounts_of_images_and_catalogue_are_equal() -> None:
@@ -86,9 +86,9 @@ def test_accounts_of_images_and_catalogue_are_equal() -> None:
     assert len(made) == len(world.PEOPLE)
     for account in apps["wiki"].users.values():
         assert made[account.username] == (account.password, "sysop" if account.role == "admin" else "")
-    told = works.tracker()
-    people = {person["login"]: person["password"] for person in told["people"]}
-    roles = {login: role for project in told["projects"] for login, role in project["members"]}
+    tracker = works.tracker()
+    people = {person["login"]: person["password"] for person in tracker["people"]}
+    roles = {login: role for project in tracker["projects"] for login, role in project["members"]}
     for account in apps["tracker"].users.values():
         assert people[account.username] == account.password
         admin = account.username == works.ADMINISTRATOR
@@ -185,9 +185,9 @@ def test_image_name_depends_on_the_base() -> None:
 
 
 def test_build_reports_its_steps() -> None:
-    told: list[str] = []
-    build(Engine(), told.append, base="mine")
-    assert told[1:] == [
+    notes: list[str] = []
+    build(Engine(), notes.append, base="mine")
+    assert notes[1:] == [
         "debian-mediawiki, step 1 of 2: FROM ${BASE}",
         "debian-mediawiki, step 2 of 2: RUN apt-get update",
     ]
@@ -200,11 +200,14 @@ def test_failed_build_reports_its_last_output() -> None:
 
 def test_build_context_has_all_files_that_scripts_include() -> None:
     """`COPY .` copies the context; a script that needs a missing file would fail during the build."""
+    included = 0
     for name, recipe in DEBIAN_RECIPES.items():
         files = debian_images._files(recipe)
-        asked = b"".join(content for path, content in files.items() if path.endswith((".php", ".sh", ".rb")))
-        for wanted in re.findall(rb"(?:__DIR__ \. '/|\$here/)([a-z]+\.[a-z]+)", asked):
+        scripts = b"".join(content for path, content in files.items() if path.endswith((".php", ".sh", ".rb")))
+        for wanted in re.findall(rb"(?:__DIR__ \. '/|\$here/)([a-z]+\.[a-z]+)", scripts):
             assert wanted.decode() in files, name
+            included += 1
+    assert included > 0
 
 
 def test_every_app_of_the_catalogue_has_its_recipe() -> None:

@@ -88,25 +88,31 @@ def test_is_orphan_only_if_the_owner_is_known_to_be_dead() -> None:
     assert is_orphan({**labels, OWNER: f"{pid}/{start}/{boot}0"})  # before the last boot
 
 
-@pytest.mark.parametrize(("refusals", "told"), [(3, ""), (1_000, "can't pause the container 0123456789ab: .*")])
-def test_refused_container_pause_is_retried(monkeypatch: pytest.MonkeyPatch, refusals: int, told: str) -> None:
+@pytest.mark.parametrize(("refusals", "message"), [(3, ""), (1_000, "can't pause the container 0123456789ab: .*")])
+def test_refused_container_pause_is_retried(monkeypatch: pytest.MonkeyPatch, refusals: int, message: str) -> None:
     """A busy machine may refuse to pause; the trial must not fail."""
-    left = iter(range(refusals))
+    failures_left = iter(range(refusals))
 
     def pause(container: str) -> None:
-        if next(left, None) is not None:
+        if next(failures_left, None) is not None:
             raise APIError("Cannot pause container: OCI runtime pause failed: unable to freeze: unknown")
 
     monkeypatch.setattr(containers, "_FREEZE_PAUSE", 0)
     inspected = {"State": {"Running": True}}
     client: Any = SimpleNamespace(api=SimpleNamespace(pause=pause, inspect_container=lambda container: inspected))
-    with pytest.raises(SiteError, match=told) if told else nullcontext():
+    with pytest.raises(SiteError, match=message) if message else nullcontext():
         containers.set_paused(client, "0123456789abcdef", True)
+
+
+@pytest.mark.parametrize("label", ["", "pytest-webarena.run", "pytest-webarena.run="])
+def test_reaper_rejects_label_without_value(label: str) -> None:
+    with pytest.raises(ValueError, match="key=value"):
+        remove_labelled(label)
 
 
 def test_resources_of_a_run_are_removed_concurrently_by_kind() -> None:
     """Containers are removed concurrently, and their network after them."""
-    both, gone = threading.Barrier(2, timeout=30), []
+    both, removals = threading.Barrier(2, timeout=30), []
 
     def made(name: str, *, refusal: Exception | None = None, wait: bool = False) -> Any:
         def remove(**how: Any) -> None:
@@ -114,7 +120,7 @@ def test_resources_of_a_run_are_removed_concurrently_by_kind() -> None:
                 both.wait()
             if refusal is not None:
                 raise refusal
-            gone.append(name)
+            removals.append(name)
 
         return SimpleNamespace(name=name, id=name, remove=remove)
 
@@ -128,7 +134,7 @@ def test_resources_of_a_run_are_removed_concurrently_by_kind() -> None:
     )
     removed = remove_labelled("run=x", client=engine, settle=0)
     assert sorted(removed.containers) == ["app", "db"]
-    assert (removed.networks, removed.images, gone[-1]) == (("network",), (), "network")
+    assert (removed.networks, removed.images, removals[-1]) == (("network",), (), "network")
     engine.networks = SimpleNamespace(list=lambda **how: [made("busy", refusal=APIError("has active endpoints"))])
     engine.containers = SimpleNamespace(list=lambda **how: [])
     with pytest.raises(SiteError, match=r"(?s)labelled run=x:\nnetworks busy: has active endpoints"):

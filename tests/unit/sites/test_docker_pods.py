@@ -57,18 +57,18 @@ def test_late_second_return_does_not_free_a_reused_pod(pods: Pods) -> None:
     assert second.keeper == first.keeper != take(pods).keeper
 
 
-@pytest.mark.parametrize("gone", [False, True])
-def test_removal_in_progress_elsewhere_is_awaited(gone: bool) -> None:
-    asked: list[str] = []
+@pytest.mark.parametrize("already_removed", [False, True])
+def test_removal_in_progress_elsewhere_is_awaited(already_removed: bool) -> None:
+    conditions: list[str] = []
 
     def remove(container: str, **how: Any) -> None:
         raise APIError("conflict", SimpleNamespace(status_code=409, reason="Conflict", url=""))  # type: ignore[arg-type]
 
     def wait(container: str, *, condition: str) -> None:
-        asked.append(condition)
-        if gone:
+        conditions.append(condition)
+        if already_removed:
             raise NotFound("no such container")
 
     client: Any = SimpleNamespace(api=SimpleNamespace(remove_container=remove, wait=wait))
     containers.remove(client, "abc")
-    assert asked == ["removed"]
+    assert conditions == ["removed"]

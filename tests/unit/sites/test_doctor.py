@@ -59,12 +59,12 @@ def test_missing_declared_requirement_of_an_app_is_found(monkeypatch: pytest.Mon
 def test_missing_extra_is_a_note_unless_the_site_was_named(monkeypatch: pytest.MonkeyPatch) -> None:
     shop = load_catalogue("embedded").apps["shop"]
     monkeypatch.setattr(doctor, "importable", lambda name: name != "oscar")
-    (note,) = (finding for finding in examine([shop], asked=False) if finding.subject == "shop")
+    (note,) = (finding for finding in examine([shop], named=False) if finding.subject == "shop")
     assert (note.state, note.text) == (
         "note",
         "the Python module oscar is not installed: its tasks are skipped\npip install 'pytest-webarena[shop]'",
     )
-    (own,) = (each for each in examine([process("oscar:app")], asked=False) if each.subject == "app")
+    (own,) = (each for each in examine([process("oscar:app")], named=False) if each.subject == "app")
     assert own.state == "missing"  # not declared as an extra
 
 
@@ -72,7 +72,7 @@ def test_locally_built_image_requires_local_packages(monkeypatch: pytest.MonkeyP
     app = load_catalogue("embedded-docker").apps["shop"]
     assert app.docker is not None
     engine = image_status.Engine(address="here", version="1", memory=0, storage="/")
-    needs = image_status.AppNeeds(app="shop", image=app.docker.image, comes="is built when it is needed")
+    needs = image_status.AppNeeds(app="shop", image=app.docker.image, origin="is built when it is needed")
     monkeypatch.setattr(image_status, "survey", lambda _: (engine, (needs,)))
     monkeypatch.setattr(doctor, "importable", lambda name: name != "oscar")
     assert found(app)["shop"][1].endswith("pip install 'pytest-webarena[shop]'")
@@ -104,7 +104,7 @@ def test_locally_built_image_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_external_site_that_does_not_respond_is_missing() -> None:
     state, text = found(external_app("shop", "http://127.0.0.1:9", None, None))["shop"]
-    assert (state, text) == ("missing", "nobody answers at http://127.0.0.1:9: Connection refused")
+    assert (state, text) == ("missing", "nothing answers at http://127.0.0.1:9: Connection refused")
 
 
 def test_missing_engine_is_the_only_docker_finding(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -111,9 +111,9 @@ def test_site_environment_can_list_other_sites(folder: Path) -> None:
 
 def test_catalogue_can_extend_generated_catalogue(folder: Path, tmp_path: Path) -> None:
     add(folder, "forum", SITE)
-    mine = tmp_path / "mine.yaml"
-    mine.write_text("extends: embedded-docker\napps: {forum: {spares: 3, docker: {image: other}}}\n")
-    app = load_catalogue(mine).apps["forum"]
+    own_catalogue = tmp_path / "mine.yaml"
+    own_catalogue.write_text("extends: embedded-docker\napps: {forum: {spares: 3, docker: {image: other}}}\n")
+    app = load_catalogue(own_catalogue).apps["forum"]
     assert app.docker is not None
     assert (app.spares, app.docker.image, app.docker.command) == (3, "other", ())  # replaced, as in all catalogues
 
@@ -134,7 +134,10 @@ def test_catalogue_can_extend_generated_catalogue(folder: Path, tmp_path: Path) 
         (f"{SITE}process: {{thread: 5}}\n", "2:11: expected a key of a process section, found 'thread'"),
         (f"{SITE}process: {{needs: [dulwich]}}\n", "2:11: expected an 'extra' that brings what the app needs, found"),
         (f"{SITE}extra: [a]\n", "2:8: expected a name of letters, digits, '_' and '-', found a list of 1"),
-        ("sites: {forum: {host: Forum}}\n", "1:23: expected a host name in lower case, found 'Forum'"),
+        (
+            "sites: {forum: {host: Forum}}\n",
+            "1:23: expected a host name in lower case, such as app.test, found 'Forum'",
+        ),
         ("sites: {forum: {host: forum.test}\n", "2:1: expected valid YAML"),
     ],
 )

@@ -56,18 +56,18 @@ def ask(strategies: list[Readiness], answer: Answer | None, *, timeout: float, t
 
 
 @each_case(
-    ("said", "expected"),
+    ("outcome", "expected"),
     [("", ""), ("pg_isready: exit code 2", "pg_isready: exit code 2"), (SiteError("it hangs"), "it hangs")],
 )
 @each_case("visited", [False, True])
-def test_readiness_program_is_also_the_health_check(visited: bool, said: str | SiteError, expected: str) -> None:
+def test_readiness_program_is_also_the_health_check(visited: bool, outcome: str | SiteError, expected: str) -> None:
     """Detects a dead server in a running container."""
 
     async def execute(arguments: Sequence[str]) -> str:
         assert arguments == ("pg_isready",)
-        if isinstance(said, SiteError):
-            raise said
-        return said
+        if isinstance(outcome, SiteError):
+            raise outcome
+        return outcome
 
     async def main() -> str:
         async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -112,7 +112,7 @@ def test_responding_app_passes_the_health_check(strategies: list[Readiness], ans
 
 
 @each_case(
-    ("strategies", "answer", "seen"),
+    ("strategies", "answer", "message"),
     [
         ([PortReady()], None, "got no answer"),
         ([HttpReady(path="/healthz")], None, "GET /healthz got no answer"),
@@ -120,8 +120,10 @@ def test_responding_app_passes_the_health_check(strategies: list[Readiness], ans
         ([PortReady()], lambda line: b"", "not answered in HTTP"),
     ],
 )
-def test_unresponsive_app_fails_the_health_check(strategies: list[Readiness], answer: Answer | None, seen: str) -> None:
-    assert seen in ask(strategies, answer, timeout=0.3 if answer is None else 1.0)
+def test_unresponsive_app_fails_the_health_check(
+    strategies: list[Readiness], answer: Answer | None, message: str
+) -> None:
+    assert message in ask(strategies, answer, timeout=0.3 if answer is None else 1.0)
 
 
 def test_health_check_of_tls_only_connects() -> None:
@@ -140,7 +142,7 @@ def test_frozen_replica_is_detected_and_not_reused(client: BrokerClient) -> None
     frozen = number(get(lease, "http://tiny.test/"), "pid")
     os.kill(frozen, signal.SIGSTOP)
     lease.check()  # it runs, and no request waited for it
-    with pytest.raises(SiteError, match=r"tiny-\d+ broke: it runs, but does not answer; it was asked for 3 s"):
+    with pytest.raises(SiteError, match=r"tiny-\d+ broke: it runs, but does not answer; no success within 3 s"):
         lease.check(ask=True)
     with pytest.raises(SiteError, match="does not answer"):
         lease.check()

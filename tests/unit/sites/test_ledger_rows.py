@@ -45,7 +45,7 @@ def difference(*scripts: str, ignore: tuple[str, ...] = ()) -> Difference:
     return compare(content(), content(*scripts), database="main", ignore=ignore)
 
 
-def told(found: Difference) -> list[str]:
+def described(found: Difference) -> list[str]:
     return [f"{table.table}: {row}" for table in found.tables for row in table.rows]
 
 
@@ -75,7 +75,7 @@ def told(found: Difference) -> list[str]:
 )
 def test_differences_are_listed_by_table_and_key(script: str, expected: list[str]) -> None:
     found = difference(script)
-    assert told(found) == expected
+    assert described(found) == expected
     assert not found.unknown
 
 
@@ -103,7 +103,7 @@ def test_only_ignored_tables_and_columns_are_left_out() -> None:
         "insert into lines values ('c'); insert into votes values (2, 'x', 1); delete from votes where user = 'mara'"
     )
     found = difference(script, ignore=("notes.seen", "lines", "+votes"))
-    assert told(found) == ["notes: changed id=2 (body: 'black' → 'red')", "votes: removed note=1 user='mara'"]
+    assert described(found) == ["notes: changed id=2 (body: 'black' → 'red')", "votes: removed note=1 user='mara'"]
     assert "lines" not in found.known
     assert {"notes", "votes"} <= set(found.known)
 
@@ -125,7 +125,7 @@ def test_many_changed_rows_are_counted_and_partly_listed() -> None:
 def test_changed_columns_make_the_table_unknown() -> None:
     found = difference("alter table votes add column why text", "delete from notes where id = 1")
     assert found.unknown == "the table votes has other columns than before"
-    assert told(found) == ["notes: removed id=1"]
+    assert described(found) == ["notes: removed id=1"]
 
 
 def test_invalid_database_is_unknown() -> None:
@@ -134,7 +134,7 @@ def test_invalid_database_is_unknown() -> None:
 
 def test_differences_are_found_without_page_ownership(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pytest_webarena.sites.ledger.rows._Comparing.touched", lambda self, pages: None)
-    assert told(difference("delete from notes where id = 1")) == ["notes: removed id=1"]
+    assert described(difference("delete from notes where id = 1")) == ["notes: removed id=1"]
 
 
 @pytest.mark.parametrize("journal", ["delete", "wal"])
@@ -146,7 +146,7 @@ def test_database_file_includes_its_journal(tmp_path: Path, journal: str) -> Non
         connection.execute(f"pragma journal_mode = {journal}")
         connection.execute("insert into lines values ('z')")
         connection.commit()
-        assert told(compare(before, database_file(path))) == ["lines: added text='z'"]
+        assert described(compare(before, database_file(path))) == ["lines: added text='z'"]
 
 
 def test_missing_or_too_large_database_is_a_site_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,9 +28,9 @@ def test_spares_are_started_in_addition_to_requested_replicas() -> None:
 def test_failed_preparation_is_one_attempt_for_all_waiters() -> None:
     async def work(harness: PoolHarness) -> None:
         harness.backend.preparation = "the registry does not answer"
-        asked = [harness.ask("a") for _ in range(3)]
+        pending = [harness.ask("a") for _ in range(3)]
         await rest()
-        for task in asked:
+        for task in pending:
             with pytest.raises(SiteError, match=r"attempt 1 of 3\): the registry does not answer"):
                 await task
         harness.backend.preparation = ""
@@ -41,11 +41,11 @@ def test_failed_preparation_is_one_attempt_for_all_waiters() -> None:
 
 def test_pool_never_exceeds_the_replica_limit() -> None:
     async def work(harness: PoolHarness) -> None:
-        asked = [harness.ask("a") for _ in range(5)]
+        pending = [harness.ask("a") for _ in range(5)]
         await rest()
         assert harness.states("a") == ["leased"] * 3
-        assert sum(task.done() for task in asked) == 3
-        for task in asked:
+        assert sum(task.done() for task in pending) == 3
+        for task in pending:
             await harness.pool.release(await task, unsafe={})
         assert harness.pool.report()["a"].most_replicas == 3
 
@@ -135,21 +135,21 @@ def test_lease_timeout_names_holders_and_earlier_requests() -> None:
 def test_cancelled_request_leaves_the_queue_and_takes_no_replica() -> None:
     async def work(harness: PoolHarness) -> None:
         held = await harness.lease("a")
-        asked = harness.ask("a")
+        pending = harness.ask("a")
         behind = harness.ask("a")
         await rest()
-        asked.cancel()
+        pending.cancel()
         await rest()
         await harness.pool.release(held, unsafe={})
         await behind
         # A request that is cancelled between grant and delivery:
         await harness.pool.release(await behind, unsafe={})
         harness.backend.manual = True
-        asked = harness.ask("b")
+        pending = harness.ask("b")
         await rest()
         harness.backend.finish()
         await asyncio.sleep(0)
-        asked.cancel()
+        pending.cancel()
         await rest()
         assert harness.states("b") == ["pristine"]
 
@@ -189,7 +189,7 @@ def test_unknown_apps_and_databases_are_named() -> None:
         with pytest.raises(UsageError, match="known: a, atlas, b, guide, never, wiki"):
             await harness.lease("c")
         lease = await harness.lease("a")
-        with pytest.raises(TaskError, match=r"a database named 'mian'.*did you mean 'main'"):
+        with pytest.raises(TaskError, match=r"no database 'mian'.*did you mean 'main'"):
             await harness.pool.query(lease, "a", "mian", "select 1", write=False)
 
     run(work)
@@ -198,11 +198,11 @@ def test_unknown_apps_and_databases_are_named() -> None:
 def test_closing_the_pool_fails_waiting_requests() -> None:
     async def work(harness: PoolHarness) -> None:
         await harness.lease("a")
-        asked = harness.ask("a")
+        pending = harness.ask("a")
         await rest()
         await harness.pool.close()
         with pytest.raises(SiteError, match="shutting down"):
-            await asked
+            await pending
         with pytest.raises(SiteError, match="shutting down"):
             await harness.lease("b")
 
@@ -212,11 +212,11 @@ def test_closing_the_pool_fails_waiting_requests() -> None:
 def test_report_has_utilisation_and_waits() -> None:
     async def work(harness: PoolHarness) -> None:
         lease = await harness.lease("a")
-        asked = harness.ask("a")
+        pending = harness.ask("a")
         await rest()
         harness.now += 3
         await harness.pool.release(lease, unsafe={})
-        second = await asked
+        second = await pending
         assert second.waited == 3
         await harness.pool.release(second, unsafe={})
         harness.now += 1

@@ -50,9 +50,9 @@ def test_app_with_missing_prerequisite_is_started_once(error: Exception) -> None
     async def work(harness: PoolHarness) -> None:
         harness.backend = backend = Lacking()
         for _ in range(3):
-            with pytest.raises(SiteUnready) as told:
+            with pytest.raises(SiteUnready) as raised:
                 await harness.lease("a")
-            assert str(told.value) == str(error)
+            assert str(raised.value) == str(error)
         assert backend.tried == 1
 
     run(work)
@@ -62,11 +62,11 @@ def test_failed_additional_replica_does_not_fail_waiting_requests() -> None:
     async def work(harness: PoolHarness) -> None:
         held = await harness.lease("a")
         harness.backend.problems = ["out of memory"]
-        asked = harness.ask("a")
+        pending = harness.ask("a")
         await rest()
-        assert not asked.done()
+        assert not pending.done()
         await harness.pool.release(held, unsafe={})
-        await asked
+        await pending
 
     run(work, replicas=2)
 

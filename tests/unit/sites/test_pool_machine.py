@@ -112,11 +112,11 @@ class Leasing(RuleBasedStateMachine):
         self.harness.backend.refuses = refuses
         self.do(self._end(self.harness.pool.keep(lease, min(set(lease.slots) - {"wiki"}), unsafe={})))
 
-    def _kill(self, lease: PoolLease, told: str) -> None:
-        """Kill the lease's replicas; ``told``: the pool notices."""
-        if told:
+    def _kill(self, lease: PoolLease, death: str) -> None:
+        """Kill the lease's replicas; ``death`` says whether the pool notices."""
+        if death:
             self.harness.backend.dead.update({slot.id: "killed" for app, slot in lease.slots.items() if app != "wiki"})
-        if told == "noticed":
+        if death == "noticed":
             self.do(self.harness.later(0.2))
 
     @precondition(lambda self: self.held)

@@ -75,9 +75,9 @@ def test_changed_replica_is_reset_after_its_request_is_cancelled() -> None:
         await harness.pool.release(await harness.lease("a"), unsafe={})
         harness.backend.data["a-1"] = "written late"
         harness.backend.fingerprints = asyncio.Event()
-        asked = harness.ask("a")
+        pending = harness.ask("a")
         await rest()
-        asked.cancel()
+        pending.cancel()
         await rest()
         harness.backend.fingerprints.set()
         assert (await harness.lease("a")).replicas["a"].generation == 1
@@ -99,7 +99,7 @@ def test_only_released_replicas_are_checked_again() -> None:
 
 def test_replica_with_work_in_progress_is_reset() -> None:
     class Watching(FakeBackend):
-        async def at_work(self, app: AppManifest, replica: Replica) -> str:
+        async def extra_processes(self, app: AppManifest, replica: Replica) -> str:
             return "a thread writes a report"
 
     async def work(harness: PoolHarness) -> None:

@@ -357,7 +357,7 @@ def test_data_with_files_that_cannot_be_copied_are_refused(
 
     backend_run(work)
     (problem,) = problems_of(catalogue)
-    assert (problem.line, problem.expected) == (6, "data of which each replica can have a copy")
+    assert (problem.line, problem.expected) == (6, "data that can be copied for each replica")
     (diagnosis,) = (found for found in examine([app]) if found.subject == app.name)
     assert diagnosis.state == "missing"
     assert kind[:6] in diagnosis.text
@@ -437,18 +437,18 @@ def test_missing_program_or_data_folder_is_reported(backend_run: Run, app: AppMa
 def test_closing_ends_every_process(
     backend_run: Run, app: AppManifest, program: Callable[..., AppManifest], tmp_path: Path
 ) -> None:
-    seen: list[int] = []
+    process_ids: list[int] = []
 
     async def work(backend: ProcessBackend) -> None:
         await backend.prepare(app)
         text = get(await backend.start(app, "tiny-1"))
-        seen.extend([number(text, "pid"), number(text, "parent")])
+        process_ids.extend([number(text, "pid"), number(text, "parent")])
         command = replace(program("plain"), name="command")
         await backend.prepare(command)
         await backend.start(command, "command-1")
         (program_pid,) = await pids(str(tmp_path / "scratch" / "command"))
-        seen.append(int(program_pid))
+        process_ids.append(int(program_pid))
 
     backend_run(work)
-    assert len(seen) == 3
-    assert not any(alive(pid) for pid in seen)
+    assert len(process_ids) == 3
+    assert not any(alive(pid) for pid in process_ids)

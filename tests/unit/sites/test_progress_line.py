@@ -15,7 +15,7 @@ class Terminal(io.StringIO):
         return True
 
 
-def told(stream: io.StringIO) -> list[str]:
+def written_to(stream: io.StringIO) -> list[str]:
     now = 0.0
     with Bar("pulling shop", stream, words=in_words, clock=lambda: now) as bar:
         for now, done, note in ((1.0, 10, ""), (1.01, 11, ""), (20.0, 500, ""), (25.0, 1000, "unpacking")):  # noqa: B007
@@ -25,7 +25,7 @@ def told(stream: io.StringIO) -> list[str]:
 
 def test_progress_on_a_terminal_updates_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "100")
-    (line, rest) = told(Terminal())
+    (line, rest) = written_to(Terminal())
     assert rest == ""
     states = [state.rstrip() for state in line.split("\r")[1:]]
     assert states == [
@@ -48,13 +48,13 @@ def test_progress_on_a_narrow_terminal_keeps_the_numbers(
     monkeypatch: pytest.MonkeyPatch, columns: int, expected: str
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(columns + 1))
-    states = [state.rstrip() for state in told(Terminal())[0].split("\r")[1:]]
+    states = [state.rstrip() for state in written_to(Terminal())[0].split("\r")[1:]]
     assert states[1] == expected
     assert max(map(len, states)) <= columns
 
 
 def test_progress_without_a_terminal_prints_occasional_lines() -> None:
-    assert told(io.StringIO()) == [
+    assert written_to(io.StringIO()) == [
         "pulling shop: 50%, 500 MB of 1.0 GB, 25 MB/s, 20 s left",
         "pulling shop: 100%, 1.0 GB of 1.0 GB, unpacking",
         "",

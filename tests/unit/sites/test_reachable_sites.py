@@ -39,15 +39,15 @@ apps:
 # --- the pool: who waits for whom
 
 
-def beside(harness: PoolHarness, lease: PoolLease, *apps: str, holder: str) -> asyncio.Task[PoolLease]:
-    work = harness.pool.lease(apps, holder=holder, timeout=60, beside=lease)
+def lease_also(harness: PoolHarness, lease: PoolLease, *apps: str, holder: str) -> asyncio.Task[PoolLease]:
+    work = harness.pool.lease(apps, holder=holder, timeout=60, held=lease)
     return asyncio.get_running_loop().create_task(work)
 
 
 def test_deadlock_of_two_leases_is_resolved() -> None:
     async def work(harness: PoolHarness) -> None:
         first, second = await harness.lease("a", holder="first"), await harness.lease("b", holder="second")
-        waits = beside(harness, first, "b", holder="first"), beside(harness, second, "a", holder="second")
+        waits = lease_also(harness, first, "b", holder="first"), lease_also(harness, second, "a", holder="second")
         await rest()
         assert not any(wait.done() for wait in waits)
         await harness.later(0.2)
@@ -63,7 +63,7 @@ def test_deadlock_of_two_leases_is_resolved() -> None:
 def test_waiting_without_a_deadlock_continues() -> None:
     async def work(harness: PoolHarness) -> None:
         first, second = await harness.lease("a", holder="first"), await harness.lease("b", holder="second")
-        wait = beside(harness, first, "b", holder="first")
+        wait = lease_also(harness, first, "b", holder="first")
         for _ in range(5):
             await harness.later(1)
         assert not wait.done()
@@ -76,7 +76,7 @@ def test_waiting_without_a_deadlock_continues() -> None:
 def test_release_in_progress_is_no_deadlock() -> None:
     async def work(harness: PoolHarness) -> None:
         first, second = await harness.lease("a", holder="first"), await harness.lease("b", holder="second")
-        wait = beside(harness, first, "b", holder="first")
+        wait = lease_also(harness, first, "b", holder="first")
         harness.backend.fingerprints = asyncio.Event()
         release = asyncio.get_running_loop().create_task(harness.pool.release(second, unsafe={}))
         await harness.later(0.2)  # it is still checked for changes
@@ -91,7 +91,9 @@ def test_release_in_progress_is_no_deadlock() -> None:
 def test_deadlock_of_three_leases_is_resolved() -> None:
     async def work(harness: PoolHarness) -> None:
         held = [await harness.lease(app, holder=app) for app in ("a", "b", "never")]
-        waits = [beside(harness, lease, app, holder=app) for lease, app in zip(held, ("b", "never", "a"), strict=True)]
+        waits = [
+            lease_also(harness, lease, app, holder=app) for lease, app in zip(held, ("b", "never", "a"), strict=True)
+        ]
         await rest()
         await harness.later(0.2)
         assert [wait.done() for wait in waits] == [False, False, True]
@@ -104,12 +106,12 @@ def test_deadlock_of_three_leases_is_resolved() -> None:
 def test_no_deadlock_while_another_replica_can_start() -> None:
     async def work(harness: PoolHarness) -> None:
         harness.backend.manual = True
-        asked = harness.ask("a", holder="first"), harness.ask("b", holder="second")
+        pending = harness.ask("a", holder="first"), harness.ask("b", holder="second")
         await rest()
         while harness.backend.pending:
             harness.backend.finish()
-        first, second = await asked[0], await asked[1]
-        waits = beside(harness, first, "b", holder="first"), beside(harness, second, "a", holder="second")
+        first, second = await pending[0], await pending[1]
+        waits = lease_also(harness, first, "b", holder="first"), lease_also(harness, second, "a", holder="second")
         for _ in range(3):
             await harness.later(1)
         assert not any(wait.done() for wait in waits)
@@ -123,7 +125,7 @@ def test_no_deadlock_while_another_replica_can_start() -> None:
 def test_memory_limit_can_cause_a_deadlock() -> None:
     async def work(harness: PoolHarness) -> None:
         first, second = await harness.lease("a", holder="first"), await harness.lease("b", holder="second")
-        waits = beside(harness, first, "b", holder="first"), beside(harness, second, "a", holder="second")
+        waits = lease_also(harness, first, "b", holder="first"), lease_also(harness, second, "a", holder="second")
         await rest()
         await harness.later(0.2)
         assert [wait.done() for wait in waits] == [False, True]
@@ -140,7 +142,7 @@ def test_request_for_reachable_site_keeps_its_queue_position() -> None:
         holds = await harness.lease("a", holder="holds")
         later = harness.ask("a", holder="later")
         await rest()
-        wait = beside(harness, first, "a", holder="first")
+        wait = lease_also(harness, first, "a", holder="first")
         await rest()
         await harness.pool.release(holds, unsafe={})
         got = await wait
@@ -158,8 +160,8 @@ def test_shared_app_causes_no_deadlock() -> None:
             await harness.lease("b", "wiki", holder="second"),
         )
         both = (
-            await beside(harness, first, "wiki", holder="first"),
-            await beside(harness, second, "wiki", holder="second"),
+            await lease_also(harness, first, "wiki", holder="first"),
+            await lease_also(harness, second, "wiki", holder="second"),
         )
         assert both[0].replicas["wiki"].id == both[1].replicas["wiki"].id
 
@@ -191,14 +193,14 @@ def ask(lease: Lease, url: str, method: str = "GET", proxy: str = "") -> str:
     return text
 
 
-def visit(lease: Lease, url: str, said: dict[str, str]) -> None:
-    """Request a page as a browser would, and store its text in ``said``."""
+def visit(lease: Lease, url: str, answers: dict[str, str]) -> None:
+    """Request a page as a browser would, and store its text in ``answers``."""
     try:
-        said[url] = ask(lease, url)
+        answers[url] = ask(lease, url)
     except urllib.error.HTTPError as error:
-        said[url] = f"{error.code} {error.read().decode()}"
+        answers[url] = f"{error.code} {error.read().decode()}"
     except OSError as error:
-        said[url] = str(error)
+        answers[url] = str(error)
 
 
 def reach(client: BrokerClient, *sites: str, now: tuple[str, ...] = (), names: tuple[str, ...] = ("*",)) -> Lease:
@@ -227,12 +229,12 @@ def test_unvisited_reachable_sites_are_not_leased(client: BrokerClient) -> None:
 def test_visited_site_is_leased_reported_and_reset(client: BrokerClient) -> None:
     with reach(client) as lease:
         assert "notes=2" in ask(lease, "http://pad.test/add", "POST")
-        (told,) = lease.visited()
-        assert (told.site, told.app, told.shared) == ("pad", "pad", False)
-        assert told.changed == "POST http://pad.test/add"
-        assert told.waited > 0
-        assert told.replica.startswith("pad-")
-        assert len(told.digest) == 16
+        (visit_record,) = lease.visited()
+        assert (visit_record.site, visit_record.app, visit_record.shared) == ("pad", "pad", False)
+        assert visit_record.changed == "POST http://pad.test/add"
+        assert visit_record.waited > 0
+        assert visit_record.replica.startswith("pad-")
+        assert len(visit_record.digest) == 16
         assert "notes=2" in ask(lease, "http://pad-admin.test/")  # another site of the same app
         assert [site.site for site in lease.visited()] == ["pad", "pad_admin"]
     assert "pad" in lease.release().reason
@@ -247,8 +249,8 @@ def test_read_only_site_is_shared_and_refuses_writes(client: BrokerClient) -> No
         with pytest.raises(urllib.error.HTTPError, match="403"):
             ask(one, "http://wiki.test/add", "POST")
         assert "notes=1" in ask(other, "http://wiki.test/")
-        (told,) = one.visited()
-        assert (told.shared, told.changed) == (True, "")
+        (visit_record,) = one.visited()
+        assert (visit_record.shared, visit_record.changed) == (True, "")
         assert [request.refused != "" for request in one.requests() if request.method == "POST"] == [True]
 
 
@@ -257,7 +259,7 @@ def test_reachable_site_that_cannot_start_is_a_site_error(client: BrokerClient) 
         with pytest.raises(urllib.error.HTTPError, match="502"):
             ask(lease, "http://broken.test/")
         for look in (lease.visited, lease.check):
-            with pytest.raises(SiteUnreached, match=r"the site broken, which is in reach .* could not be had"):
+            with pytest.raises(SiteUnreached, match=r"the site broken, which is reachable .* was not available"):
                 look()
         assert [(site.site, site.replica) for site in lease.reached()] == [("broken", "")]
 
@@ -283,19 +285,19 @@ def test_harness_can_visit_only_sites_that_the_agent_visited(client: BrokerClien
 
 def test_trials_that_visit_each_others_sites_both_end(client: BrokerClient, launcher: BrokerLauncher) -> None:
     """One trial yields with the cause ``site``; when it has ended, the other one gets its page."""
-    said: dict[str, str] = {}
+    answers: dict[str, str] = {}
     with reach(client, "tiny") as one, reach(client, "pad") as other:
         urls = {"http://pad.test/": one, "http://tiny.test/": other}
-        threads = [threading.Thread(target=visit, args=(lease, url, said)) for url, lease in urls.items()]
+        threads = [threading.Thread(target=visit, args=(lease, url, answers)) for url, lease in urls.items()]
         for thread in threads:
             thread.start()
-        wait_until(lambda: "502" in str(said))
+        wait_until(lambda: "502" in str(answers))
         with pytest.raises(SiteYielded, match="gave way"):
             other.visited()
         other.release()
         for thread in threads:
             thread.join(DEADLINE)
-        assert "host=pad.test" in said["http://pad.test/"]
+        assert "host=pad.test" in answers["http://pad.test/"]
         assert [site.site for site in one.visited()] == ["pad"]
 
 
@@ -316,12 +318,12 @@ def test_release_while_waiting_for_a_site_cancels_the_request(client: BrokerClie
 # --- which sites these are
 
 
-def sites(path: Path, text: str, *names: str, beside: str = "", unreset: bool = False) -> list[str]:
+def sites(path: Path, text: str, *names: str, leased: str = "", unreset: bool = False) -> list[str]:
     file = path / "sites.yaml"
     file.write_text(text)
     catalogue = load_catalogue(str(file), site_urls={"shop": "http://shop.example", "secret": "https://x.example"})
-    listed = [catalogue.site(beside)] if beside else []
-    return [site.name for site in reachable(catalogue, names or ("*",), beside=listed, unreset=unreset)]
+    listed = [catalogue.site(leased)] if leased else []
+    return [site.name for site in reachable(catalogue, names or ("*",), leased=listed, unreset=unreset)]
 
 
 OTHERS = """
@@ -335,7 +337,7 @@ apps:
 def test_parts_of_units_and_unreset_sites_are_not_reachable(tmp_path: Path) -> None:
     assert sites(tmp_path, OTHERS) == ["map", "pad"]
     assert sites(tmp_path, OTHERS, unreset=True) == ["map", "pad", "shop", "secret"]
-    assert sites(tmp_path, OTHERS, beside="pad") == ["map"]
+    assert sites(tmp_path, OTHERS, leased="pad") == ["map"]
     assert sites(tmp_path, OTHERS, "pad") == ["pad"]
     with pytest.raises(UsageError, match="did you mean 'map'"):
         sites(tmp_path, OTHERS, "maps")

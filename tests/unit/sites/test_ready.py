@@ -22,11 +22,11 @@ async def nobody_died() -> str:
 
 def wait_for(strategy: Readiness, answers: Sequence[str], *, timeout: float = 30.0) -> str:
     """Wait for a server that gives ``answers`` in turn, repeating the last one; return its first request."""
-    asked: list[str] = []
+    requests: list[str] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        asked.append((await reader.readuntil(b"\r\n\r\n")).decode())
-        writer.write(answers[min(len(asked), len(answers)) - 1].encode())
+        requests.append((await reader.readuntil(b"\r\n\r\n")).decode())
+        writer.write(answers[min(len(requests), len(answers)) - 1].encode())
         writer.close()
 
     async def main() -> None:
@@ -35,7 +35,7 @@ def wait_for(strategy: Readiness, answers: Sequence[str], *, timeout: float = 30
             await wait_ready([strategy], "127.0.0.1", port, server_name="shop.test", timeout=timeout, died=nobody_died)
 
     asyncio.run(main())
-    return asked[-1]
+    return requests[-1]
 
 
 def test_http_check_uses_the_sites_host_and_repeats_until_ready() -> None:
@@ -59,12 +59,12 @@ def test_readiness_timeout_reports_the_last_response(strategy: HttpReady, answer
 
 
 def test_readiness_timeout_reports_time_left_after_start() -> None:
-    said = r"it was not ready within 5 s \(start_timeout, of which starting it left 0\.05 s\): "
+    message = r"it was not ready within 5 s \(start_timeout, with 0\.05 s left after its start\): "
 
     async def main() -> None:
         await wait_ready([PortReady()], "127.0.0.1", 1, server_name="x", timeout=0.05, died=nobody_died, of=5)
 
-    with pytest.raises(SiteError, match=said):
+    with pytest.raises(SiteError, match=message):
         asyncio.run(main())
 
 
@@ -72,33 +72,33 @@ def test_interrupted_last_request_keeps_the_previous_reason() -> None:
     """On a busy machine, the last request may be cut off by the timeout."""
 
     async def main() -> None:
-        asked: list[bytes] = []
-        left = asyncio.Event()
+        requests: list[bytes] = []
+        disconnected = asyncio.Event()
 
         async def fail_once(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            asked.append(await reader.readuntil(b"\r\n\r\n"))
-            if len(asked) == 1:
+            requests.append(await reader.readuntil(b"\r\n\r\n"))
+            if len(requests) == 1:
                 writer.write(b"HTTP/1.1 502 Bad Gateway\r\n\r\n")
             else:
                 await reader.read()
             writer.close()
             await writer.wait_closed()
-            if len(asked) == 2:
-                left.set()
+            if len(requests) == 2:
+                disconnected.set()
 
         async with await asyncio.start_server(fail_once, "127.0.0.1", 0) as server:
             port = server.sockets[0].getsockname()[1]
             with pytest.raises(SiteError, match="GET / answered 502, expected a status below 500"):
                 await wait_ready([HttpReady()], "127.0.0.1", port, server_name="x", timeout=1.0, died=nobody_died)
-            assert len(asked) == 2
-            await left.wait()
+            assert len(requests) == 2
+            await disconnected.wait()
 
     asyncio.run(main())
 
 
 def test_app_that_never_responds_times_out() -> None:
     async def main() -> None:
-        left = asyncio.Event()
+        disconnected = asyncio.Event()
 
         async def hang(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             await reader.read(65536)
@@ -106,13 +106,13 @@ def test_app_that_never_responds_times_out() -> None:
                 pass
             writer.close()
             await writer.wait_closed()
-            left.set()
+            disconnected.set()
 
         async with await asyncio.start_server(hang, "127.0.0.1", 0) as server:
             port = server.sockets[0].getsockname()[1]
             with pytest.raises(SiteError, match=f"GET / got no answer on 127.0.0.1:{port}"):
                 await wait_ready([HttpReady()], "127.0.0.1", port, server_name="x", timeout=0.2, died=nobody_died)
-            await left.wait()
+            await disconnected.wait()
 
     asyncio.run(main())
 
@@ -142,18 +142,18 @@ def test_redirect_check_compares_the_path_on_any_host() -> None:
 
 
 def test_readiness_program_is_repeated_until_exit_code_0() -> None:
-    said = ["exit code 1: no such table", "exit code 1: still importing", ""]
-    asked: list[Sequence[str]] = []
+    outcomes = ["exit code 1: no such table", "exit code 1: still importing", ""]
+    commands: list[Sequence[str]] = []
 
     async def execute(arguments: Sequence[str]) -> str:
-        asked.append(arguments)
-        return said[len(asked) - 1] if len(asked) <= 3 else "asked too often"
+        commands.append(arguments)
+        return outcomes[len(commands) - 1] if len(commands) <= 3 else "asked too often"
 
     async def main(timeout: float) -> None:
         strategy = ExecReady(run=("pg_isready", "-q"))
         await wait_ready([strategy], "127.0.0.1", 1, server_name="", timeout=timeout, died=nobody_died, execute=execute)
 
     asyncio.run(main(5))
-    assert asked == [("pg_isready", "-q")] * 3
+    assert commands == [("pg_isready", "-q")] * 3
     with pytest.raises(SiteError, match=r"not ready within 0\.1 s \(start_timeout\): asked too often"):
         asyncio.run(main(0.1))

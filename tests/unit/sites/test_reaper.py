@@ -91,20 +91,20 @@ def test_marked_descendants_are_killed(spawn: Spawn) -> None:
 
 
 def test_reaper_acts_only_after_its_owner_ended(spawn: Spawn, tmp_path: Path) -> None:
-    kept, gone = tmp_path / "kept", tmp_path / "gone"
-    for directory in (kept, gone):
+    kept, removed = tmp_path / "kept", tmp_path / "gone"
+    for directory in (kept, removed):
         (directory / "sub").mkdir(parents=True)
         (directory / "sub" / "file").write_text("x")
     process = spawn(session=True)
     guard = ReaperProcess()
     guard.add("dir", str(kept))
-    guard.add("dir", str(gone))
+    guard.add("dir", str(removed))
     guard.add("pid", reaper.identity(process.pid))
     guard.drop("dir", str(kept))
     time.sleep(0.05)  # it must not act while its owner lives
-    assert gone.exists()
+    assert removed.exists()
     guard.close()
-    assert (kept.exists(), gone.exists(), process.wait(DEADLINE)) == (True, False, -9)
+    assert (kept.exists(), removed.exists(), process.wait(DEADLINE)) == (True, False, -9)
 
 
 OWNER = """
@@ -167,7 +167,7 @@ def test_sweep_removes_only_directories_of_dead_owners(
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.setattr(housekeeping, "_SOCKET_LIMIT", 4096)
-    ours, dead, fresh, foreign = make_directory(), make_directory(), make_directory(), tmp_path / "something-else"
+    own, dead, fresh, foreign = make_directory(), make_directory(), make_directory(), tmp_path / "something-else"
     foreign.mkdir()
     process = spawn()
     (dead / "owner").write_text(reaper.identity(process.pid))
@@ -176,10 +176,10 @@ def test_sweep_removes_only_directories_of_dead_owners(
     process.wait()
     (fresh / "owner").unlink()
     assert sweep() == [dead]
-    assert ours.exists()
+    assert own.exists()
     assert fresh.exists()
     assert foreign.exists()
-    assert ours.stat().st_mode & 0o777 == 0o700
+    assert own.stat().st_mode & 0o777 == 0o700
     old = time.time() - 3600
     os.utime(fresh, (old, old))
     assert sweep() == [fresh]

@@ -52,8 +52,8 @@ def test_block_page_of_a_live_site_is_not_recorded(tmp_path: Path, packed: bool,
 
 @pytest.mark.parametrize("own", ["tea.example", "shop.test"])
 def test_block_page_of_an_own_site_is_recorded(tmp_path: Path, own: str) -> None:
-    backend, beside = ("process", "live") if own == "tea.example" else ("live", "process")
-    made = recorded(tmp_path, exchange(got=WALL), backend=backend, other=app(beside, "shop.test"))
+    backend, other_backend = ("process", "live") if own == "tea.example" else ("live", "process")
+    made = recorded(tmp_path, exchange(got=WALL), backend=backend, other=app(other_backend, "shop.test"))
     assert made.count == (own == "tea.example")
 
 

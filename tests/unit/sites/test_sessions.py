@@ -15,11 +15,11 @@ import pytest
 
 from pytest_webarena.errors import SiteError
 from pytest_webarena.sites.broker.pool import Pool
-from pytest_webarena.sites.broker.replica_set import ReplicaBroke
+from pytest_webarena.sites.broker.replica_set import ReplicaDied
 from pytest_webarena.sites.broker.service import LeaseService
 from pytest_webarena.sites.broker.sessions import AppSessions, Sessions
 from pytest_webarena.sites.broker.sizing import ReplicaSetLimits
-from pytest_webarena.sites.catalogues.account_checks import names_nobody
+from pytest_webarena.sites.catalogues.account_checks import no_account_warning
 from pytest_webarena.sites.catalogues.manifest import (
     Account,
     AppManifest,
@@ -82,7 +82,7 @@ def test_site_refusing_foreign_sessions_is_treated_as_not_portable() -> None:
         shop.refused("shop")
     assert shop.missing({"shop": {"ann": 2}}) == {"shop": ("ann",)}
     (note,) = shop.notes
-    assert note.startswith("shop: its replicas refuse each other's sessions")
+    assert note.startswith("shop: sessions do not work across replicas")
     assert "portable: false" in note
 
 
@@ -106,17 +106,17 @@ def test_ambiguous_login_check_is_noted_once(
     service.catalogue = Catalogue(name="x", path=Path("x"), apps={"shop": app})
     service._started, service._recording, service._sessions = 0.0, None, SimpleNamespace(notes=())
     service._pool = SimpleNamespace(report=lambda: {"shop": AppReport(app="shop", backend="docker", leases=leases)})
-    assert list(service.report().notes) == [f"shop: {names_nobody(check)}"] * noted
+    assert list(service.report().notes) == [f"shop: {no_account_warning(check)}"] * noted
 
 
 @pytest.mark.parametrize(
     ("docker", "expected"),
     [
-        ({}, "say 'snapshot: true' in the docker section of shop"),
-        ({"snapshot": True, "reset": (ContainerStep(run=("restore",)),)}, "the 'reset' programs of shop would take"),
+        ({}, "set 'snapshot: true' in the docker section of shop"),
+        ({"snapshot": True, "reset": (ContainerStep(run=("restore",)),)}, "the 'reset' programs of shop would remove"),
         (
             {"snapshot": True, "volumes": (VolumeManifest(source="x", target="/x", mutable=True),)},
-            "shop has a volume of its own on each replica",
+            "shop has a volume on each replica",
         ),
     ],
 )
@@ -132,7 +132,7 @@ def test_sessions_that_cannot_be_kept_are_noted_once(docker: dict[str, Any], exp
         for _ in range(2):
             assert await kept.turn({"shop": {"ann": 2}}, wait=1) is None
         (note,) = kept.notes
-        assert note.startswith("shop: each trial signs in as ann of its own, because that can't be kept: ")
+        assert note.startswith("shop: each trial signs in as ann again, because the session can't be stored: ")
         assert expected in note
         await pool.close()
 
@@ -167,16 +167,16 @@ def test_ended_session_is_recreated_only_if_it_lasted() -> None:
     assert not found.missing(visits)
     assert not found.of("shop", 2)
     assert found.notes == [
-        "shop: each trial signs in as ann of its own, because that can't be kept: "
+        "shop: each trial signs in as ann again, because the session can't be stored: "
         "after 5 s a new replica did not accept the session: sent to the form"
     ]
 
 
 def test_sign_in_is_given_up_after_two_failures() -> None:
     found, _ = sessions()
-    for left in ({"shop": ("ann",)}, {}):
+    for missing_users in ({"shop": ("ann",)}, {}):
         found.failed("shop", "ann", "the button has gone")
-        assert found.missing({"shop": {"ann": 9}}) == left
+        assert found.missing({"shop": {"ann": 9}}) == missing_users
     found.failed("shop", "ann", "the button has gone")
     assert len(found.notes) == 1
 
@@ -240,7 +240,7 @@ def test_replica_that_broke_before_keeping_frees_its_memory() -> None:
         lease = await harness.lease("a", "b")
         backend.dead["a-1"] = "killed"
         await harness.pool.tick()
-        with pytest.raises(ReplicaBroke, match="replica a-1 broke: killed"):
+        with pytest.raises(ReplicaDied, match="replica a-1 broke: killed"):
             await harness.pool.keep(lease, "a", unsafe={})
         assert harness.states("a") == []
         assert harness.budget.used == 1  # the memory of b
@@ -305,7 +305,7 @@ def test_one_sign_in_serves_all_later_replicas(launcher: BrokerLauncher) -> None
         with second.lease(["forum"], holder="trial", timeout=DEADLINE) as trial:
             assert not trial.sites["forum"].sessions
     (note,) = launcher.stop().notes
-    assert note.startswith("forum: each trial signs in as ann of its own, because that can't be kept: after ")
+    assert note.startswith("forum: each trial signs in as ann again, because the session can't be stored: after ")
 
 
 def test_missing_site_module_is_reported_by_prepare(tmp_path: Path) -> None:

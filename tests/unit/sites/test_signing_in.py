@@ -41,8 +41,8 @@ def test_suite_task_needs_the_accounts_of_its_suite(tmp_path: Path, suite: str) 
     home = "webarena-verified" if suite == "webarena-verified" else "webarena"
     source = f"source: {{suite: {suite}, task_id: 1}}"
     assert why(tmp_path, external, "sites: [shopping, gitlab, map]", source) == (
-        "needs somebody signed in to shopping (emma), gitlab (byteblaze), whose account or sign-in 'external' does not "
-        f"have; --sites={home} --site-url shopping=http://h.test:7770 --site-url gitlab=http://h.test:8023 keeps the "
+        "needs an account signed in to shopping (emma), gitlab (byteblaze), which 'external' does not "
+        f"define; --sites={home} --site-url shopping=http://h.test:7770 --site-url gitlab=http://h.test:8023 keeps the "
         "suite's accounts"
     )
     hosted = load_catalogue(home, site_urls=HOSTED)
@@ -93,5 +93,5 @@ def test_shipped_tasks_are_recognised_by_relative_and_linked_paths(
 def test_task_that_names_an_account_needs_a_sign_in(
     tmp_path: Path, manifest: str, keys: tuple[str, ...], lacks: bool
 ) -> None:
-    said = why(tmp_path, own(tmp_path, manifest), "sites: [shopping]", *keys)
-    assert ("needs somebody signed in to shopping (emma)" in said) is lacks
+    reason = why(tmp_path, own(tmp_path, manifest), "sites: [shopping]", *keys)
+    assert ("needs an account signed in to shopping (emma)" in reason) is lacks

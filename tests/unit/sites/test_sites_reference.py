@@ -75,11 +75,11 @@ def test_embedded_site_files_fit_their_schema(path: Path) -> None:
     schema = site_file_schema()
     jsonschema.Draft7Validator.check_schema(schema)
     validator = jsonschema.Draft7Validator(schema)
-    said = as_data(path.read_text("utf-8"))
-    validator.validate(said)
-    assert not validator.is_valid({**said, "backend": "docker"})
-    assert not validator.is_valid({**said, "container": {"docker": {"memry": "1g"}}})
-    assert validator.is_valid({**said, "users": {"clementine.rusk": {"role": "moderator"}}})
+    data = as_data(path.read_text("utf-8"))
+    validator.validate(data)
+    assert not validator.is_valid({**data, "backend": "docker"})
+    assert not validator.is_valid({**data, "container": {"docker": {"memry": "1g"}}})
+    assert validator.is_valid({**data, "users": {"clementine.rusk": {"role": "moderator"}}})
 
 
 def test_the_table_of_embedded_sites_is_up_to_date() -> None:
@@ -113,12 +113,12 @@ def test_validate_distinguishes_catalogues_from_tasks(tmp_path: Path, capsys: py
         "    docker: {image: a, digest: sha256:12, post_start: [run me]}\n    databases: {main: {mysqll: shop}}\n"
     )
     assert main(["tasks", "validate", str(tmp_path)]) == 1
-    told = capsys.readouterr().out.replace(str(tmp_path), "")
-    assert "/sites.yaml:4:46: expected one of 'steps', 'headers', 'state' and 'script', found none" in told
-    assert "/sites.yaml:5:32: expected sha256: and 64 hex digits, found 'sha256:12'" in told
-    assert "/sites.yaml:5:56: expected a program and its arguments as a list, or a mapping" in told
-    assert "/sites.yaml:6:24: expected a key of a database, found 'mysqll' (did you mean 'mysql'?)" in told
-    assert told.splitlines()[-1] == "2 files, 1 task right: 4 problems in 1 file"
+    stdout = capsys.readouterr().out.replace(str(tmp_path), "")
+    assert "/sites.yaml:4:46: expected one of 'steps', 'headers', 'state' and 'script', found none" in stdout
+    assert "/sites.yaml:5:32: expected sha256: and 64 hex digits, found 'sha256:12'" in stdout
+    assert "/sites.yaml:5:56: expected a program and its arguments as a list, or a mapping" in stdout
+    assert "/sites.yaml:6:24: expected a key of a database, found 'mysqll' (did you mean 'mysql'?)" in stdout
+    assert stdout.splitlines()[-1] == "2 files, 1 valid task: 4 problems in 1 file"
     (tmp_path / "sites.yaml").write_text("extends: nowhere\n")
     assert main(["tasks", "validate", str(tmp_path / "sites.yaml"), "--format=json"]) == 1
     (problem,) = json.loads(capsys.readouterr().out)["problems"]

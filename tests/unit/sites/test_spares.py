@@ -14,12 +14,12 @@ from .pool_harness import PoolHarness, rest, run
 def test_number_of_spares_follows_demand_during_a_boot() -> None:
     async def work(harness: PoolHarness) -> None:
         harness.backend.manual = True
-        asked = [harness.ask("a") for _ in range(3)]  # three workers begin at once
+        pending = [harness.ask("a") for _ in range(3)]  # three workers begin at once
         await rest()
         harness.now += 60
         while harness.backend.pending:
             harness.backend.finish()
-        held = await asyncio.gather(*asked)
+        held = await asyncio.gather(*pending)
         await rest()
         assert sorted(harness.states("a")) == ["leased"] * 3 + ["starting"] * 3
         harness.backend.manual = False
@@ -37,14 +37,14 @@ def test_number_of_spares_follows_demand_during_a_boot() -> None:
 def test_spares_start_after_all_waiting_requests() -> None:
     async def work(harness: PoolHarness) -> None:
         harness.backend.manual = True
-        asked = [harness.ask("a") for _ in range(2)]
+        pending = [harness.ask("a") for _ in range(2)]
         await rest()
         assert [what for what, _ in harness.backend.pending] == ["start a-1", "start a-2"]
         harness.backend.finish()
         await rest()
         assert harness.states("a") == ["leased", "starting"]  # only the awaited replica starts
         harness.backend.finish()
-        await asyncio.gather(*asked)
+        await asyncio.gather(*pending)
         await rest()
         assert harness.states("a") == ["leased", "leased", "starting", "starting"]
 
@@ -54,15 +54,15 @@ def test_spares_start_after_all_waiting_requests() -> None:
 def test_lease_timeout_excludes_the_first_boot() -> None:
     async def work(harness: PoolHarness) -> None:
         harness.backend.manual = True
-        asked = harness.ask("a")
+        pending = harness.ask("a")
         await rest()
         harness.pool.note("a", "pulling shop: 1.2 GB of 3.0 GB of 4 layers")
         (status,), _ = harness.pool.status()
-        assert status.doing == "pulling shop: 1.2 GB of 3.0 GB of 4 layers"
+        assert status.activity == "pulling shop: 1.2 GB of 3.0 GB of 4 layers"
         await harness.later(3600)
-        assert not asked.done()
+        assert not pending.done()
         harness.backend.finish()
-        await asked
+        await pending
         late = harness.ask("a")  # the only replica is leased: the timeout applies from now on
         await rest()
         await harness.later(61)
@@ -101,8 +101,8 @@ def test_paused_replica_is_resumed_when_leased() -> None:
         await rest()
         await harness.later(10)
         assert harness.backend.paused == {"a-3", "a-4"}
-        asked = [harness.ask("a") for _ in range(3)]
-        assert {lease.replicas["a"].id for lease in await asyncio.gather(*asked)} == {"a-2", "a-3", "a-4"}
+        pending = [harness.ask("a") for _ in range(3)]
+        assert {lease.replicas["a"].id for lease in await asyncio.gather(*pending)} == {"a-2", "a-3", "a-4"}
         assert not harness.backend.paused
 
     run(work, replicas=4, spares=3)
@@ -115,9 +115,9 @@ def test_spare_that_does_not_resume_is_replaced() -> None:
         await harness.later(10)
         assert harness.backend.paused == {"a-3"}
         harness.backend.dead["a-3"] = "the engine killed it"
-        asked = [harness.ask("a") for _ in range(2)]
+        pending = [harness.ask("a") for _ in range(2)]
         await rest()
-        assert {lease.replicas["a"].id for lease in await asyncio.gather(*asked)} == {"a-2", "a-4"}
+        assert {lease.replicas["a"].id for lease in await asyncio.gather(*pending)} == {"a-2", "a-4"}
 
     run(work, replicas=3, spares=2)
 

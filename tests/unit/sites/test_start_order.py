@@ -12,10 +12,10 @@ from .pool_harness import PoolHarness, rest, run
 def test_shared_app_starts_after_its_dependencies() -> None:
     async def work(harness: PoolHarness) -> None:
         harness.backend.manual = True
-        asked = harness.ask("guide", "atlas", "wiki"), harness.ask("a")
+        pending = harness.ask("guide", "atlas", "wiki"), harness.ask("a")
         await rest()
         started: list[list[str]] = []
-        while not all(each.done() for each in asked):
+        while not all(each.done() for each in pending):
             started.append(sorted(what for what, _ in harness.backend.pending))
             for _ in started[-1]:
                 harness.backend.finish()
@@ -28,11 +28,11 @@ def test_shared_app_starts_after_its_dependencies() -> None:
 def test_waits_name_all_starting_apps() -> None:
     async def work(harness: PoolHarness) -> None:
         harness.backend.manual = True
-        asked = harness.ask("guide", "atlas", "wiki")
+        pending = harness.ask("guide", "atlas", "wiki")
         await rest()
         harness.now += 3
         assert harness.pool.waits() == (("guide to start, atlas to start, wiki to start", 3.0),)
-        asked.cancel()
+        pending.cancel()
         await rest()
 
     run(work, replicas=1)

@@ -97,15 +97,15 @@ class UnitBackend(FakeBackend):
     def __init__(self) -> None:
         super().__init__()
         self.asked: list[tuple[str, str]] = []
-        self.said: dict[str, str] = {}
+        self.health_answers: dict[str, str] = {}
         """What programs inside say that end with another code than 0, by replica."""
         self.full: dict[str, str] = {}
         """Disks without room, by replica."""
 
     async def execute(self, app: AppManifest, replica: Replica, arguments: Sequence[str]) -> str:
-        return self.said.get(replica.id, "")
+        return self.health_answers.get(replica.id, "")
 
-    async def crowded(self, app: AppManifest, replica: Replica) -> str:
+    async def full_disks(self, app: AppManifest, replica: Replica) -> str:
         return self.full.get(replica.id, "")
 
     def _pristine(self, app: AppManifest, replica_id: str, generation: int) -> Replica:
@@ -185,7 +185,7 @@ def test_unit_is_broken_if_a_health_check_of_an_app_fails() -> None:
         harness = Units()
         lease = await harness.pool.lease(["web"], holder="x", timeout=5)
         await harness.pool.ask(lease)
-        harness.backend.said["web-1-db"] = "pg_isready: exit code 2"
+        harness.backend.health_answers["web-1-db"] = "pg_isready: exit code 2"
         with pytest.raises(Exception, match=r"replica web-1 broke: it runs, but does not answer; db: .*exit code 2"):
             await harness.pool.ask(lease)
         await harness.pool.close()
@@ -200,16 +200,16 @@ def test_database_is_found_in_dependencies_of_an_app() -> None:
     worker = replace(app("worker", "db"), databases={"jobs": jobs})
     db = replace(app("db"), databases={"main": main, "stock": stock})
     unit = unit_of(catalogue(web, worker, db), "web")
-    asked = {(name, which): unit.holder_of(which, name).name for name in unit.names for which in ("stock", "main")}
-    assert set(asked.values()) == {"db"}
+    holders = {(name, which): unit.holder_of(which, name).name for name in unit.names for which in ("stock", "main")}
+    assert set(holders.values()) == {"db"}
     assert unit.holder_of("", "worker").name == unit.holder_of("jobs", "web").name == "worker"
-    with pytest.raises(UsageError, match=r"expected one app that it depends on to have it, found worker and db"):
+    with pytest.raises(UsageError, match=r"expected one dependency with a database, found worker and db"):
         unit.holder_of("", "web")
     with pytest.raises(
-        UsageError, match=r"'stok' was asked of the app 'web'; did you mean 'stock'\? known: jobs, main"
+        UsageError, match=r"the app 'web' has no database 'stok'; did you mean 'stock'\? known: jobs, main"
     ):
         unit.holder_of("stok", "web")
-    with pytest.raises(UsageError, match="a database named 'jobs' was asked of the app 'db'"):  # without dependencies
+    with pytest.raises(UsageError, match="the app 'db' has no database 'jobs'"):  # without dependencies
         unit.holder_of("jobs", "db")
 
 
@@ -219,7 +219,7 @@ def test_query_goes_to_the_app_with_the_database() -> None:
         lease = await harness.pool.lease(["web"], holder="x", timeout=5)
         await harness.pool.query(lease, "web", "main", "select 1", write=False)
         assert harness.backend.asked == [("db", "web-1-db")]
-        with pytest.raises(TaskError, match="a database named 'other' was asked of the app 'web'"):
+        with pytest.raises(TaskError, match="the app 'web' has no database 'other'"):
             await harness.pool.query(lease, "web", "other", "select 1", write=False)
         await harness.pool.close()
 
@@ -253,8 +253,10 @@ def test_unit_is_broken_if_one_of_its_apps_died() -> None:
     asyncio.run(main())
 
 
-@pytest.mark.parametrize(("took", "asked"), [(0.5, 0.5), (45.0, 45.0), (90.0, 60.0)])
-def test_health_check_timeout_grows_with_start_time(monkeypatch: pytest.MonkeyPatch, took: float, asked: float) -> None:
+@pytest.mark.parametrize(("took", "expected"), [(0.5, 0.5), (45.0, 45.0), (90.0, 60.0)])
+def test_health_check_timeout_grows_with_start_time(
+    monkeypatch: pytest.MonkeyPatch, took: float, expected: float
+) -> None:
     """Under load, a server that takes a minute to start may respond slowly without being broken."""
     patience: list[float] = []
 
@@ -271,4 +273,4 @@ def test_health_check_timeout_grows_with_start_time(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(replica_set, "unanswered", unanswered)
     monkeypatch.setattr(Demand, "replaced", lambda demand, seconds: setattr(demand, "replacement", took))
     asyncio.run(main())
-    assert set(patience) == {asked}
+    assert set(patience) == {expected}

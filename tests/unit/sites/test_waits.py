@@ -14,13 +14,13 @@ def test_waits_of_all_processes_are_listed_longest_first(tmp_path: Path) -> None
     broker, worker = Waits(directory, "broker"), Waits(directory, "gw0")
     began = time.time()
     with worker.on("the sign-in of ann to shop"):
-        broker.tell([Waiting(what="shop to start", since=began - 5)])
+        broker.publish([Waiting(what="shop to start", since=began - 5)])
         assert [wait.what for wait in read_waits(directory)] == ["shop to start", "the sign-in of ann to shop"]
         with worker.on("another one"):
             assert len(read_waits(directory)) == 3
-        broker.tell([])
-        (left,) = read_waits(directory)
-        assert began <= left.since <= time.time()
+        broker.publish([])
+        (remaining,) = read_waits(directory)
+        assert began <= remaining.since <= time.time()
     assert read_waits(directory) == []
 
 

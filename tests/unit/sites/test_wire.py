@@ -87,9 +87,9 @@ def test_unions_are_decoded_by_their_fields() -> None:
     ],
 )
 def test_errors_keep_their_kind(raised: Exception, kind: type[Exception], text: str) -> None:
-    told = json.loads(error_line(7, raised))
-    assert told["id"] == 7
-    error = error_from(told["error"])
+    data = json.loads(error_line(7, raised))
+    assert data["id"] == 7
+    error = error_from(data["error"])
     assert type(error) is kind
     assert str(error) == text
 

@@ -20,7 +20,7 @@ def test_repairs_table_is_up_to_date() -> None:
     assert markdown(found) in DOC.read_text("utf-8")
     assert found["corrections"] == tuple(sorted(task for each in corrections() for task in each.tasks))
     assert found["string-alternatives"] == (386,)
-    assert 144 in found["number-values"]
+    assert 144 in found["typed-references"]
 
 
 def test_ranges_groups_consecutive_numbers() -> None:
@@ -45,5 +45,5 @@ def test_repairs_command_works_without_tasks(capsys: pytest.CaptureFixture[str])
 
 
 def test_unknown_rule_shows_nearest_name(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["tasks", "repairs", "shotgum"]) == 2
-    assert "did you mean 'shotgun'" in capsys.readouterr().err
+    assert main(["tasks", "repairs", "typed-referenses"]) == 2
+    assert "did you mean 'typed-references'" in capsys.readouterr().err

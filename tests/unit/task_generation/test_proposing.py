@@ -82,7 +82,7 @@ def test_duplicate_and_surplus_ideas_are_left_out() -> None:
     found = read(KETTLE, twice, *({**KETTLE, "template": f"Idea {number}"} for number in range(9)), most=3)
     assert isinstance(found, Proposed)
     assert [each.template for each in found.ideas] == ["How much is the {what}?", "Idea 0", "Idea 1"]
-    assert found.left_out == ("idea 2: 'how much is the KETTLE' is there already",)
+    assert found.left_out == ("idea 2: 'how much is the KETTLE' repeats an earlier idea",)
 
 
 def test_unknown_page_numbers_are_ignored() -> None:
@@ -131,7 +131,7 @@ def test_drafts_are_skipped_tasks_whatever_the_model_replies() -> None:
     assert [task.id for task in tasks] == ["write-what.1", "write-what.2", "write-what-2", "etc-passwd"]
     assert [task.intent for task in tasks][:2] == ["Write {{ 7 * 7 }}", "Write - id: x y: !!a"]
     assert [task.sites for task in tasks] == [("shop", "wiki")] * 2 + [("shop",), ("wiki",)]
-    assert {task.skip for task in tasks} == {"an idea that nobody has answered yet"}
+    assert {task.skip for task in tasks} == {"a draft without a verified answer"}
     assert [dict(task.user) for task in tasks][2:] == [{}, {"wiki": "ada"}]
     assert tasks[0].template == tasks[1].template == "write-what"
     assert {task.review.state(task.digest) for task in tasks if task.review} == {"annotated"}

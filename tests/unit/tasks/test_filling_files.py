@@ -67,10 +67,10 @@ def test_digest_depends_on_the_table(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("table", "told"),
+    ("table", "message"),
     [
-        (None, "expected a file products.csv next to this one, found No such file or directory"),
-        ("", "expected products.csv to begin with names of variables, found nothing in it"),
+        (None, "expected a file products.csv next to this one, found no such file or directory"),
+        ("", "expected products.csv to begin with names of variables, found an empty file"),
         ("product,price\n", "found none below the first one"),
         ("product,pri ce\nTea,1\n", "found 'pri ce' (letters, digits and '_')"),
         ("product,product\nTea,1\n", "found 'product' twice"),
@@ -79,11 +79,14 @@ def test_digest_depends_on_the_table(tmp_path: Path) -> None:
         ('product,price\nTea,"1\n', "to be CSV, found in line 2: unexpected end of data"),
         ("name,product,price\nte a,Tea,1\n", "found 'te a'"),
         ("name,product,price\ntea,Tea,1\ntea,Tea,2\n", "expected an id used once, found 'price.tea' again"),
-        (b"product,price\nT\xe9,1\n", "expected products.csv to be UTF-8, found a byte that is not, the 16th"),
+        (
+            b"product,price\nT\xe9,1\n",
+            "expected products.csv to be UTF-8, found byte 16, which is not (save the file as UTF-8)",
+        ),
     ],
 )
-def test_table_problems_are_reported_with_location(tmp_path: Path, table: str | bytes | None, told: str) -> None:
-    assert told in problem(tmp_path, table)
+def test_table_problems_are_reported_with_location(tmp_path: Path, table: str | bytes | None, message: str) -> None:
+    assert message in problem(tmp_path, table)
 
 
 @pytest.mark.parametrize("place", ["../products.csv", "/etc/products.csv", "products.tsv", "a/../b.csv", "x"])

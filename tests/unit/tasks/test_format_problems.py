@@ -32,7 +32,7 @@ from .helpers import problems, task_text
         ("limits: 5", "6:13: expected a mapping (limits), found the number 5"),
         ("tags: [a, [b]]", "6:15: expected a tag, found a list of 1"),
         ("tags:", "6:10: expected a tag, found nothing"),
-        ("skip: true", "6:11: expected the reason in words, found true"),
+        ("skip: true", "6:11: expected a reason, found true"),
         ("start: a/b", "6:12: expected an address: /path, site:/path or http://…, found 'a/b' (paths begin with '/')"),
         (
             "start: gitlab:/x",
@@ -44,7 +44,7 @@ from .helpers import problems, task_text
         ("start: 'http://x:y/'", "6:12: expected an address: /path, site:/path or http://…, found 'http://x:y/'"),
         ("start: 'file:///etc/passwd'", "6:12: expected a site of this task, found 'file'"),
         ("user: {gitlab: x}", "6:12: expected a site of this task, found 'gitlab'"),
-        ("user: [x]", "6:11: expected an account's name, or a mapping from sites to accounts, found a list of 1"),
+        ("user: [x]", "6:11: expected an account name, or a mapping from sites to accounts, found a list of 1"),
         ("setup: [{sql: -- x}]", "6:19: expected an SQL statement, found nothing but space and comments"),
         ("setup: [{sqll: x}]", "6:14: expected a set-up step, found 'sqll' (did you mean 'sql'?)"),
         ("setup: [sql]", "6:13: expected a set-up step: sql, api, browser, found 'sql'"),
@@ -109,7 +109,7 @@ def test_invalid_task_keys_are_reported(keys: str, message: str) -> None:
         ("answer: {unachievable: true}", ""),
         ("answer: {unachievable: no, exact: x}", "expected 'unachievable' alone, found further conditions"),
         (
-            "answer: {exact: x, whole_words: false}",
+            "page: {exact: x, whole_words: false}",
             "expected 'whole_words' with 'includes' or 'excludes', found neither",
         ),
         ("answer: {exact: x, any_order: true}", "expected 'any_order' with 'json', found it alone"),
@@ -173,9 +173,13 @@ def test_checks_that_need_a_site_are_refused_without_sites(check: str) -> None:
         ("- id: a", ["1:1: expected a mapping with the key 'tasks', found a list of 1 (put the list under 'tasks:')"]),
         (
             "taks: []",
+            ["1:1: expected a key of a task file, found 'taks' (did you mean 'tasks'?)"],
+        ),
+        (
+            "foo: []",
             [
-                "1:1: expected a key of a task file, found 'taks' (did you mean 'tasks'?)",
-                "1:1: expected the key 'tasks', found a mapping with taks",
+                "1:1: expected a key of a task file, found 'foo' (known: defaults, schema_version, tasks)",
+                "1:1: expected the key 'tasks', found a mapping with foo",
             ],
         ),
         ("tasks: x", ["1:8: expected a list of tasks, found 'x' (start each task with '- ')"]),
@@ -203,10 +207,7 @@ def test_checks_that_need_a_site_are_refused_without_sites(check: str) -> None:
         ),
         (
             "tasks: [{id: a, intent: {{ x }}, sites: [], checks: [{answer: x}]}]",
-            [
-                "1:25: expected what the agent is asked to do, found a mapping "
-                "(put text that starts with '{{' in quotes)"
-            ],
+            ["1:25: expected an instruction for the agent, found a mapping (put text that starts with '{{' in quotes)"],
         ),
     ],
 )
@@ -296,3 +297,11 @@ def test_size_limit_counts_expanded_fillings() -> None:
     assert len(parse_tasks(text)) == 100
     with pytest.raises(TaskFileError, match="at most 5,000 values, found more, with all fillings written out"):
         parse_tasks(text, limits=NodeLimits(nodes=5000))
+
+
+def test_misspelled_required_key_is_reported_once() -> None:
+    text = "tasks: [{id: a, intnet: Do it., sites: [], checks: [{answer: x}]}]"
+    assert [str(each) for each in problems(text)] == [
+        "t.yaml:1:17: expected a key of a task, found 'intnet' (did you mean 'intent'?)"
+    ]
+    assert len(problems("taks: []")) == 1

@@ -42,7 +42,7 @@ def found(data: bytes) -> str:
             b"a: &base 1\nb: *bsae",
             "t.yaml:2:4: expected an anchor &bsae above, found *bsae without one (did you mean 'base'?)",
         ),
-        (b"&a [*a]", "t.yaml:1:5: expected an alias of something complete, found *a inside &a itself"),
+        (b"&a [*a]", "t.yaml:1:5: expected an alias outside its anchor &a, found *a inside it"),
     ],
 )
 def test_files_that_are_no_task_files_are_reported(data: bytes, message: str) -> None:
@@ -53,6 +53,11 @@ def test_files_that_are_no_task_files_are_reported(data: bytes, message: str) ->
     ("data", "place", "hint"),
     [
         (b"a:\n\t- b\n", "t.yaml:2:1", "indent with spaces, not tabs"),
+        (
+            "a:\n\u00a0 b: c\n  d: e\n".encode(),
+            "t.yaml:3:4",
+            "line 2 begins with a no-break space: indent with plain spaces",
+        ),
         (b"a: b: c\n", "t.yaml:1:5", "put text that contains ': ' in quotes"),
         (b"a: 'x\n", "t.yaml:2:1", "a quote is never closed"),
         (b"a: [1, 2\nb: 3\n", "t.yaml:2:2", "a bracket is never closed"),
@@ -65,6 +70,7 @@ def test_syntax_errors_have_a_location_and_a_hint(data: bytes, place: str, hint:
     text = found(data)
     assert text.startswith(f"{place}: expected valid YAML, found a syntax error: ")
     assert hint in text
+    assert text.count("found") == 1
 
 
 def test_byte_order_mark_and_crlf_are_accepted() -> None:
@@ -123,10 +129,10 @@ def test_aliases_count_towards_the_depth() -> None:
 
 @each_case("opening", ["[", "{a: ", "- ", "? "])
 def test_deep_nesting_is_refused_quickly(opening: str) -> None:
-    said = found((opening * 200_000).encode())
+    message = found((opening * 200_000).encode())
     # libyaml 0.2.6 reaches its own limit before it reports the first bracket
-    assert "expected at most 64 levels of nesting, found " in said
-    assert said.endswith(("level 65", "many more"))
+    assert "expected at most 64 levels of nesting, found " in message
+    assert message.endswith(("level 65", "many more"))
 
 
 def test_near_suggests_similar_or_known_names() -> None:

@@ -60,7 +60,7 @@ def test_review_of_a_changed_task_is_outdated() -> None:
         ("{annotator: ada, reviewers: [{who: ben, verdict: disagrees}]}", "expected 'about' of a reviewer who"),
         (
             "{annotator: ada, reviewers: [{who: ada, verdict: agrees}]}",
-            "expected somebody else for each part of a review, found 'ada' twice",
+            "expected a different person for each part of a review, found 'ada' twice",
         ),
         (f"{{annotator: ada, reviewers: [{BEN}, {BEN}]}}", "found 'ben' twice"),
         (
@@ -69,7 +69,7 @@ def test_review_of_a_changed_task_is_outdated() -> None:
         ),
         (
             f"{{annotator: ada, reviewers: [{BEN}], adjudicated: {{by: dora, decision: accepted}}}}",
-            "expected 'adjudicated' where a reviewer disagrees, found nobody who does",
+            "expected 'adjudicated' where a reviewer disagrees, found no such reviewer",
         ),
         (
             f"{{annotator: ada, reviewers: [{BEN}, {CLEO}, {{who: eve, verdict: agrees}}]}}",

@@ -37,7 +37,7 @@ def test_agent_action_texts_are_no_steps(text: str) -> None:
     ("text", "message"),
     [
         ("click: css=a[", "expected a Playwright selector, found no ] in 'css=a['"),
-        ("fill: css=#a", "expected a selector with a text"),
+        ("fill: css=#a", "expected a mapping from a selector to text"),
         ("wait", "write 'wait: …'"),
         ("click: [", "expected valid YAML"),
         ("goto: x", "expected an address"),

@@ -61,7 +61,7 @@ def test_validate_reports_all_problems_of_all_files(folder: Path) -> None:
     assert len(report.files) == 3
     assert [(problem.path, problem.line) for problem in report.problems][:2] == [("a.yml", 1), ("b.yaml", 1)]
     assert "sub/c.yaml:1:17: expected a key of a task, found 'intnet' (did you mean 'intent'?)" in render(report)
-    assert render(report).splitlines()[-1] == "3 files, 0 tasks right: 6 problems in 3 files"
+    assert render(report).splitlines()[-1] == "3 files, 0 valid tasks: 5 problems in 3 files"
 
 
 def test_validate_of_valid_files_reports_no_problems(folder: Path) -> None:
@@ -80,7 +80,7 @@ def test_ids_are_unique_across_files(folder: Path) -> None:
 def test_a_missing_file_is_a_problem(folder: Path) -> None:
     assert render(validate(["nowhere.yaml"])).splitlines() == [
         "nowhere.yaml:1:1: expected a readable task file, found no such file or directory",
-        "1 file, 0 tasks right: 1 problem in 1 file",
+        "1 file, 0 valid tasks: 1 problem in 1 file",
     ]
 
 
@@ -103,7 +103,7 @@ def test_github_format(folder: Path) -> None:
     assert lines == [
         "::error file=odd%2C 100%25.yaml,line=1,col=9,title=task file::"
         "expected a task: a mapping with id, intent, checks, found the number 5",
-        "1 file, 0 tasks right: 1 problem in 1 file",
+        "1 file, 0 valid tasks: 1 problem in 1 file",
     ]
 
 

@@ -42,12 +42,12 @@ class FakeDriven:
     def say(self, method: str, target: str = "A", **params: Any) -> str:
         """Send one command of the agent; return why it was refused, or an empty string."""
         command = Command(method=method, params=params, session="s", target=target)
-        asked = self.trajectory.before(command)
+        command_result = self.trajectory.before(command)
         try:
-            return asyncio.run_coroutine_threadsafe(asked, self.loop).result(10)
+            return asyncio.run_coroutine_threadsafe(command_result, self.loop).result(10)
         finally:
             with suppress(RuntimeError, ValueError):  # it is still running
-                asked.close()  # the loop may have ended before it began
+                command_result.close()  # the loop may have ended before it began
 
     def goto(self, url: str) -> str:
         refused = self.say("Page.navigate", url=url)
@@ -113,14 +113,14 @@ class FakeSession:
 
     dialog: str | None = "confirm 'Sure?'"
 
-    def glance(self) -> Any:
+    def observe_without_page(self) -> Any:
         tabs = (SimpleNamespace(active=True),)
         return SimpleNamespace(url="http://a.test/dialog", text="a dialog", tabs=tabs, dialog=self.dialog)
 
     def focused_element(self) -> TargetRecord | None:
         return TargetRecord(selector="#name", role="textbox", name="the label's", tag="input", x=1, y=2)
 
-    def sweep(self) -> None:
+    def sweep_fields(self) -> None:
         """Return the signals since the last observation."""
         self.signals.come += self.fields.pop(0) if self.fields else ()
 

@@ -148,20 +148,20 @@ def test_exceptions_after_the_episode_keep_the_verdict(tmp_path: Path, error: Ca
 
 
 def test_exception_in_cut_off_keeps_the_verdict(tmp_path: Path) -> None:
-    asked, over = [], asyncio.Event()
+    asked_agents, over = [], asyncio.Event()
 
     class Stuck:
         async def act(self, observation: Any) -> Any:
             await over.wait()
 
         def cut_off(self) -> None:
-            asked.append(self)
+            asked_agents.append(self)
             raise SystemExit(3)
 
     agent = AgentDefinition(id="a", make=lambda assignment: Stuck(), digest="d")
     plan = TrialPlan(task=TASK, agent=agent, trial=1, limits=EpisodeLimits(seconds=0.2))
     record = run_trial(plan, FakeResources(), RunDir(tmp_path).folder(TrialKey("t", "a", 1)))
-    assert (record.outcome, record.stop_reason, len(asked)) == ("failed", "time", 1)
+    assert (record.outcome, record.stop_reason, len(asked_agents)) == ("failed", "time", 1)
 
 
 class Weird:
@@ -192,14 +192,14 @@ def test_malformed_reply_is_an_agent_crash(tmp_path: Path, facts: dict[str, Any]
 
 
 @pytest.mark.parametrize(
-    "said",
+    "returned",
     [Weird(), Goto(3), Stop(Weird()), Stop(None), Click("4"), Click(Element(Weird()))],  # type: ignore[arg-type]
     ids=["object", "number", "weird answer", "no answer", "text", "weird element"],
 )
-def test_malformed_action_is_invalid(tmp_path: Path, said: Any) -> None:
+def test_malformed_action_is_invalid(tmp_path: Path, returned: Any) -> None:
     class Saying:
         def act(self, observation: Any) -> Any:
-            return said
+            return returned
 
     record, _ = run(tmp_path, Saying)
     assert (record.outcome, record.stop_reason) == ("failed", "invalid")

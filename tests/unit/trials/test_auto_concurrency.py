@@ -64,12 +64,12 @@ def test_compute_bound_agents_are_throttled(
 
 
 def test_trial_run_between_others_counts_as_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[int] = []
+    in_flight: list[int] = []
 
     def run_trial(plan: TrialPlan, resources: object, folder: TrialFolder) -> TrialRecord:
-        told.append(plan.in_flight)
+        in_flight.append(plan.in_flight)
         with plan.start():
-            if len(told) == 2:  # like a rerun while others are running
+            if len(in_flight) == 2:  # like a rerun while others are running
                 runtime.run(TASK, "null", 3, browser="chromium", node_id="")
         return TrialRecord(key=plan.key, outcome="passed")
 
@@ -77,7 +77,7 @@ def test_trial_run_between_others_counts_as_alone(tmp_path: Path, monkeypatch: p
     with made(tmp_path) as runtime, ThreadedExecutor(runtime, 8) as executor:
         runtime.run(TASK, "null", 1, browser="chromium", node_id="")
         executor.submit(TASK, "null", 2).result()
-    assert told == [1, 8, 8]
+    assert in_flight == [1, 8, 8]
 
 
 def test_retried_trial_counts_once_among_running_trials(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -160,8 +160,8 @@ def test_a_crashing_agent_ends_the_episode_with_its_error() -> None:
 
     episode, _, _ = run(act)
     line = act.__code__.co_firstlineno + 1
-    told = f"ZeroDivisionError: division by zero (test_episode.py:{line}, in act)"
-    assert episode.ending == Ending("agent_crash", told)
+    detail = f"ZeroDivisionError: division by zero (test_episode.py:{line}, in act)"
+    assert episode.ending == Ending("agent_crash", detail)
 
 
 def test_crash_in_a_library_names_the_agents_line() -> None:
@@ -227,10 +227,10 @@ def test_reply_without_action_becomes_feedback(reply: object) -> None:
 
 def test_step_records_raw_text_thought_and_usage_of_a_reply() -> None:
     used = Usage(calls=2, input_tokens=10, output_tokens=5, cost=0.25)
-    said = Reply(
+    reply = Reply(
         "goto x", raw="I go. goto x", thought="I go.", usage=used, retries=1, model_calls="model_calls/000.json"
     )
-    episode, recorder, _ = run(scripted(said, Reply(Stop("1"), usage=used)))
+    episode, recorder, _ = run(scripted(reply, Reply(Stop("1"), usage=used)))
     step = recorder.steps[0]
     assert (step.raw, step.thought, step.retries, step.model_calls) == (
         "I go. goto x",
@@ -373,7 +373,7 @@ def test_long_crash_message_is_truncated() -> None:
 
 
 @each_case(
-    ("facts", "told"),
+    ("facts", "message"),
     [
         (
             {"usage": {"calls": 1, "cost": float("nan")}},
@@ -387,10 +387,10 @@ def test_long_crash_message_is_truncated() -> None:
         ({"thought": b"bytes"}, "TypeError: Reply: expected thought to be <class 'str'>, found bytes"),
     ],
 )
-def test_malformed_reply_fields_crash_the_agent(facts: Any, told: str) -> None:
+def test_malformed_reply_fields_crash_the_agent(facts: Any, message: str) -> None:
     def act(observation: Any) -> Reply:
         return Reply(CLICK, **{**facts, **({"usage": Usage(**facts["usage"])} if "usage" in facts else {})})
 
     episode, _, _ = run(act)
     assert (episode.ending.reason, episode.steps) == ("agent_crash", ())
-    assert episode.ending.detail.startswith(told)
+    assert episode.ending.detail.startswith(message)

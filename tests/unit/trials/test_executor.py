@@ -244,7 +244,7 @@ def test_trial_that_kills_its_worker_affects_no_other_trial(kind: Kind, executor
 
 
 def breakable() -> list[str]:
-    return [name for name, kind in EXECUTORS.items() if hasattr(kind.make(Runner()), "break_off")]
+    return [name for name, kind in EXECUTORS.items() if hasattr(kind.make(Runner()), "cancel_trials")]
 
 
 @pytest.mark.parametrize("kind", [EXECUTORS[name] for name in breakable()], ids=breakable())
@@ -259,7 +259,7 @@ def test_abort_leaves_no_records_of_running_trials(kind: Kind, runner: Runner, l
     for future in under_way:
         future.add_done_callback(played.append)
 
-    executor.break_off((lambda: None) if late else runner.give_up)
+    executor.cancel_trials((lambda: None) if late else runner.give_up)
     assert later.cancelled()
     for future in under_way:
         with pytest.raises(Cancelled):

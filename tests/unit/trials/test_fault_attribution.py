@@ -68,7 +68,7 @@ class Site:
     def requests(self) -> tuple[()]:
         return ()
 
-    def mark(self, *, asked: bool = False) -> None: ...
+    def mark(self, *, required: bool = False) -> None: ...
 
     def changes(self) -> tuple[()]:
         return ()
@@ -175,7 +175,7 @@ def run(
     return record
 
 
-def told(record: TrialRecord) -> list[str]:
+def outcomes(record: TrialRecord) -> list[str]:
     return [f"{each.outcome} {each.cause or ''}".strip() for each in record.attempts]
 
 
@@ -183,8 +183,8 @@ def test_endlessly_writing_page_is_a_site_error(tmp_path: Path) -> None:
     site = RestlessSite()
     task = make_task("intent: Save\nsites: [shop]\nchecks: [{network: {url: /save}}]", id="t")
     record = run(tmp_path, site, task=task)
-    assert told(record) == ["error site"]
-    assert "its page makes it over and over" in record.message
+    assert outcomes(record) == ["error site"]
+    assert "its page repeats it" in record.message
     assert site.leases == 1  # neither another attempt nor a control
 
 
@@ -208,7 +208,7 @@ def test_agent_that_breaks_its_site_again_fails(
     tmp_path: Path, breaks: list[int], retries: int, expected: list[str]
 ) -> None:
     record = run(tmp_path, Site(*breaks), retries=retries)
-    assert told(record) == expected, record.message
+    assert outcomes(record) == expected, record.message
 
 
 @pytest.mark.parametrize(
@@ -224,7 +224,7 @@ def test_unavailable_reachable_site_is_never_the_agents_failure(
 ) -> None:
     site = WideSite(*breaks)
     task = make_task("intent: How many?\nsites: [shop]\nreach: environment\nchecks: [{answer: {number: 42}}]", id="t")
-    assert told(run(tmp_path, site, retries=retries, task=task)) == expected
+    assert outcomes(run(tmp_path, site, retries=retries, task=task)) == expected
     assert site.leases == len(expected)  # no controls: the agent is not suspected
     assert site.now == [(), *[("wiki",)] * (len(expected) - 1)]
 
@@ -240,7 +240,7 @@ def test_unavailable_reachable_site_is_never_the_agents_failure(
 def test_yielding_a_replica_costs_no_retry(tmp_path: Path, more: int, retries: int, expected: list[str]) -> None:
     site = YieldingSite(1, 2, 3, more=more)
     task = make_task("intent: How many?\nsites: [shop]\nreach: environment\nchecks: [{answer: {number: 42}}]", id="t")
-    assert told(run(tmp_path, site, retries=retries, task=task)) == expected
+    assert outcomes(run(tmp_path, site, retries=retries, task=task)) == expected
     assert [len(names) for names in site.now] == [0, *(1 + more * number for number in range(1, len(expected)))]
 
 
@@ -252,14 +252,14 @@ class LivingSite(Site):
 
 def test_broken_live_site_is_a_site_error_without_controls(tmp_path: Path) -> None:
     site = LivingSite(1, 2)
-    assert told(run(tmp_path, site)) == ["error site", "error site"]
+    assert outcomes(run(tmp_path, site)) == ["error site", "error site"]
     assert site.leases == 2  # no controls
 
 
 @pytest.mark.parametrize("retries", [0, 1, 2])
 def test_site_that_breaks_before_any_action_is_a_site_error(tmp_path: Path, retries: int) -> None:
     record = run(tmp_path, Site(*range(1, 9), at_once=True), retries=retries)
-    assert told(record) == ["error site"] * (retries + 1)
+    assert outcomes(record) == ["error site"] * (retries + 1)
     assert record.message == "nobody answers"
 
 
@@ -302,7 +302,7 @@ def test_site_that_dies_after_some_time_is_a_site_error(tmp_path: Path, breaks: 
             return Stop("42")
 
     record = run(tmp_path, site, agent=Patient(), seconds=60)
-    assert told(record) == ["error site", "error site"]
+    assert outcomes(record) == ["error site", "error site"]
     assert record.message == "it ended with exit code 3"
 
 
@@ -345,7 +345,7 @@ class VisitingSession(FakeSession):
     def tabs(self) -> tuple[TabState, ...]:
         return tuple(TabState(url=url, title="", html="", active=True) for url in self.urls)
 
-    def read_page(self, **asked: Any) -> PageReading:
+    def read_page(self, **arguments: Any) -> PageReading:
         status = self.site.status(self.urls[0].removeprefix("http://shop.test"))
         return PageReading(url=self.urls[0], status=status, texts=("tea",))
 
@@ -370,7 +370,7 @@ def test_agent_fails_only_if_the_site_responds_without_it(
     monkeypatch.setattr(LiveTrial, "fetch", lambda live, name, path, **sent: (site.status(path), "tea"))
     task = make_task(f"intent: How many?\nsites: [shop]\nchecks: [{{answer: {{number: 42}}}}, {{{check}}}]", id="t")
     record = run(tmp_path, site, task=task, agent=lambda: ScriptedAgent(Goto("http://shop.test/stock"), Stop("42")))
-    assert told(record) == expected, record.message
+    assert outcomes(record) == expected, record.message
     assert record.stop_reason == ("broke_site" if site.leases > 3 and expected[-1] == "failed" else "answered")
 
 
@@ -393,4 +393,4 @@ def test_controls_visit_the_page_that_breaks_the_site_last(tmp_path: Path, monke
     check = "{answer: {number: 42}}, {state: {api: /stock, includes: tea}}"
     task = make_task(f"intent: How many?\nsites: [shop]\nchecks: [{check}]", id="t")
     record = run(tmp_path, site, task=task, agent=lambda: ScriptedAgent(Goto("http://shop.test/poison"), Stop("42")))
-    assert told(record) == ["error site", "failed"], record.message
+    assert outcomes(record) == ["error site", "failed"], record.message

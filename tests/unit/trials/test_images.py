@@ -34,7 +34,7 @@ class Live:
         return (int(status), b"") if status.isdigit() else (200, self.served[status])
 
 
-def asked(tmp_path: Path, *sources: ImageSource) -> Task:
+def task_with(tmp_path: Path, *sources: ImageSource) -> Task:
     location = Location(path=str(tmp_path / "a.tasks.yaml"), line=1)
     return Task(id="t", intent="i", sites=("shop",), images=sources, location=location)
 
@@ -49,7 +49,7 @@ def test_images_are_loaded_from_task_folder_and_sites(tmp_path: Path) -> None:
         ImageSource(path="http://shop.test:81/d"),
     )
     live = Live(b=JPEG, c=GIF, d=WEBP)
-    found = load_images(asked(tmp_path, *sources), live, fetch=False)
+    found = load_images(task_with(tmp_path, *sources), live, fetch=False)
     kinds = [("a.png", "image/png"), ("b", "image/jpeg"), ("c", "image/gif"), ("d", "image/webp")]
     assert [(image.name, image.media_type) for image in found] == kinds
     assert [image.data for image in found] == [PNG, JPEG, GIF, WEBP]
@@ -87,7 +87,7 @@ def test_unusable_images_are_reported(
     monkeypatch.setattr(images, "MAX_BYTES", 50)
     (tmp_path / "a.tasks.yaml").write_text("tasks: []")
     with pytest.raises(error, match=message):
-        load_images(asked(tmp_path, source), Live(big=PNG.ljust(51)), fetch=False)
+        load_images(task_with(tmp_path, source), Live(big=PNG.ljust(51)), fetch=False)
 
 
 @pytest.fixture
@@ -111,7 +111,7 @@ def elsewhere() -> Iterator[str]:
 
 
 def test_images_of_other_hosts_are_loaded_with_fetch(tmp_path: Path, elsewhere: str) -> None:
-    task = asked(tmp_path, ImageSource(path=f"{elsewhere}/kettle%20red.png?size=1"))
+    task = task_with(tmp_path, ImageSource(path=f"{elsewhere}/kettle%20red.png?size=1"))
     [found] = load_images(task, Live(), fetch=True)
     assert (found.name, found.data) == ("kettle red.png", PNG)
     with pytest.raises(SiteError, match=r"expected it within 30 s, found: HTTP Error 404"):

@@ -47,12 +47,12 @@ def test_judge_decides_verdict_and_its_cost_is_separate(tmp_path: Path) -> None:
     models = ModelSettings(calls=calls_of(tmp_path), prices=prices(tmp_path))
     with model_server([say("It is the zip.\nGRADE: correct")]) as server:
         record = run(tmp_path, judge_at(server, models=models))
-        asked = server.requests
+        requests = server.requests
     assert (record.outcome, record.score) == ("passed", 1.0)
     assert record.judge is not None
     assert (record.judge.model, record.judge.temperature, record.judge.questions) == ("priced", 0.0, 1)
     assert record.judge.prompt.startswith("teacher@")
-    assert asked == record.judge.usage.calls == 1  # shared by all gradings
+    assert requests == record.judge.usage.calls == 1  # shared by all gradings
     assert record.usage is None  # usage of the agent
     (line,) = read_model_calls(calls_of(tmp_path))
     assert line.purpose == "judge"

@@ -43,12 +43,12 @@ TURNS = [request(status=302, url=f"/{n}") for n in range(15)]
     [
         (evidence(request("blocked")), "blocked", ""),
         (evidence(request("site")), "site", ""),
-        (evidence(request(), request("blocked", time=12.0)), "blocked", "hindered"),
+        (evidence(request(), request("blocked", time=12.0)), "blocked", "site_unavailable"),
         (evidence(request("site"), request("blocked", SCRIPT)), "blocked", ""),
-        (evidence(request(), request("site", SCRIPT)), "site", "hindered"),
-        (evidence(request(), html=WALL), "blocked", "hindered"),
+        (evidence(request(), request("site", SCRIPT)), "site", "site_unavailable"),
+        (evidence(request(), html=WALL), "blocked", "site_unavailable"),
         (evidence(request(status=None, seconds=11.0)), "site", ""),
-        (evidence(request(), request("", SCRIPT, status=None, seconds=4.0)), "site", "hindered"),
+        (evidence(request(), request("", SCRIPT, status=None, seconds=4.0)), "site", "site_unavailable"),
         (evidence(*TURNS), "site", ""),
         (evidence(request(), request("", IMAGE, url="https://geo.captcha-delivery.com/captcha/a")), None, ""),
         (evidence(request(), request("", (("Sec-Fetch-Dest", "iframe"),), url="https://geo.captcha-delivery.com/captcha/a")),
@@ -70,8 +70,8 @@ def test_failed_trial_with_obstacles_becomes_an_error(given: Evidence, cause: st
 
 
 def test_passed_trial_with_obstacles_stays_passed() -> None:
-    hindered = evidence(request("blocked"))
-    assert with_obstacles(PASSED, hindered) == (PASSED, "")
+    obstructed = evidence(request("blocked"))
+    assert with_obstacles(PASSED, obstructed) == (PASSED, "")
     misled = evidence(request("blocked"), answer="N/A: the page can't be reached")
     assert with_obstacles(PASSED, misled)[0].cause == "blocked"
     only_parts = evidence(request("blocked", SCRIPT), answer="N/A: there is no such tea")
@@ -84,7 +84,7 @@ def test_other_errors_are_unchanged_by_obstacles() -> None:
 
 
 @each_case(
-    ("found", "live", "kind", "told"),
+    ("found", "live", "kind", "message"),
     [
         (request("site"), True, SiteError, "expected a page, found HTTP status 502: no connection"),
         (request("blocked"), True, SiteBlocked, "expected a page, found HTTP status 502: status 429"),
@@ -94,10 +94,10 @@ def test_other_errors_are_unchanged_by_obstacles() -> None:
     ],
 )
 def test_unreachable_first_page_reports_its_obstacle(
-    found: RequestRecord, live: bool, kind: type[SiteError], told: str
+    found: RequestRecord, live: bool, kind: type[SiteError], message: str
 ) -> None:
     environment: dict[str, Any] = {"live": {"domains": ["example.com"]}} if live else {}
     with pytest.raises(SiteError) as raised, reporting_obstacles(lambda: [found], environment):
         raise SiteError("expected a page, found HTTP status 502")
-    assert (type(raised.value), str(raised.value)) == (kind, told)
+    assert (type(raised.value), str(raised.value)) == (kind, message)
     assert bool(environment.get("obstacles")) == (live and bool(found.obstacle))

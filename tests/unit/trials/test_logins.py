@@ -103,7 +103,7 @@ def test_replicas_that_accept_each_others_sessions_share_one(monkeypatch: pytest
 def test_login_check_that_passes_when_signed_out_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     sites = Sites(monkeypatch, shared=True)
     sites.public = True
-    with pytest.raises(SiteError, match="holds for visitors who are not signed in as well, so it proves nothing"):
+    with pytest.raises(SiteError, match="passes for visitors who are not signed in too, so it proves nothing"):
         sites.trial()
     assert not sites.made_by
 

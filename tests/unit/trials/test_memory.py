@@ -50,7 +50,7 @@ def run_dir(tmp_path: Path) -> RunDir:
 def run(run_dir: RunDir, trial: int, resources: Any = None, keys: MemoryKeys | None = None, **says: Any) -> TrialRecord:
     keys = keys or MemoryKeys(scope="task", max_chars=40, seconds=1)
     agent = AgentDefinition(id="a", make=type("Agent", (Counter,), says), digest="d", memory=keys)
-    memory = Memory(memory_folder(run_dir.path, agent="a", digest="d", of=keys.of(TASK)))
+    memory = Memory(memory_folder(run_dir.path, agent="a", digest="d", of=keys.name_for(TASK)))
     plan = TrialPlan(task=TASK, agent=agent, trial=trial, limits=EpisodeLimits(seconds=5), memory=memory)
     return run_trial(plan, resources or FakeResources(), run_dir.folder(TrialKey("t", "a", trial)))
 
@@ -86,8 +86,8 @@ def test_failing_remember_keeps_verdict_and_memory(run_dir: RunDir, says: Any, p
     assert failing.outcome == "passed"
     assert failing.memory is not None
     assert failing.memory.problem.startswith(problem)
-    told = failing.memory.problem
-    assert failing.memory == MemoryUse(scope="task", of="t", trials=1, after=name(1), problem=told)
+    reported = failing.memory.problem
+    assert failing.memory == MemoryUse(scope="task", of="t", trials=1, after=name(1), problem=reported)
     assert after.memory == MemoryUse(scope="task", of="t", trials=1, after=name(1), wrote=True)
 
 

@@ -118,8 +118,8 @@ def ending(fault: Answer, *, lasting: bool, api: str, stream: bool) -> str:
             return f"{record.outcome}: {record.stop_reason}, {server.requests} request"
         if record.outcome == "error":
             # On a busy machine, requests that are given up immediately may not reach the server.
-            told = re.search(r"gave up after (\d+) requests", record.message)
-            return f"error: {record.cause}, {told[1] if told else server.requests} requests"
+            gave_up = re.search(r"gave up after (\d+) requests", record.message)
+            return f"error: {record.cause}, {gave_up[1] if gave_up else server.requests} requests"
         how = "asked again" if any(asked_again) else "retried" if server.requests > record.steps else "as it is"
         return f"{record.outcome}: {record.stop_reason}, {how}"
 
@@ -163,7 +163,7 @@ def test_full_disk_is_a_harness_error(tmp_path: Path, monkeypatch: pytest.Monkey
         plan = TrialPlan(task=TASK, agent=agent, trial=1, limits=EpisodeLimits(seconds=30))
         record = run_trial(plan, Resources(), RunDir(tmp_path / "run").folder(TrialKey("t", "m", 1)))
     assert (record.outcome, record.cause, len(record.attempts)) == ("error", "harness", 1)
-    assert "model_calls/000.json, found: No space left on device. Make room" in record.message
+    assert "model_calls/000.json, found: No space left on device. Free disk space" in record.message
 
 
 def test_model_error_records_usage_of_its_last_step(tmp_path: Path) -> None:

@@ -49,17 +49,17 @@ def test_task_without_sites_needs_neither_lease_nor_browser(tmp_path: Path) -> N
 def test_page_action_without_a_page_gets_an_error(tmp_path: Path) -> None:
     class Clicker:
         def __init__(self) -> None:
-            self.told: list[str] = []
+            self.errors: list[str] = []
 
         def act(self, observation: Any) -> Any:
-            self.told.append(observation.error)
-            return (Click(Element("4")), "no action at all", Noop(), Stop("42"))[len(self.told) - 1]
+            self.errors.append(observation.error)
+            return (Click(Element("4")), "no action at all", Noop(), Stop("42"))[len(self.errors) - 1]
 
     clicker = Clicker()
     record, attempt = play(tmp_path, clicker)
     assert record.outcome == "passed"
-    assert [bool(said) for said in clicker.told] == [False, True, True, False]
-    assert clicker.told[1] == NO_PAGE
+    assert [bool(error) for error in clicker.errors] == [False, True, True, False]
+    assert clicker.errors[1] == NO_PAGE
     assert read_evidence(attempt).steps[0].error == NO_PAGE
 
 
@@ -86,5 +86,9 @@ def test_pageless_has_all_public_members_of_session() -> None:
 
     offered = {name for name in vars(Session) if not name.startswith("_")}
     offered -= {"config", "start", "remote_input", "call_concurrently"}  # used by the engine and by recording
-    offered -= {"focused_element", "glance", "sweep"}  # used by self-driving agents, which have pages
+    offered -= {
+        "focused_element",
+        "observe_without_page",
+        "sweep_fields",
+    }  # used by self-driving agents, which have pages
     assert offered <= {name for name in dir(Pageless()) if not name.startswith("_")}

@@ -51,9 +51,9 @@ def test_dialog_command_does_not_wait_for_the_blocked_page(driven: FakeDriven, a
             assert self.answered
             return super().observe()
 
-        def sweep(self) -> None:
+        def sweep_fields(self) -> None:
             assert self.answered
-            super().sweep()
+            super().sweep_fields()
 
         def element_at(self, x: float, y: float) -> TargetRecord:
             raise AssertionError
@@ -74,7 +74,7 @@ def test_dialog_command_does_not_wait_for_the_blocked_page(driven: FakeDriven, a
 
 
 @pytest.mark.parametrize(
-    ("dialog", "said", "text"),
+    ("dialog", "fields", "text"),
     [
         ("confirm 'Sure?'", {}, None),
         ("prompt 'Who?' (proposed answer: 'Ada')", {"promptText": "Bo"}, "Bo"),
@@ -83,10 +83,10 @@ def test_dialog_command_does_not_wait_for_the_blocked_page(driven: FakeDriven, a
     ],
 )
 def test_prompt_text_is_recorded(
-    driven: FakeDriven, dialog: str | None, said: dict[str, str], text: str | None
+    driven: FakeDriven, dialog: str | None, fields: dict[str, str], text: str | None
 ) -> None:
     def drive(url: str) -> str:
-        driven.say("Page.handleJavaScriptDialog", accept=True, **said)
+        driven.say("Page.handleJavaScriptDialog", accept=True, **fields)
         return "done"
 
     session = FakeSession()
@@ -276,7 +276,7 @@ def test_too_long_answer_is_an_agent_crash_and_recorded_truncated() -> None:
     ("returned", "usage", "gap"),
     [
         (Reply("done", usage=Usage(calls=2, cost=0.1)), Usage(calls=2, cost=0.1), ""),
-        ("done", None, "the agent did not tell what it used"),
+        ("done", None, "the agent did not report its usage"),
     ],
 )
 def test_usage_is_known_only_if_reported_at_the_end(driven: FakeDriven, returned: Any, usage: Any, gap: str) -> None:

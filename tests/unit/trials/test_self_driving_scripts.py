@@ -50,7 +50,7 @@ def wrote(value: str | None, selector: str = "#name", tag: str = "input", kind: 
 
 
 @pytest.mark.parametrize(
-    ("events", "left"),
+    ("events", "value"),
     [
         ((wrote("A"), wrote("Ada"), wrote("ADA", event="change")), "Ada"),
         ((wrote("Ada"), wrote("Bo", "#other")), "Ada"),
@@ -61,14 +61,14 @@ def wrote(value: str | None, selector: str = "#name", tag: str = "input", kind: 
         ((), None),
     ],
 )
-def test_value_left_in_the_field_is_recorded(driven: FakeDriven, events: Any, left: str | None) -> None:
+def test_value_left_in_the_field_is_recorded(driven: FakeDriven, events: Any, value: str | None) -> None:
     def drive(url: str) -> str:
         driven.say("Input.insertText", text="da")
         driven.say("Input.dispatchMouseEvent", type="mousePressed", x=3, y=4, clickCount=1)
         return "done"
 
     episode = run(driven, drive, FakeSession((), events))
-    assert [step.left for step in episode.steps] == [left, None, None]
+    assert [step.left for step in episode.steps] == [value, None, None]
     assert (episode.steps[0].action["text"], episode.steps[0].value) == ("da", "da")
 
 

@@ -88,8 +88,8 @@ def test_other_errors_stop_no_agent(tmp_path: Path, limit: int, errors: list[Tri
 def test_missing_prerequisite_stops_immediately(tmp_path: Path) -> None:
     stops = Stops(tmp_path, 0)
     error = Unready("expected a browser,\nfound none", cause="browser")
-    told = "a: what it needs is not there (browser): expected a browser, found none"
-    assert stops.stop("a", "chromium", ("shop", BROWSER), error) == why(stops) == told
+    reason = "a: a prerequisite is missing (browser): expected a browser, found none"
+    assert stops.stop("a", "chromium", ("shop", BROWSER), error) == why(stops) == reason
     assert not why(stops, browser="firefox")
     assert not stops.why_not("a", "chromium", ())  # a task without sites
     stops.stop("a", "chromium", (BROWSER,), Unready("nobody there", cause="model"))
@@ -99,9 +99,9 @@ def test_missing_prerequisite_stops_immediately(tmp_path: Path) -> None:
 def test_site_that_cannot_run_stops_all_its_tasks(tmp_path: Path) -> None:
     stops = Stops(tmp_path, 0)
     error = Unready("the app 'shop' needs oscar, not installed here; run: pip install x", cause="site")
-    told = f"every agent on shop: what it needs is not there (site): {error}"
-    assert stops.stop("a", "chromium", ("shop", BROWSER), error) == told
-    assert why(stops, "b", browser="firefox") == why(stops, "b", "shop", "forum") == told
+    reason = f"every agent on shop: a prerequisite is missing (site): {error}"
+    assert stops.stop("a", "chromium", ("shop", BROWSER), error) == reason
+    assert why(stops, "b", browser="firefox") == why(stops, "b", "shop", "forum") == reason
     assert not why(stops, "a", "forum")
 
 

@@ -74,7 +74,7 @@ def test_meddle_skips_ignored_tables_and_rows_it_cannot_delete(folder: Path) -> 
 
 
 def test_meddle_without_a_deletable_row_is_a_task_error(folder: Path) -> None:
-    with pytest.raises(TaskError, match="rows can be taken away"):
+    with pytest.raises(TaskError, match="rows that can be deleted"):
         tamper_with(lease(folder, ignore=("hits", "votes")), TASK)
     with pytest.raises(TaskError, match="with 'forbid_side_effects'"):
         tamper_with(lease(folder, forbid_side_effects=False), TASK)

@@ -136,13 +136,13 @@ def test_session_signals_are_kept_even_after_a_crash(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: bool
 ) -> None:
     def tabs(session: FakeSession) -> tuple[TabState, ...]:
-        log.of_tab().shows("http://a.test/late")
+        log.of_tab().record_address("http://a.test/late")
         if broken:
             raise BrowserError("it crashed")
         return ()
 
     log = SignalLog()
-    log.of_tab().shows("http://a.test/")
+    log.of_tab().record_address("http://a.test/")
     monkeypatch.setattr(FakeSession, "signals", log)
     monkeypatch.setattr(FakeSession, "tabs", tabs)
     record = run(tmp_path, FakeResources(), retries=0)
@@ -161,7 +161,7 @@ def test_evidence_joins_refused_connections_with_browser_requests(
     post = RequestRecord(time=log.now(), method="POST", url="https://evil.test/a", status=None)
     log.add_refused(post)
     monkeypatch.setattr(FakeSession, "signals", log)
-    monkeypatch.setattr(TrialEnvironment, "requests", lambda stage: (tunnel,))
+    monkeypatch.setattr(TrialEnvironment, "requests", lambda environment: (tunnel,))
     record = run(tmp_path, FakeResources())
     evidence = read_evidence(RunDir(tmp_path).folder(record.key).path / "attempt-1")
     assert [(each.method, each.refused) for each in evidence.requests] == [("POST", "no")]
@@ -228,7 +228,7 @@ def test_cancelled_trial_has_no_record(tmp_path: Path, hangs: bool) -> None:
             return Stop("42")
 
     agent = AgentDefinition(id="a", make=lambda assignment: Breaking(), digest="d")
-    plan = TrialPlan(task=TASK, agent=agent, trial=1, limits=EpisodeLimits(seconds=1000), breaking_off=off)
+    plan = TrialPlan(task=TASK, agent=agent, trial=1, limits=EpisodeLimits(seconds=1000), cancellation=off)
     folder = RunDir(tmp_path).folder(TrialKey("t", "a", 1))
     with pytest.raises(Cancelled):
         run_trial(plan, FakeResources(), folder)
@@ -316,7 +316,7 @@ def test_interrupted_trial_is_left_as_unfinished(tmp_path: Path) -> None:
 
 
 def test_check_timeout_is_a_task_error_naming_the_check(tmp_path: Path) -> None:
-    task = make_task("intent: x\nsites: []\nchecks: [{answer: {regex: '^(a+)+$'}}]", id="t")
+    task = make_task("intent: x\nsites: []\nchecks: [{answer: {regex: '(a+)+b'}}]", id="t")
     agent = AgentDefinition(id="a", make=lambda assignment: ScriptedAgent(Stop("a" * 60 + "!")), digest="d")
     plan = TrialPlan(
         task=task, agent=agent, trial=1, limits=EpisodeLimits(seconds=5), options=TrialOptions(check_timeout=1)
@@ -324,7 +324,7 @@ def test_check_timeout_is_a_task_error_naming_the_check(tmp_path: Path) -> None:
     record = run_trial(plan, FakeResources(), RunDir(tmp_path).folder(TrialKey("t", "a", 1)))
     assert (record.outcome, record.cause, len(record.attempts)) == ("error", "task", 1)
     assert record.message.startswith("no verdict: judging took longer than 1 s and was ended (--check-timeout)")
-    assert "matches /^(a+)+$/" in record.message
+    assert "match /(a+)+b/" in record.message
 
 
 def full_disk(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
@@ -348,7 +348,8 @@ def test_full_disk_is_a_harness_error_with_a_readable_message(
     record = run(tmp_path, FakeResources())
     assert (record.outcome, record.cause, len(record.attempts)) == ("error", "harness", 1)
     assert re.fullmatch(
-        r"expected to write .*, found: No space left on device\. Make room .* go on with --resume", record.message
+        r"expected to write .*, found: No space left on device\. Free disk space .* continue with --resume",
+        record.message,
     )
     assert not list(tmp_path.rglob("*.tmp"))
 
@@ -377,4 +378,4 @@ def test_file_size_limit_is_a_harness_error(tmp_path: Path) -> None:
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert (record.outcome, record.cause) == ("error", "harness")
-    assert "steps.jsonl, found: File too large. Make room" in record.message
+    assert "steps.jsonl, found: File too large. Free disk space" in record.message

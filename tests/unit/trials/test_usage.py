@@ -51,21 +51,21 @@ def play(folder: Path, agent: AgentDefinition, **more: Any) -> tuple[TrialRecord
     return record, read_evidence(place.path / f"attempt-{record.attempt}")
 
 
-class Told:
+class ReportingAgent:
     """A third-party agent with the replies that the test gives."""
 
     def __init__(self, replies: Sequence[Any]) -> None:
         self._replies = list(replies)
 
     def act(self, observation: object) -> Any:
-        said = self._replies.pop(0)
-        if isinstance(said, Exception):
-            raise said
-        return said() if callable(said) else said
+        reply = self._replies.pop(0)
+        if isinstance(reply, Exception):
+            raise reply
+        return reply() if callable(reply) else reply
 
 
-def teller(*replies: Any, **facts: Any) -> AgentDefinition:
-    return AgentDefinition(**{"id": "a", "make": lambda assignment: Told(replies), "digest": "d", **facts})
+def reporting_agent(*replies: Any, **facts: Any) -> AgentDefinition:
+    return AgentDefinition(**{"id": "a", "make": lambda assignment: ReportingAgent(replies), "digest": "d", **facts})
 
 
 def scores(record: TrialRecord) -> list[float | None]:
@@ -89,8 +89,12 @@ def test_agents_without_a_model_have_zero_usage(tmp_path: Path) -> None:
     [
         ((Reply(Noop(), usage=CALL), Reply(Stop("42"), usage=CALL)), [1.0, 1.0, 1.0, 1.0], ""),
         ((Reply(Noop(), usage=CALL),) * 3 + (Reply(Stop("42"), usage=CALL),), [0.0, 0.0, 0.0, 1.0], ""),
-        ((Stop("42"),), [None, None, 1.0, 1.0], "the agent did not tell what step 0 used"),
-        ((Reply(Noop(), usage=CALL), Stop("42")), [None, None, 1.0, 1.0], "the agent did not tell what step 1 used"),
+        ((Stop("42"),), [None, None, 1.0, 1.0], "the agent did not report the usage of step 0"),
+        (
+            (Reply(Noop(), usage=CALL), Stop("42")),
+            [None, None, 1.0, 1.0],
+            "the agent did not report the usage of step 1",
+        ),
         ((Reply(Noop(), usage=CALL), Reply(Stop("42"), usage=Usage())), [1.0, 1.0, 1.0, 1.0], ""),
         ((Reply(Stop("42"), usage=replace(CALL, cost=None)),), [None, 1.0, 1.0, 1.0], ""),
         (
@@ -99,12 +103,12 @@ def test_agents_without_a_model_have_zero_usage(tmp_path: Path) -> None:
             "the agent crashed before it reported",
         ),
     ],
-    ids=["enough", "too much", "untold", "told in part", "told to be nothing", "no price", "crashed"],
+    ids=["enough", "too much", "none reported", "partly reported", "zero reported", "no price", "crashed"],
 )
 def test_usage_checks_are_undecided_where_the_agent_reports_nothing(
     tmp_path: Path, replies: tuple[Any, ...], expected: list[float | None], gap: str
 ) -> None:
-    record, evidence = play(tmp_path, teller(*replies))
+    record, evidence = play(tmp_path, reporting_agent(*replies))
     assert scores(record) == expected
     assert evidence.usage_gap.startswith(gap)
     assert bool(evidence.usage_gap) == bool(gap)
@@ -119,7 +123,7 @@ def test_step_ended_by_an_unexpected_exception_keeps_its_usage(tmp_path: Path, m
         raise KeyError("a bug of ours")
 
     monkeypatch.setattr(Pageless, "execute", broken)
-    agent = teller(Reply(Noop(), usage=CALL))
+    agent = reporting_agent(Reply(Noop(), usage=CALL))
     plan = TrialPlan(task=TASK, agent=agent, trial=1, limits=EpisodeLimits(steps=5, seconds=60))
     record = run_trial(plan, Nothing(), RunDir(tmp_path).folder(TrialKey("t", "a", 1)))
     assert (record.cause, record.total_usage) == ("harness", CALL)
@@ -133,14 +137,14 @@ def test_cut_off_step_has_known_time_and_unknown_usage(error: Exception) -> None
         """Takes five seconds a step and does not return from the second."""
 
         def __init__(self) -> None:
-            self._said: list[Any] = [Reply(Noop(), usage=CALL), error]
+            self._replies: list[Any] = [Reply(Noop(), usage=CALL), error]
 
         def act(self, observation: object, timeout: float) -> Any:
             now[0] += 5
-            said = self._said.pop(0)
-            if isinstance(said, Exception):
-                raise said
-            return said
+            reply = self._replies.pop(0)
+            if isinstance(reply, Exception):
+                raise reply
+            return reply
 
     class Session(Pageless):
         def observe(self) -> Any:
@@ -178,7 +182,7 @@ class Nowhere:
     ],
 )
 def test_usage_includes_the_memory_call(tmp_path: Path, notes: Any, expected: list[float | None]) -> None:
-    class Noting(Told):
+    class Noting(ReportingAgent):
         def remember(self, reason: str) -> Any:
             if isinstance(notes, Exception):
                 raise notes
@@ -186,7 +190,7 @@ def test_usage_includes_the_memory_call(tmp_path: Path, notes: Any, expected: li
 
     keys = MemoryKeys(scope="task")
     memory = Memory(memory_folder(tmp_path, agent="a", digest="d", of="t"))
-    agent = teller(memory=keys, make=lambda assignment: Noting([Reply(Stop("42"), usage=CALL)]))
+    agent = reporting_agent(memory=keys, make=lambda assignment: Noting([Reply(Stop("42"), usage=CALL)]))
     record, _ = play(tmp_path, agent, memory=memory)
     assert scores(record)[:2] == expected
 
@@ -265,7 +269,7 @@ def test_gym_environment_uses_reported_usage_only(tmp_path: Path) -> None:
     env = TasksEnv(file, browser_executable="/there/is/none")
     try:
         for task, action, why in (
-            ("spent", "```stop [x]```", "the agent did not tell what step 0 used"),
+            ("spent", "```stop [x]```", "the agent did not report the usage of step 0"),
             ("timed", "```stop [x]```", "how long the agent took was not measured"),
         ):
             env.reset(options={"task": task})
@@ -278,16 +282,16 @@ def test_gym_environment_uses_reported_usage_only(tmp_path: Path) -> None:
 
 
 def test_tryout_has_no_cost_or_time(tmp_path: Path) -> None:
-    said: list[str] = []
-    with tryout(TASK, Nothing(), said.append, tmp_path) as trying:
+    lines: list[str] = []
+    with tryout(TASK, Nothing(), lines.append, tmp_path) as trying:
         assert trying.next_step()
         assert trying.verdict().passed
 
 
 def test_unreported_usage_counts_in_the_gates_rate(tmp_path: Path) -> None:
-    silent = teller(Reply(action=Stop("42")))
+    silent = reporting_agent(Reply(action=Stop("42")))
     record, _ = play(tmp_path, silent)
-    assert (record.outcome, record.shortfall) == ("error", "untold")
+    assert (record.outcome, record.shortfall) == ("error", "usage_unreported")
 
 
 @pytest.mark.parametrize("part", [{"cached_input_tokens": 11}, {"reasoning_tokens": 6}])

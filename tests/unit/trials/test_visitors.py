@@ -123,7 +123,7 @@ def test_cookies_of_other_paths_raise_no_doubt_about_the_login(monkeypatch: pyte
             asked.append(" ".join(each["value"] for each in cookies))
             return "" if "emma" in asked[-1] else "nobody", 200
 
-        monkeypatch.setattr(LiveTrial, "_asked_with", ask)
+        monkeypatch.setattr(LiveTrial, "_request_with", ask)
         live = visit("form")
         session: Any = live._session
         session.config.storage_state = {"cookies": jar(*began)}

@@ -149,7 +149,7 @@ class InPage:
                 if self._main is main:
                     self._main = None
         else:
-            raise LostWorld("the page kept going elsewhere")
+            raise LostWorld("the page kept navigating")
         self._numbers.taken_until(found["next"], self._page)
         return Reading(text=found["text"], title=found["title"], focused="", scroll=tuple(found["scroll"]))
 

@@ -93,8 +93,8 @@ class Handler(BaseHTTPRequestHandler):
             text = html.escape(title)
             button = f'<form method="post" action="/done"><button name="id" value="{number}">Done</button></form>'
             items += f"<li><s>{text}</s>" if done else f"<li>{text} {button}"
-        left = sum(1 for row in rows if not row[2])
-        return f"<ul>{items}</ul><p>{left} to do, {len(rows) - left} done</p>"
+        to_do = sum(1 for row in rows if not row[2])
+        return f"<ul>{items}</ul><p>{to_do} to do, {len(rows) - to_do} done</p>"
 
     def change(self, statement: str, *values: str) -> None:
         """Write to the database, then show the list."""

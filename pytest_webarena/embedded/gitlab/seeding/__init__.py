@@ -1,4 +1,4 @@
-"""The pristine database: people, groups, projects with their histories, issues, merge requests."""
+"""Seeds the pristine database: people, groups, projects with their histories, issues, merge requests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["seed"]
 
 
 def seed(data_dir: Path) -> None:
-    """Write the database into ``data_dir``, replacing what is there at once."""
+    """Write the database into ``data_dir``, atomically replacing an existing one."""
     write_seed(data_dir, _fill)
 
 

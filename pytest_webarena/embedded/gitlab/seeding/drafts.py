@@ -1,15 +1,16 @@
-"""The projects as ``data/*.txt`` tell of them: what is in their files, what is proposed, what is complained about.
+"""Reads groups and projects, with files, merge requests and issues, from ``data/*.txt``.
 
 A line ``=== path | name | visibility | maintainer | version | topics`` begins a project; its description follows.
 ``--- path`` begins a file, ``>>> branch | title | author | reviewer | labels | description`` a merge request with
 changes below ``@ path`` (and, below ``! path``, changes of the target branch that came later), ``??? title | author |
-labels | state | assignee`` an issue, ``+++ author | text`` a comment on it. ``{{name}}`` in a file is a table of
-the world.
+labels | state | assignee`` an issue, ``+++ author | text`` a comment on it. ``{{name}}`` in a file is replaced by
+a CSV table of the world's facts.
 """
 
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from importlib.resources import files
 
@@ -32,25 +33,25 @@ class Group:
 
 @dataclass(slots=True, kw_only=True)
 class Edit:
-    """Lines of a file that become others; without old ones the new ones go to the end."""
+    """Replacement of lines in a file. Without old lines, the new ones are appended."""
 
     path: str
     old: list[str] = field(default_factory=list)
     new: list[str] = field(default_factory=list)
 
     def applied(self, text: str) -> str:
-        """``text`` with the change. `ValueError` when it does not fit."""
+        """Return ``text`` with the change. `ValueError` unless it contains the old lines exactly once."""
         old, new = "\n".join(self.old), "\n".join(self.new)
         if not self.old:
             return f"{text.rstrip()}\n{new}\n"
         if text.count(old) != 1:
-            raise ValueError(f"{self.path} does not say once: {old!r}")
+            raise ValueError(f"{self.path}: expected these lines once, found them {text.count(old)} times: {old!r}")
         return text.replace(old, new)
 
 
 @dataclass(slots=True, kw_only=True)
 class RequestDraft:
-    """A merge request that is open."""
+    """An open merge request."""
 
     branch: str
     title: str
@@ -60,12 +61,12 @@ class RequestDraft:
     description: str
     edits: list[Edit] = field(default_factory=list)
     later: list[Edit] = field(default_factory=list)
-    """What the target branch changed meanwhile."""
+    """Changes of the target branch since the branch was made."""
 
 
 @dataclass(slots=True, kw_only=True)
 class IssueDraft:
-    """An issue, and what was said about it."""
+    """An issue and its comments: pairs of author and text."""
 
     title: str
     author: str
@@ -94,7 +95,7 @@ class Draft:
 
 @functools.cache
 def groups() -> tuple[Group, ...]:
-    """All groups."""
+    """Return all groups."""
     found = []
     for line in _read("groups.txt").splitlines():
         path, name, visibility, owner, description, members = _cells(line)
@@ -107,7 +108,7 @@ def groups() -> tuple[Group, ...]:
 
 
 def all_drafts() -> list[Draft]:
-    """All projects, those of groups first."""
+    """Return all projects, those of groups first."""
     return [draft for name in [*(group.path for group in groups()), "people"] for draft in _drafts(f"{name}.txt")]
 
 
@@ -168,7 +169,7 @@ def _read_edits(lines: list[str], request: RequestDraft) -> None:
     edits = request.edits
     for line in lines:
         mark, text = line[:1], line[2:]
-        if mark in "@!" and mark:
+        if mark in ("@", "!"):
             edits = request.edits if mark == "@" else request.later
             edits.append(Edit(path=text))
         elif mark:
@@ -177,7 +178,7 @@ def _read_edits(lines: list[str], request: RequestDraft) -> None:
 
 @functools.cache
 def _tables() -> dict[str, str]:
-    """CSV files of the world's facts, in blocks of a few rows."""
+    """Return CSV tables of the world's facts by name, with their rows in blocks."""
     town = {town.key: town.name for town in world.TOWNS}
     return {
         "towns": _csv("key,name,postcode,population,height", (
@@ -195,9 +196,9 @@ def _tables() -> dict[str, str]:
     }  # fmt: skip
 
 
-def _csv(head: str, rows: object) -> str:
-    lines = [",".join(map(str, row)) for row in rows]  # type: ignore[attr-defined]
+def _csv(head: str, rows: Iterable[tuple[object, ...]]) -> str:
+    """Return a CSV table whose rows are divided by blank lines into what one commit adds; these are not part of it."""
+    lines = [",".join(map(str, row)) for row in rows]
     size = max(len(lines) // 5, 3)
-    # Blank lines divide what is committed at a time; they are no part of the file.
     blocks = ["\n".join(lines[n : n + size]) for n in range(0, len(lines), size)]
     return "\n\n".join([f"{head}\n{blocks[0]}", *blocks[1:]])

@@ -78,7 +78,7 @@ class History:
                 at += width + 1
             else:
                 self._wait(pause)
-                self._commit(state, steps[at], self._somebody())
+                self._commit(state, steps[at], self._random_author())
                 at += 1
             if self.draft.version and at * 4 // len(steps) > releases:
                 releases = at * 4 // len(steps)
@@ -92,16 +92,16 @@ class History:
 
     def _steps(self) -> list[Step]:
         blocks = {path: _blocks(path, text) for path, text in self.draft.files.items()}
-        left = {path: list(range(len(found))) for path, found in blocks.items()}
+        remaining = {path: list(range(len(found))) for path, found in blocks.items()}
         steps: list[Step] = []
         mends: list[tuple[int, Step]] = []
-        while left:
-            path = list(left)[min(self.chance.whole(0, 5) // 2, len(left) - 1)]
-            number = left[path].pop(0)
-            if not left[path]:
-                del left[path]
+        while remaining:
+            path = list(remaining)[min(self.chance.whole(0, 5) // 2, len(remaining) - 1)]
+            number = remaining[path].pop(0)
+            if not remaining[path]:
+                del remaining[path]
             text = blocks[path][number]
-            message = _told(path, number, text)
+            message = _commit_title(path, number, text)
             if (slip := self._slip(path, text)) and self.chance.happens(0.4):
                 rough, mend = slip
                 mends.append((len(steps) + self.chance.whole(2, 5), Step(blocks={(path, number): text}, message=mend)))
@@ -126,9 +126,9 @@ class History:
             return text.replace(comment[0], "", 1), f"Explain {_defined(text) or name}"
         return None
 
-    def _branched(self, steps: Sequence[Step], beside: Step, state: dict[Piece, str], pause: timedelta) -> None:
+    def _branched(self, steps: Sequence[Step], main_step: Step, state: dict[Piece, str], pause: timedelta) -> None:
         """Some steps on a branch, one on the main branch meanwhile, then the merge."""
-        author = self._somebody()
+        author = self._random_author()
         by = self.draft.maintainer if author != self.draft.maintainer else self.team[1]
         base, on_branch = self.tip, dict(state)
         opened = self.now + pause
@@ -137,7 +137,7 @@ class History:
             self._commit(on_branch, step, author)
         head, self.tip = self.tip, base
         self._wait(pause)
-        self._commit(state, beside, by)
+        self._commit(state, main_step, by)
         for step in steps:
             state.update(step.blocks)
         title = steps[0].message
@@ -182,7 +182,7 @@ class History:
         ).fetchone() is None:  # fmt: skip
             self.store.set_ref(self.project, name, self.store.put("tag", tag.encode()))
 
-    def _somebody(self) -> str:
+    def _random_author(self) -> str:
         return self.draft.maintainer if self.chance.happens(0.5) else self.chance.one_of(self.team)
 
     def _wait(self, pause: timedelta) -> None:
@@ -233,7 +233,7 @@ def _defined(text: str) -> str:
     return f"`{found[1]}`" if found else ""
 
 
-def _told(path: str, number: int, text: str) -> str:
+def _commit_title(path: str, number: int, text: str) -> str:
     """What a commit is called that adds this block."""
     name = path.rpartition("/")[2]
     heading = re.match(r"#+ (.*)", text)

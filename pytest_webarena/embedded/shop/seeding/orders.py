@@ -155,16 +155,16 @@ def _yesterday(
 
 def _vouchers(plans: list[_Order]) -> None:
     random = rng("vouchers")
-    seen: set[str] = set()
+    served: set[str] = set()
     for plan in sorted(plans, key=lambda plan: plan.placed):
         value = sum(item.price * quantity for item, quantity in plan.lines)
-        if plan.customer.username not in seen and random.random() < 0.2:
+        if plan.customer.username not in served and random.random() < 0.2:
             plan.voucher = 1
         elif days_ago(60) < plan.placed and value >= 40 and random.random() < 0.25:
             plan.voucher = 2
         elif days_ago(160) < plan.placed < days_ago(70) and random.random() < 0.3:
             plan.voucher = 4
-        seen.add(plan.customer.username)
+        served.add(plan.customer.username)
 
 
 def _write(tables: dict[tuple[str, str], list[Any]], number: int, plan: _Order, sales: Sales) -> None:
@@ -267,16 +267,16 @@ def _figures(plans: list[_Order], stock: Stock, customers: list[Customer]) -> No
     model = get_model("analytics", "UserRecord")
     rows = []
     for customer in customers:
-        mine = [plan for plan in plans if plan.customer.id == customer.id]
+        own_plans = [plan for plan in plans if plan.customer.id == customer.id]
         spent = get_model("order", "Order").objects.filter(user_id=customer.id).values_list("total_incl_tax", flat=True)
         rows.append(
             model(
-                id=customer.id, user_id=customer.id, num_orders=len(mine),
-                num_order_lines=sum(len(plan.lines) for plan in mine),
-                num_order_items=sum(quantity for plan in mine for _, quantity in plan.lines),
-                num_basket_additions=sum(len(plan.lines) for plan in mine) + customer.id % 4,
-                num_product_views=len(mine) * 11 + customer.id % 17, total_spent=sum(spent, Decimal(0)),
-                date_last_order=max((plan.placed for plan in mine), default=None),
+                id=customer.id, user_id=customer.id, num_orders=len(own_plans),
+                num_order_lines=sum(len(plan.lines) for plan in own_plans),
+                num_order_items=sum(quantity for plan in own_plans for _, quantity in plan.lines),
+                num_basket_additions=sum(len(plan.lines) for plan in own_plans) + customer.id % 4,
+                num_product_views=len(own_plans) * 11 + customer.id % 17, total_spent=sum(spent, Decimal(0)),
+                date_last_order=max((plan.placed for plan in own_plans), default=None),
             )
         )  # fmt: skip
     model.objects.bulk_create(rows)

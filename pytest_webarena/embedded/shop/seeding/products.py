@@ -186,14 +186,14 @@ def _plans(leaf: Leaf) -> Iterator[_Plan]:
         elif len(leaf.nouns) > 1:
             other = leaf.nouns[(index + 1) % len(leaf.nouns)]
             picks.append((other, leaf.sizes.get(other, leaf.versions)[min(first + 1, 1)]))
-        seen: set[str] = set()
+        titles: set[str] = set()
         for step, (kind, version) in enumerate(picks):
             colour = version if leaf.version == "colour" else leaf.colours[(index * 2 + step) % len(leaf.colours)]
             material = random.choice(leaf.materials)
             title = f"{series} {kind}" + (f", {version}" if version else f", {colour}")
-            if title in seen:
+            if title in titles:
                 continue
-            seen.add(title)
+            titles.add(title)
             attributes = {"brand": brand, "colour": colour, "material": material}
             attributes |= {code: random.choice(values) for code, values in leaf.facts.items()}
             if version and leaf.version != "colour":

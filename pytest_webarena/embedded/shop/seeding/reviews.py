@@ -1,4 +1,4 @@
-"""Reviews: what buyers say, in words that fit their stars."""
+"""Seeds product reviews whose texts fit their ratings."""
 
 from __future__ import annotations
 
@@ -45,37 +45,39 @@ _CLOSERS = (
     "I would buy it again.", "My daughter has asked for one too.", "Good service at the counter.", "Time will tell.",
     "",    "", "It now lives by the door.", "The picture does it justice.",
 )  # fmt: skip
-_SOUR = (
+_NEGATIVE_CLOSERS = (
     "I expected better for the money.", "Returned it the same week.", "The shop took it back without fuss.",
     "I will look elsewhere.", "A pity.", "The older model was better.", "",
 )  # fmt: skip
+_UNMODERATED = 16
+"""Number of the latest reviews that wait for moderation."""
 
 
 def build(stock: Stock, customers: list[Customer], sales: Sales) -> None:
-    """Write reviews and the ratings that follow from them."""
+    """Write reviews, and each product's average rating of its published reviews."""
     model = get_model("reviews", "ProductReview")
     by_id = {customer.id: customer for customer in customers}
     staff = {customer.id for customer in customers if customer.username in (OWNER, EMPLOYEE)}
     main = next(customer.id for customer in customers if customer.username == CUSTOMER)
     rows: list[Any] = []
-    for page, (_title, leaf) in sorted(stock.pages.items()):
-        random = rng("reviews", page)
+    for product_id, (_title, leaf) in sorted(stock.pages.items()):
+        random = rng("reviews", product_id)
         quality = random.choice((3.0, 3.6, 4.0, 4.3, 4.6, 4.8))
         count = random.choice((0, 0, 1, 1, 2, 2, 3, 3, 4, 5, 6, 8, 12))
-        people = sorted(sales.buyers.get(page, ()))
-        people = random.sample(people, min(len(people), count))
-        others = [number for number in sorted(by_id) if number not in people and number not in staff and number != main]
-        people += random.sample(others, count - len(people))
-        # A second sample keeps ratings apart from the choice of people.
-        for number in people:
-            customer = by_id[number]
+        buyers = sorted(sales.buyers.get(product_id, ()))
+        reviewers = random.sample(buyers, min(len(buyers), count))
+        # Tasks sign in as the main customer, who therefore reviews only what was bought.
+        others = [each for each in sorted(by_id) if each not in {*reviewers, *staff, main}]
+        reviewers += random.sample(others, count - len(reviewers))
+        for user_id in reviewers:
+            customer = by_id[user_id]
             score = max(1, min(5, round(random.gauss(quality, 0.95))))
             when = days_ago(1 + random.random() * 680, hour=7 + random.randrange(15), minute=random.randrange(60))
             up, down = random.choice((0, 0, 0, 1, 2, 3, 7)), random.choice((0, 0, 0, 0, 1, 2))
             rows.append(
                 model(
-                    product_id=page,
-                    user_id=number,
+                    product_id=product_id,
+                    user_id=user_id,
                     score=score,
                     title=random.choice(_TITLES[score]),
                     status=1,
@@ -85,8 +87,8 @@ def build(stock: Stock, customers: list[Customer], sales: Sales) -> None:
                     delta_votes=up - down,
                 )
             )
-    _awaiting(rows)
-    rows.sort(key=lambda row: (row.date_created, row.product_id, row.user_id))
+    _await_moderation(rows)
+    rows.sort(key=_chronological)
     for number, row in enumerate(rows, start=1):
         row.id = number
     model.objects.bulk_create(rows, batch_size=400)
@@ -108,7 +110,7 @@ def _body(random: Any, leaf: Leaf, score: int, customer: Customer) -> str:
     elif score == 3:
         parts = [opener, f"{good[0][:-1]}, but {bad[0][0].lower()}{bad[0][1:]}"]
     else:
-        parts = [opener, *bad[: 3 - score], random.choice(_SOUR)]
+        parts = [opener, *bad[: 3 - score], random.choice(_NEGATIVE_CLOSERS)]
     return " ".join(part for part in parts if part)
 
 
@@ -116,9 +118,14 @@ def _sentence(text: str) -> str:
     return text[0].upper() + text[1:] + "."
 
 
-def _awaiting(rows: list[Any]) -> None:
-    """The latest reviews wait for moderation; two of them should not be let through."""
-    latest = sorted(rows, key=lambda row: (row.date_created, row.product_id, row.user_id))[-1:-17:-1]
+def _chronological(row: Any) -> tuple[datetime, int, int]:
+    """Return the sort key of a review: its time, with ids to make the order unique."""
+    return row.date_created, row.product_id, row.user_id
+
+
+def _await_moderation(rows: list[Any]) -> None:
+    """Make the latest reviews wait for moderation; a moderator should reject two of them (spam and an insult)."""
+    latest = sorted(rows, key=_chronological, reverse=True)[:_UNMODERATED]
     for place, row in enumerate(latest):
         row.status, row.total_votes, row.delta_votes = 0, 0, 0
         newest: datetime = days_ago(0, hour=8, minute=50)

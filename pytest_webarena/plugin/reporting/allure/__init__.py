@@ -13,7 +13,7 @@ import pytest
 
 from pytest_webarena.errors import TaskFailed, TrialError
 from pytest_webarena.plugin.reporting.untrusted_text import has_foreign_text
-from pytest_webarena.plugin.stash import PLAYED, SETTINGS
+from pytest_webarena.plugin.stash import SETTINGS, TRIAL_TIMES
 from pytest_webarena.text import printable
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def complete_report(item: pytest.Item, call: pytest.CallInfo[None], report: pyte
             live.links += prepared.links
             if item.config.stash[SETTINGS].rescore is not None:
                 live.start, live.stop = prepared.start, prepared.stop  # the time of the trial, not of judging it again
-            elif (played := item.stash.get(PLAYED, None)) is not None:
+            elif (played := item.stash.get(TRIAL_TIMES, None)) is not None:
                 live.start, live.stop = int(1000 * played.start), int(1000 * played.stop)
             del item.stash[_RESULT]  # a rerun has its own
             live.uuid = prepared.uuid  # detaches it from containers of fixtures, listed above the steps
@@ -139,11 +139,11 @@ def _explain(live: TestResult, prepared: TestResult | None, error: BaseException
     live.statusDetails.trace = details.trace if known and details is not None else None
 
 
-def _others(labels: Sequence[Any], ours: Sequence[Any]) -> list[Any]:
+def _others(labels: Sequence[Any], own_labels: Sequence[Any]) -> list[Any]:
     """Labels from other sources, without those that describe no trial, such as pytest's package."""
     single = {"parentSuite", "suite", "subSuite", "thread", "host", "package", "framework", "language"}
-    there = {(label.name, label.value) for label in ours}
-    return [label for label in labels if label.name not in single and (label.name, label.value) not in there]
+    own_pairs = {(label.name, label.value) for label in own_labels}
+    return [label for label in labels if label.name not in single and (label.name, label.value) not in own_pairs]
 
 
 def report_lost(config: pytest.Config, run: RunDir, records: Sequence[TrialRecord]) -> None:

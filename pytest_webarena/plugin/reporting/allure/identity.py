@@ -120,9 +120,9 @@ class Identity:
         return [Label(name=name, value=printable(value)) for name, value in self._labels()]
 
     def _labels(self) -> Iterator[tuple[str, str]]:
-        who = performer(self.key)
-        yield from zip(("parentSuite", "suite", "subSuite"), (who, *self.title_path), strict=True)
-        yield "agent", who
+        agent = performer(self.key)
+        yield from zip(("parentSuite", "suite", "subSuite"), (agent, *self.title_path), strict=True)
+        yield "agent", agent
         yield from behaviour_labels(
             task=self.key.task, template=self.template, sites=self.sites, tags=self.tags, category=self.category
         )

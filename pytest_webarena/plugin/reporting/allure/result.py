@@ -157,13 +157,13 @@ def _reasons(record: TrialRecord) -> str:
     if record.stop_reason in ("agent_crash", "broke_site") or not missed:
         return record.message.partition("\n")[0]
     first = missed[0]
-    lines = [first_missed(first) or f"{first.kind}: {first.why or 'does not hold'}"]
+    lines = [first_missed(first) or f"{first.kind}: {first.why or 'failed'}"]
     lines += [
         f"{name:<9}{shorten(text)}" for name, text in (("expected", first.expected), ("actual", first.actual)) if text
     ]
     if len(missed) > 1:
         more = len(missed) - 1
-        lines.append(f"and {more} more check{'s' * (more > 1)} that do{'es' * (more == 1)}n't hold")
+        lines.append(f"and {more} more check{'s' * (more > 1)} that fail{'s' * (more == 1)}")
     return "\n".join(lines)
 
 

@@ -92,7 +92,7 @@ class _Timeline:
             self._now += self._seconds.get("collect", 0.0)
             checks = [self._check(result) for result in verdict.results]
             held = sum(result.passed is True for result in verdict.results)
-            parent = _step(f"Checks: {held} of {len(checks)} hold", self._now, self._now)
+            parent = _step(f"Checks: {held} of {len(checks)} pass", self._now, self._now)
             parent.status = _status(verdict.passed, judgeable=verdict.judgeable)
             parent.steps += checks
             yield parent
@@ -120,8 +120,8 @@ class _Timeline:
             found.append(self._files.text("Reply of the agent", step.raw))
         elif step.raw:
             result.parameters.append(Parameter(name="reply", value=printable(step.raw.strip())))
-        if step.model_calls and (said := self._exchange_text(step.model_calls)):
-            found.append(self._files.text("Prompt and reply of the model", said))
+        if step.model_calls and (exchange := self._exchange_text(step.model_calls)):
+            found.append(self._files.text("Prompt and reply of the model", exchange))
         if step.usage is not None:
             result.parameters.append(Parameter(name="model", value=", ".join(usage_words(step.usage))))
         if scripts := script_words(step):

@@ -51,7 +51,7 @@ class EngineAccess:
         self._closing = False
         self._opening = threading.Lock()
         self._joining = threading.Lock()
-        self._joint = ""
+        self._shared_network = ""
 
     async def connect(self) -> DockerClient:
         """Returns the engine's client. Raises `SiteMissing` when there is no usable engine."""
@@ -62,7 +62,7 @@ class EngineAccess:
     def client(self) -> DockerClient:
         """Returns the engine's client; `connect` must have been called before."""
         if self._client is None or self._closing:
-            raise HarnessError("the Docker backend was asked for something before `prepare` or after `close`")
+            raise HarnessError("the Docker backend was used before `prepare` or after `close`")
         return self._client
 
     @property
@@ -73,11 +73,11 @@ class EngineAccess:
     def joint_network(self) -> str:
         """Returns the name of the network on which apps meet those that all share. Blocks."""
         with self._joining:
-            if not self._joint:
+            if not self._shared_network:
                 name = f"{self.network}-joint"
                 containers.create_network(self.client(), name, self.labels, joint=True)
-                self._joint = name
-        return self._joint
+                self._shared_network = name
+        return self._shared_network
 
     def submit(self, work: Callable[[], T]) -> asyncio.Future[T]:
         """Run ``work`` in a thread."""
@@ -104,11 +104,11 @@ class EngineAccess:
     async def end_of(self, running: Running, *, paused: bool = False) -> str:
         """Returns why a container does not run; empty if it runs. Costs no request while the engine reports events."""
         client = self.client()
-        news = self._watch.news(running.id) if self._watch is not None else None
-        if news == "":
+        event = self._watch.last_event(running.id) if self._watch is not None else None
+        if event == "":
             return ""
         why = await self.call(lambda: containers.end_of(client, running.id, paused=paused))
-        if not why and news == "oom":
+        if not why and event == "oom":
             lines = await self.call(lambda: containers.last_lines(client, running.id))
             why = f"the container {running.id[:12]} ran out of memory: one of its programs was killed for that"
             why = "\n".join([why, *lines])

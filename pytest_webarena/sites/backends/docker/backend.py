@@ -25,7 +25,7 @@ from pytest_webarena.sites.backends.docker.inside import program
 from pytest_webarena.sites.backends.docker.labels import RUN
 from pytest_webarena.sites.backends.docker.starting import GRACE, PROGRAM_SECONDS, Starter, margin, section
 from pytest_webarena.sites.backends.docker.steps import output_text, run_steps
-from pytest_webarena.sites.backends.docker.stock import Stock
+from pytest_webarena.sites.backends.docker.unit_images import UnitImages
 from pytest_webarena.sites.catalogues.units import Unit
 from pytest_webarena.sites.ledger.snapshot import DATABASE_PARTS, Moment
 
@@ -54,11 +54,11 @@ class DockerBackend:
     def __init__(self, context: BackendContext) -> None:
         self._access = EngineAccess(context)
         self._starter = Starter(self._access, context.needed)
-        self._stock = Stock(self._access, self._starter, context)
+        self._unit_images = UnitImages(self._access, self._starter, context)
         self._units = context.units
         self._paused: set[str] = set()
         """Ids of containers that this backend has paused."""
-        self._pythonless: set[str] = set()
+        self._without_interpreter: set[str] = set()
         """Apps whose images are known to have no Python."""
         self._talks = Conversations(program("query"), timeout=PROGRAM_SECONDS + GRACE)
         """Connections to the programs inside containers that answer queries."""
@@ -74,18 +74,18 @@ class DockerBackend:
 
         The same is done for all apps of its unit. The first call removes what dead runs left behind.
         """
-        await self._stock.prepare(self._unit(app))
+        await self._unit_images.prepare(self._unit(app))
 
     def keeps(self, app: AppManifest) -> bool:
         """Returns whether the container has everything that logging in leaves behind, and a reset does not remove
         it."""
-        return self._stock.keeps(self._unit(app))
+        return self._unit_images.keeps(self._unit(app))
 
     async def keep(self, app: AppManifest, replica: Replica) -> int:
         """Stop the container cleanly and commit it as the image of later ones; the image is removed with the run."""
         running = _parts(replica)
         self._hang_up(*running.values())
-        return await self._stock.keep(self._unit(app), running)
+        return await self._unit_images.keep(self._unit(app), running)
 
     def _unit(self, app: AppManifest) -> Unit:
         return self._units.get(app.name) or Unit((app,))
@@ -103,7 +103,7 @@ class DockerBackend:
         if not await self._restored(app, replica):
             old = _parts(replica)
             self._hang_up(*old.values())
-            self._stock.discard(old)
+            self._unit_images.discard(old)
             replica = await self._begin(app, replica)
         replica.generation += 1
         return replica
@@ -140,13 +140,13 @@ class DockerBackend:
         else:
             # Only for images built here is the directory known to have all data. Reset programs restore contents, but
             # hardly ever times.
-            how = "contents" if docker.reset else "exact"
-            done = await self._watch(_running(replica), docker.data_dir, how)
+            mode = "contents" if docker.reset else "exact"
+            done = await self._watch(_running(replica), docker.data_dir, mode)
         if done.code != 0:
             raise SiteError(f"can't take the fingerprint of {replica.id}: {output_text(done)}")
         return done.stdout.strip()
 
-    async def at_work(self, app: AppManifest, replica: Replica) -> str:
+    async def extra_processes(self, app: AppManifest, replica: Replica) -> str:
         """Returns the threads of an image built here that started later; servers of other images create threads in
         other ways."""
         activity = self._activities.get(_running(replica).id)
@@ -163,8 +163,8 @@ class DockerBackend:
     async def _watch(self, running: Running, directory: str, what: str) -> Executed:
         """Returns the output of the program ``digest``."""
         client = self._access.client()
-        said = await self._access.call(lambda: self._watches.ask(client, running, (directory, what)))
-        return said or await self._starter.execute(running, *program("digest"), directory, what)
+        output = await self._access.call(lambda: self._watches.ask(client, running, (directory, what)))
+        return output or await self._starter.execute(running, *program("digest"), directory, what)
 
     async def _threads(self, running: Running) -> frozenset[int]:
         done = await self._watch(running, "", "threads")
@@ -185,8 +185,8 @@ class DockerBackend:
         mode, limit = "rw" if write else "ro", f"{PROGRAM_SECONDS:g}"
         arguments = str(file), mode, limit, sql
         # A read that failed half-way can be repeated, a write can't.
-        asked = not write and app.name not in self._pythonless
-        answer = await self._access.call(lambda: self._talks.ask(client, running, arguments)) if asked else None
+        uses_python = not write and app.name not in self._without_interpreter
+        answer = await self._access.call(lambda: self._talks.ask(client, running, arguments)) if uses_python else None
         done = answer or await self._starter.execute(running, *program("query"), *arguments)
         if program_missing(done):
             done = await self._without_python(app, running, file, sql, write=write)
@@ -201,7 +201,7 @@ class DockerBackend:
             raise kind(f"the database {file} of {replica.id} can't be used: {result['error']}")
         return Rows(columns=tuple(result["columns"]), rows=tuple(tuple(row) for row in result["rows"]))
 
-    def looks_cheaply(self, app: AppManifest) -> bool:
+    def reads_cheaply(self, app: AppManifest) -> bool:
         """Returns False: databases must be copied out of the container, which is frozen meanwhile."""
         return False
 
@@ -213,9 +213,9 @@ class DockerBackend:
             found = await self._access.call(lambda: moment_inside(client, running.id, app, section(app).data_dir))
         finally:
             self._paused.discard(running.id)
-        beside = {database.path + ending for database in app.databases.values() for ending in DATABASE_PARTS}
+        database_files = {database.path + ending for database in app.databases.values() for ending in DATABASE_PARTS}
         lines = (line.rpartition("\t") for line in await self.listing(app, replica))
-        files = {path: state for state, _, path in lines if path not in beside and not state.startswith("d")}
+        files = {path: state for state, _, path in lines if path not in database_files and not state.startswith("d")}
         return replace(found, files=files if section(app).build else None)
 
     async def _without_python(
@@ -225,7 +225,7 @@ class DockerBackend:
             raise SiteError(
                 f"expected python3 in the image of {app.name}, found none: no set-up step can write into {file}"
             )
-        self._pythonless.add(app.name)
+        self._without_interpreter.add(app.name)
         client = self._access.client()
         self._paused.add(running.id)  # until the copy is complete
         try:
@@ -238,7 +238,7 @@ class DockerBackend:
         done = await self._starter.execute(_running(replica), *map(app.fill, arguments))
         return "" if done.code == 0 else f"{arguments[0]}: {output_text(done)}"
 
-    async def crowded(self, app: AppManifest, replica: Replica) -> str:
+    async def full_disks(self, app: AppManifest, replica: Replica) -> str:
         """Returns which disks of the container are full according to its ``df``; empty if it has none."""
         done = await self._starter.execute(_running(replica), *disk_space.PROGRAM)
         fixed = [volume.target for volume in section(app).volumes if not volume.mutable]
@@ -274,7 +274,7 @@ class DockerBackend:
         """Remove the container at once, because its data are discarded anyway."""
         running = _parts(replica)
         self._hang_up(*running.values())
-        await self._stock.remove(running)
+        await self._unit_images.remove(running)
         self._paused.difference_update(each.id for each in running.values())
 
     async def close(self) -> None:
@@ -292,19 +292,19 @@ class DockerBackend:
     async def _begin(self, app: AppManifest, replica: Replica) -> Replica:
         """Fill ``replica`` in with a new container of its app, and those of its unit."""
         unit = self._unit(app)
-        running = await self._stock.run(unit, replica.id)
+        running = await self._unit_images.run(unit, replica.id)
         try:
             # All of them before the replica is changed, so that it stays as it was if one fails.
             prints = {part.name: await self._first_look(part, replica, running[part.name]) for part in unit.apps}
         except BaseException:
             self._hang_up(*running.values())
-            self._stock.discard(running)
+            self._unit_images.discard(running)
             raise
         replica.parts = {
             part.name: Replica(id=f"{replica.id}-{part.name}", app=part.name, host="", port=0) for part in unit.others
         }
         for part in unit.apps:
-            image, each, container = self._stock[part.name], replica.of(part.name), running[part.name]
+            image, each, container = self._unit_images[part.name], replica.of(part.name), running[part.name]
             each.host, each.port, each.handle = container.ip, section(part).port, container
             each.digest, each.fingerprint, each.edition = image.digest, prints[part.name], image.edition
         return replica

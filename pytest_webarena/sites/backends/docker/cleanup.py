@@ -58,19 +58,21 @@ def remove_labelled(
     begin = time.monotonic()
     with closing(connect()) if client is None else nullcontext(client) as engine:
         while True:
-            left: list[str] = []
-            for kind, things in _labelled(engine, label):
+            failures: list[str] = []
+            for kind, resources in _labelled(engine, label):
                 with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="docker-removal") as threads:
-                    for (name, _), why in zip(things, threads.map(partial(_outcome, kind), things), strict=True):
+                    for (name, _), why in zip(resources, threads.map(partial(_outcome, kind), resources), strict=True):
                         if why:
-                            left.append(f"{kind} {name}: {why}")
+                            failures.append(f"{kind} {name}: {why}")
                         elif why is not None:
                             removed[kind, name] = None
             now = time.monotonic() - begin
-            if not left and now >= settle:
+            if not failures and now >= settle:
                 break
             if now >= patience:
-                raise SiteError("\n".join([f"can't remove from the Docker engine what is labelled {label}:", *left]))
+                raise SiteError(
+                    "\n".join([f"can't remove from the Docker engine what is labelled {label}:", *failures])
+                )
             time.sleep(_POLL)
     kinds = {kind: tuple(name for one, name in removed if one == kind) for kind in _KINDS}
     return Removed(**kinds)
@@ -80,12 +82,12 @@ def sweep(client: DockerClient | None = None) -> Removed:
     """Remove everything of runs whose owner is known to be dead."""
     total: dict[str, tuple[str, ...]] = dict.fromkeys(_KINDS, ())
     with closing(connect()) if client is None else nullcontext(client) as engine:
-        found = [_labels(thing) for _, things in _labelled(engine, RUN) for _, thing in things]
+        found = [_labels(resource) for _, resources in _labelled(engine, RUN) for _, resource in resources]
         runs = {labels[RUN] for labels in found if is_orphan(labels)}
         for run in sorted(runs):
             with suppress(SiteError):  # another process may be sweeping at the same time
-                gone = remove_labelled(f"{RUN}={run}", client=engine, settle=0, patience=_SWEEP_PATIENCE)
-                total = {kind: total[kind] + getattr(gone, kind) for kind in _KINDS}
+                removed = remove_labelled(f"{RUN}={run}", client=engine, settle=0, patience=_SWEEP_PATIENCE)
+                total = {kind: total[kind] + getattr(removed, kind) for kind in _KINDS}
     return Removed(**total)
 
 
@@ -118,15 +120,15 @@ def _outcome(kind: str, named: tuple[str, Any]) -> str | None:
     return ""
 
 
-def _remove(kind: str, thing: Any) -> None:
+def _remove(kind: str, resource: Any) -> None:
     if kind == "containers":
-        thing.remove(force=True, v=True)
+        resource.remove(force=True, v=True)
     elif kind == "images":
-        thing.remove(force=True)
+        resource.remove(force=True)
     else:
-        thing.remove()
+        resource.remove()
 
 
-def _labels(thing: Any) -> dict[str, str]:
-    config = thing.attrs.get("Config") or {}
-    return dict(config.get("Labels") or thing.attrs.get("Labels") or {})
+def _labels(resource: Any) -> dict[str, str]:
+    config = resource.attrs.get("Config") or {}
+    return dict(config.get("Labels") or resource.attrs.get("Labels") or {})

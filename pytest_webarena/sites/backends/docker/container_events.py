@@ -16,7 +16,7 @@ from pytest_webarena.sites.backends.docker.engine import ENGINE_ERRORS
 
 __all__ = ["Watch"]
 
-News = Literal["", "die", "oom"]
+ContainerEvent = Literal["", "die", "oom"]
 
 _log = logging.getLogger(__name__)
 _ENDINGS: dict[str, Literal["die", "oom"]] = {"die": "die", "oom": "oom"}
@@ -33,18 +33,18 @@ class Watch:
     def __init__(self, connect: Callable[[], DockerClient], label: str) -> None:
         self._connect = connect
         self._label = label
-        self._news: dict[str, News] = {}
+        self._last_events: dict[str, ContainerEvent] = {}
         self._listening = False
         self._closing = threading.Event()
         self._stream: Any = None
         self._since = int(time.time())
         threading.Thread(target=self._listen, name="docker-events", daemon=True).start()
 
-    def news(self, container: str) -> News | None:
+    def last_event(self, container: str) -> ContainerEvent | None:
         """Returns what happened to the container; empty when nothing did; None when events are not being received, so
         ask the engine."""
-        if container in self._news:
-            return self._news[container]
+        if container in self._last_events:
+            return self._last_events[container]
         return "" if self._listening else None
 
     def close(self) -> None:
@@ -84,5 +84,5 @@ class Watch:
     def _note(self, event: dict[str, Any]) -> None:
         self._since = max(self._since, int(event.get("time", 0)))
         container, what = str(event.get("id", "")), _ENDINGS.get(str(event.get("Action") or event.get("status")))
-        if container and what is not None and self._news.get(container) != "die":
-            self._news[container] = what
+        if container and what is not None and self._last_events.get(container) != "die":
+            self._last_events[container] = what

@@ -235,11 +235,11 @@ def end_of(client: DockerClient, container: str, *, paused: bool = False) -> str
     try:
         state = client.api.inspect_container(container)["State"]
     except NotFound:
-        return f"the container {container[:12]} is gone; somebody else removed it"
+        return f"the container {container[:12]} is gone; another program removed it"
     if state.get("Running") and (paused or not state.get("Paused")):
         return ""
     if state.get("Paused"):
-        return f"the container {container[:12]} is paused; somebody else paused it"
+        return f"the container {container[:12]} is paused; another program paused it"
     if state.get("OOMKilled"):
         why = f"it was killed for using more memory than it may (exit code {state.get('ExitCode')})"
     else:

@@ -84,11 +84,11 @@ class Conversations:
         """Returns the answer to a question; None when the connection fails. Blocks."""
         try:
             with self._lock:
-                talk = self._talks.get(running.id)
-                if talk is None:
-                    talk = Conversation(client, running.id, self._arguments, timeout=self._timeout)
-                    self._talks[running.id] = talk
-            return talk.ask(*arguments)
+                conversation = self._talks.get(running.id)
+                if conversation is None:
+                    conversation = Conversation(client, running.id, self._arguments, timeout=self._timeout)
+                    self._talks[running.id] = conversation
+            return conversation.ask(*arguments)
         except (OSError, ValueError, *ENGINE_ERRORS) as error:
             _log.info("%s: queries are run one by one: %s", running.name, error)
             self.hang_up(running.id)
@@ -97,9 +97,9 @@ class Conversations:
     def hang_up(self, container: str) -> None:
         """Close the connection to a container, if there is one."""
         with self._lock:
-            talk = self._talks.pop(container, None)
-        if talk is not None:
-            talk.close()
+            conversation = self._talks.pop(container, None)
+        if conversation is not None:
+            conversation.close()
 
     def close(self) -> None:
         """Close all connections."""

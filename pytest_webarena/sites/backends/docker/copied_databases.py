@@ -33,8 +33,8 @@ _BESIDE = ("", "-wal", "-journal")
 
 def program_missing(done: Executed) -> bool:
     """Whether the container lacks the program."""
-    said = done.stdout + done.stderr
-    return done.code in _NOT_FOUND and ("executable file not found" in said or "no such file" in said)
+    output = done.stdout + done.stderr
+    return done.code in _NOT_FOUND and ("executable file not found" in output or "no such file" in output)
 
 
 def query_a_copy(client: DockerClient, container: str, file: PurePosixPath, seconds: float, sql: str) -> Executed:

@@ -49,10 +49,10 @@ def rows_from(database: DatabaseManifest, done: Executed, sql: str, replica: str
     Raises `TaskError` when the statement is at fault, `SiteError` when the server or its client is.
     """
     if done.code != 0:
-        said = _without_warnings(done.stderr) or done.stdout.strip() or "it said nothing"
+        message = _without_warnings(done.stderr) or done.stdout.strip() or "it said nothing"
         if _statement_fault(database, done):
-            raise TaskError(f"the SQL statement failed: {said}: {shorten(sql, 200, placeholder='…')}")
-        raise SiteError(f"can't query the database {database.name} of {replica}: exit code {done.code}: {said}")
+            raise TaskError(f"the SQL statement failed: {message}: {shorten(sql, 200, placeholder='…')}")
+        raise SiteError(f"can't query the database {database.name} of {replica}: exit code {done.code}: {message}")
     columns, rows = _from_xml(done.stdout) if database.engine == "mysql" else _from_csv(done.stdout)
     if len(rows) > _MAX_ROWS:
         raise TooLarge(f"the SQL statement failed: it gave more than {_MAX_ROWS} rows; add a LIMIT")

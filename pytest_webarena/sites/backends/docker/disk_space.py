@@ -17,7 +17,7 @@ _ENGINES = ("/proc", "/sys", "/dev", "/etc/hosts", "/etc/hostname", "/etc/resolv
 _SHARED = "/dev/shm"
 
 
-def full_disks(said: str, *, read_only: Collection[str] = ()) -> str:
+def full_disks(df_output: str, *, read_only: Collection[str] = ()) -> str:
     """Returns which disks are full according to the output of ``df``; empty: none. Mounts in ``read_only`` may be full.
 
     >>> said = '''Filesystem     1024-blocks     Used Available Capacity Mounted on
@@ -31,15 +31,15 @@ def full_disks(said: str, *, read_only: Collection[str] = ()) -> str:
     """
     return "; ".join(
         f"the disk at {path} is full ({free:,} of {size:,} kB are free)"
-        for path, size, free in _disks(said)
+        for path, size, free in _disks(df_output)
         if _is_full(size, free) and path not in read_only and not _is_the_engines(path)
     )
 
 
-def _disks(said: str) -> list[tuple[str, int, int]]:
+def _disks(df_output: str) -> list[tuple[str, int, int]]:
     """Returns path, size and free space in KiB; other lines are skipped."""
     found = []
-    for line in said.splitlines():
+    for line in df_output.splitlines():
         columns = line.split(maxsplit=_COLUMNS - 1)
         if len(columns) == _COLUMNS and columns[1].isdigit() and columns[3].lstrip("-").isdigit():
             found.append((columns[5], int(columns[1]), int(columns[3])))

@@ -31,12 +31,12 @@ def connect(timeout: float = _TIMEOUT) -> DockerClient:
     address, client = os.environ.get("DOCKER_HOST", ""), None
     try:
         if address:
-            _knock(address)
+            _require_listener(address)
             client = DockerClient.from_env(timeout=int(timeout))
         else:
             context = ContextAPI.get_current_context()
             address = str(context.Host)
-            _knock(address)
+            _require_listener(address)
             client = DockerClient(base_url=address, tls=context.TLSConfig or False, timeout=int(timeout))
         client.ping()
     except Exception as error:  # docker-py raises OSError, ValueError and its own errors, depending on the address
@@ -46,13 +46,13 @@ def connect(timeout: float = _TIMEOUT) -> DockerClient:
     return client
 
 
-def _knock(address: str) -> None:
+def _require_listener(address: str) -> None:
     """Connect once, to fail early and clearly if nothing listens; docker-py would leave half-open sockets behind."""
     scheme, _, path = address.partition("://")
     if scheme == "unix":
-        with socket.socket(socket.AF_UNIX) as door:
-            door.settimeout(_TIMEOUT)
-            door.connect("/" + path.lstrip("/"))
+        with socket.socket(socket.AF_UNIX) as probe:
+            probe.settimeout(_TIMEOUT)
+            probe.connect("/" + path.lstrip("/"))
 
 
 def _no_engine(address: str, error: Exception) -> str:

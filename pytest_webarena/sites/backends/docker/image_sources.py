@@ -47,7 +47,7 @@ def obtain_image(
             raise SiteMissing(f"expected the image {reference} in {manifest.tar}, found {loaded or 'none'}")
     if found is None and is_pulled(manifest):
         if pulls == "never" or (pulls == "small" and not is_small(manifest)):
-            raise _not_unasked(manifest, sites)
+            raise _pull_not_allowed(manifest, sites)
         _pull(client, manifest, note)
         found = find_image(client, reference)
     if found is None:
@@ -81,10 +81,10 @@ def require_pinned(client: DockerClient, manifest: DockerManifest) -> None:
 
 def _missing(manifest: DockerManifest, why: str) -> SiteMissing:
     commands = manifest.get.strip() or f"docker pull {manifest.image}   (or, from a file: docker load -i <image.tar>)"
-    seen = f"found none{f': {why}' if why else ''}"
+    finding = f"found none{f': {why}' if why else ''}"
     if manifest.tar:
-        seen += f", and no file {manifest.tar}"
-    lines = [f"expected the image {manifest.image} on the Docker engine, {seen}.", "Get it with:"]
+        finding += f", and no file {manifest.tar}"
+    lines = [f"expected the image {manifest.image} on the Docker engine, {finding}.", "Get it with:"]
     return SiteMissing("\n".join([*lines, *(f"  {line}" for line in commands.splitlines())]))
 
 
@@ -109,13 +109,13 @@ def _load(client: DockerClient, file: Path, note: Note) -> str:
 
 
 def _read(file: Path, note: Note) -> Iterator[bytes]:
-    total, done, told = file.stat().st_size, 0, time.monotonic()
+    total, done, noted_at = file.stat().st_size, 0, time.monotonic()
     with file.open("rb") as source:
         while chunk := source.read(_CHUNK):
             yield chunk
             done += len(chunk)
-            if time.monotonic() - told >= _EVERY:
-                told = time.monotonic()
+            if time.monotonic() - noted_at >= _EVERY:
+                noted_at = time.monotonic()
                 note(f"loading {file}: {in_words(done)} of {in_words(total)} ({done / total:.0%})")
 
 
@@ -135,19 +135,19 @@ def is_small(manifest: DockerManifest) -> bool:
 
 def _pull(client: DockerClient, manifest: DockerManifest, note: Note) -> None:
     note(f"pulling {manifest.image}")
-    told = time.monotonic()
+    noted_at = time.monotonic()
     try:
         for pulled in pull(client, manifest.image):
-            if time.monotonic() - told >= _EVERY:
-                told = time.monotonic()
+            if time.monotonic() - noted_at >= _EVERY:
+                noted_at = time.monotonic()
                 total = max(pulled.total, manifest.pull_bytes or 0) if pulled.unknown else pulled.total
                 note(f"pulling {manifest.image}: {in_words(pulled.done)} of {in_words(total)}")
     except SiteError as error:
         raise _missing(manifest, str(error)) from None
 
 
-def _not_unasked(manifest: DockerManifest, sites: str) -> SiteMissing:
-    size = f"takes about {manifest.pull_size}" if manifest.pull_size else "is of a size that its manifest does not tell"
+def _pull_not_allowed(manifest: DockerManifest, sites: str) -> SiteMissing:
+    size = f"takes about {manifest.pull_size}" if manifest.pull_size else "has no size in its manifest"
     commands = manifest.get.strip().splitlines() or [f"docker pull {manifest.image}"]
     if sites:
         commands[0] = f"webarena sites images pull {sites}"

@@ -40,7 +40,7 @@ class AppNeeds:
     image: str
     size: int = 0
     """Size of the image in bytes; 0 when it is missing."""
-    comes: str = ""
+    origin: str = ""
     """How a missing image is obtained automatically: ``is built``, ``is loaded from …``, ``is pulled``."""
     to_pull: int | None = 0
     """Approximate number of bytes to pull; None: unknown; 0: no pull is needed, or possible."""
@@ -81,20 +81,20 @@ def survey(apps: Iterable[AppManifest]) -> tuple[Engine, tuple[AppNeeds, ...]]:
             reference = built[docker.build] if docker.build else docker.image
             image = find_image(client, reference) if reference else None
             size = int(client.images.get(image).attrs.get("Size", 0)) if image else 0
-            comes = problem = ""
+            origin = problem = ""
             to_pull: int | None = 0
             if docker.build and image is None:
-                comes = "is built when it is needed"
+                origin = "is built when it is needed"
             elif image is None:
                 if docker.tar and Path(docker.tar).is_file():
-                    comes = f"is loaded from {docker.tar}"
+                    origin = f"is loaded from {docker.tar}"
                 elif not is_pulled(docker):
                     problem = "\n".join([f"the image {docker.image} is not here", *docker.get.strip().splitlines()])
                 else:
                     to_pull = docker.pull_bytes
-                    weight = f"about {docker.pull_size}" if docker.pull_size else "of a size that nobody tells"
+                    weight = f"about {docker.pull_size}" if docker.pull_size else "of unknown size"
                     if is_small(docker):
-                        comes = f"({weight}) is pulled when it is needed"
+                        origin = f"({weight}) is pulled when it is needed"
                     else:
                         problem = f"the image {docker.image}, {weight}, is not here, and is pulled only on request"
             try:
@@ -110,7 +110,7 @@ def survey(apps: Iterable[AppManifest]) -> tuple[Engine, tuple[AppNeeds, ...]]:
                     app=app.name,
                     image=reference or docker.image,
                     size=size,
-                    comes=comes,
+                    origin=origin,
                     to_pull=to_pull,
                     problem=problem,
                 )

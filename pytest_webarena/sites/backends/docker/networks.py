@@ -43,7 +43,7 @@ class DockerNetworks:
         self._labels = labels
         self._lock = threading.Lock()
         self._free: dict[str, list[Place]] = {}
-        self._let: dict[str, int] = {}
+        self._tenants: dict[str, int] = {}
         """Numbers of the uses of the networks in use, by network."""
         self._numbers = itertools.count(1)
 
@@ -58,15 +58,15 @@ class DockerNetworks:
             place = Place(network=f"{self._prefix}-unit-{number}", unit=unit)
             self._make(client, place.network, containers_in_it)
         with self._lock:
-            self._let[place.network] = number
+            self._tenants[place.network] = number
         return replace(place, tenancy=number)
 
     def give_back(self, place: Place) -> None:
         """Mark the network as free, after all containers of this use are gone. Repeated or late calls have no
         effect."""
         with self._lock:
-            if self._let.get(place.network) == place.tenancy:
-                del self._let[place.network]
+            if self._tenants.get(place.network) == place.tenancy:
+                del self._tenants[place.network]
                 self._free.setdefault(place.unit, []).append(place)
 
     def _make(self, client: DockerClient, name: str, size: int) -> None:
@@ -79,7 +79,7 @@ class DockerNetworks:
             return
         raise SiteError(
             f"can't make the network {name}: expected a free subnet of {_range()}, found none in {_ATTEMPTS} attempts; "
-            "set WEBARENA_SUBNETS to a range that nobody uses, such as 10.99.0.0/16"
+            "set WEBARENA_SUBNETS to an unused range, such as 10.99.0.0/16"
         )
 
 

@@ -36,7 +36,7 @@ class OwnAddresses:
     """The forwarders of a run, one per network namespace. All calls are made in the event loop."""
 
     def __init__(self) -> None:
-        self._doors: dict[str, asyncio.Server] = {}
+        self._forwarders: dict[str, asyncio.Server] = {}
         self._refused = ""
 
     async def open(self, client: DockerClient, container: str, target: tuple[str, int]) -> str:
@@ -45,7 +45,7 @@ class OwnAddresses:
 
         Once is enough for a pod, whose address stays. Missing permission to enter namespaces is reported only once.
         """
-        if container in self._doors or self._refused:
+        if container in self._forwarders or self._refused:
             return ""
         try:
             listening = await asyncio.to_thread(_listen, client, container)
@@ -56,14 +56,14 @@ class OwnAddresses:
             return explain(error)
         except OSError as error:
             return "" if error.errno == errno.EADDRINUSE else str(error)  # the app itself listens there
-        self._doors[container] = await asyncio.start_server(_passing_on_to(target), sock=listening)
+        self._forwarders[container] = await asyncio.start_server(_forward_to(target), sock=listening)
         return ""
 
     def close(self, container: str = "") -> None:
         """Stop forwarding for a container that is gone; empty: for all, at the end of the run."""
-        for name in [container] if container else list(self._doors):
-            if door := self._doors.pop(name, None):
-                door.close()
+        for name in [container] if container else list(self._forwarders):
+            if forwarder := self._forwarders.pop(name, None):
+                forwarder.close()
 
 
 def _listen(client: DockerClient, container: str) -> socket.socket:
@@ -104,15 +104,15 @@ def _make(namespace: str, port: int) -> socket.socket:
     return listening
 
 
-def _passing_on_to(target: tuple[str, int]) -> Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]:
+def _forward_to(target: tuple[str, int]) -> Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]:
     async def passed_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            there, back = await asyncio.open_connection(*target)
+            target_reader, back = await asyncio.open_connection(*target)
         except OSError:
             writer.close()  # as if nothing listened
             return
         try:
-            await asyncio.gather(_pump(reader, back), _pump(there, writer))
+            await asyncio.gather(_pump(reader, back), _pump(target_reader, writer))
         finally:
             back.close()
             writer.close()

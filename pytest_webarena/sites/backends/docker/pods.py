@@ -52,15 +52,15 @@ class Pods:
             if order.image in self._without:
                 return None
             if free := self._free.get(app):
-                return self._let(free.pop())
+                return self._with_new_tenancy(free.pop())
         try:
-            kept = containers.launch(client, _keeping(client, app, order))
+            kept = containers.launch(client, _keeper_order(client, app, order))
         except containers.NoSuchProgram:
             with self._lock:
                 self._without.add(order.image)
             return None
         with self._lock:
-            return self._let(Pod(app=app, keeper=kept.id, ip=kept.ip))
+            return self._with_new_tenancy(Pod(app=app, keeper=kept.id, ip=kept.ip))
 
     def give_back(self, pod: Pod) -> None:
         """Mark the pod as free, after the container of this use is gone. Repeated or late calls have no effect.
@@ -78,12 +78,12 @@ class Pods:
         with suppress(SiteError, *ENGINE_ERRORS):
             containers.remove(client, pod.keeper)
 
-    def _let(self, pod: Pod) -> Pod:
+    def _with_new_tenancy(self, pod: Pod) -> Pod:
         number = self._tenancies[pod.keeper] = next(self._numbers)
         return replace(pod, tenancy=number)
 
 
-def _keeping(client: DockerClient, app: str, order: Order) -> Order:
+def _keeper_order(client: DockerClient, app: str, order: Order) -> Order:
     """Returns the parameters of a container that keeps a pod open: the app's own image, but with nothing of the app
     running."""
     labels = {key: value for key, value in order.labels.items() if key not in (APP, REPLICA)}

@@ -39,9 +39,9 @@ CONFIG = "pytest-webarena.config"
 _FORMAT = 1
 """Part of the hash; increase it whenever configuring gives a different result for the same manifest."""
 _KEPT = 3
-"""Number of snapshots of one app that stay on the engine. They share the layers of their image."""
+"""Maximum number of snapshots of one app on the engine. They share the layers of their image."""
 _GRACE = 30
-"""Seconds that the app gets to write its data to disk and end."""
+"""Seconds for the app to write its data to disk and end."""
 
 
 def config_hash(app: AppManifest, unit: str = "") -> str:
@@ -77,15 +77,15 @@ def declared_volumes(client: DockerClient, image: str) -> list[str]:
 
 
 def require_no_volumes(client: DockerClient, app: AppManifest, image: str) -> None:
-    """Raise `SiteError` when a snapshot would lack data of the app, because it is in volumes."""
+    """Raise `SiteError` when a snapshot would lack data of the app, because the image declares volumes for them."""
     docker = app.docker
     assert docker is not None
     given = {volume.target for volume in docker.volumes}
     if lost := [path for path in declared_volumes(client, image) if path not in given]:
         raise SiteError(
-            f"expected all that {app.name} keeps to be in its container, found that its image declares "
-            f"{', '.join(lost)} as a volume, which no snapshot holds: what 'post_start' does there would be lost. "
-            "Say 'snapshot: false' (of all apps that depend on each other), or have the app keep its data elsewhere"
+            f"expected all data of {app.name} in its container, found that its image declares {', '.join(lost)} as a "
+            "volume. Snapshots do not include volumes, so data that 'post_start' writes there would be lost. Set "
+            "'snapshot: false' (for all apps that depend on each other), or make the app store its data elsewhere"
         )
 
 
@@ -107,8 +107,8 @@ def commit_for_run(
     """
     reference = f"localhost/pytest-webarena-run-{labels[RUN]}-{_name(app)}:{edition}".lower()
     # It must not count as a snapshot, even if it is made from one: later runs must not use it.
-    blank = dict.fromkeys((SNAPSHOT, SOURCE, CONFIG, APP, REPLICA), "")
-    return _commit(client, container, app, reference, {**blank, **labels})
+    cleared = dict.fromkeys((SNAPSHOT, SOURCE, CONFIG, APP, REPLICA), "")
+    return _commit(client, container, app, reference, {**cleared, **labels})
 
 
 def _commit(client: DockerClient, container: str, app: AppManifest, reference: str, labels: Mapping[str, str]) -> str:

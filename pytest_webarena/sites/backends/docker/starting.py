@@ -35,9 +35,7 @@ PROGRAM_SECONDS = 30.0
 GRACE = 10.0
 """Seconds after that limit at which the container counts as hung."""
 _MOMENT = 1.0
-_LISTENS_NOWHERE = (
-    "; if it listens nowhere, as a worker, say by what program it is known to be ready: 'ready: [{exec: [pgrep, …]}]'"
-)
+_LISTENS_NOWHERE = "; if it has no port, such as a worker, name a program that checks it: 'ready: [{exec: [pgrep, …]}]'"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,7 +179,7 @@ class Starter:
 def section(app: AppManifest) -> DockerManifest:
     """Returns the manifest's section for this backend."""
     if app.docker is None:
-        raise SiteError(f"the app {app.name!r} is to run as a container, but its manifest has no 'docker' section")
+        raise SiteError(f"the app {app.name!r}: expected a 'docker' section in its manifest, found none")
     return app.docker
 
 

@@ -14,7 +14,7 @@ from pytest_webarena.sites.catalogues.manifest import ContainerStep
 __all__ = ["output_text", "run_steps"]
 
 _log = logging.getLogger(__name__)
-_SAID = 10
+_OUTPUT_LINES = 10
 """Maximum number of lines of a failed program's output in a message."""
 
 
@@ -46,5 +46,5 @@ async def run_steps(
 
 def output_text(done: Executed) -> str:
     """Returns the exit code and the last lines of a program's output."""
-    lines = (done.stderr.rstrip() or done.stdout.rstrip()).splitlines()[-_SAID:]
+    lines = (done.stderr.rstrip() or done.stdout.rstrip()).splitlines()[-_OUTPUT_LINES:]
     return "\n".join([f"exit code {done.code}", *(f"  {line}" for line in lines)])

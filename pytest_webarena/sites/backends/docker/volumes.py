@@ -27,14 +27,14 @@ def missing_volumes(client: DockerClient, manifest: DockerManifest) -> list[Volu
     missing = []
     for volume in manifest.volumes:
         if volume.source.startswith("/"):
-            there = Path(volume.source).exists()
+            exists = Path(volume.source).exists()
         else:
             try:
                 client.volumes.get(volume.source)
-                there = True
+                exists = True
             except NotFound:
-                there = False
-        if not there:
+                exists = False
+        if not exists:
             missing.append(volume)
     return missing
 
@@ -44,7 +44,7 @@ def require_volumes(client: DockerClient, manifest: DockerManifest) -> None:
     for volume in missing_volumes(client, manifest):
         what = "directory" if volume.source.startswith("/") else "volume on the Docker engine"
         commands = [f"  {line}" for line in manifest.get.strip().splitlines()]
-        text = f"expected the {what} {volume.source}, found none; the site's data for {volume.target} are to be there."
+        text = f"expected the {what} {volume.source}, found none; it must have the site's data for {volume.target}."
         raise SiteMissing("\n".join([text, *(["Get it with:", *commands] if commands else [])]))
 
 
@@ -82,8 +82,8 @@ def copy_volume(client: DockerClient, volume: VolumeManifest, image: str, labels
         container.start()
         code = client.api.wait(str(container.id), timeout=None)["StatusCode"]
         if code != 0:
-            said = container.logs(tail=_LOG_LINES).decode("utf-8", "replace").strip()
-            raise SiteError(f"can't copy {volume.source} for a replica: cp ended with {code}: {said}")
+            log = container.logs(tail=_LOG_LINES).decode("utf-8", "replace").strip()
+            raise SiteError(f"can't copy {volume.source} for a replica: cp ended with {code}: {log}")
     except BaseException as error:
         if container is not None:
             with suppress(*ENGINE_ERRORS):

@@ -87,9 +87,9 @@ def test_a_threshold_decides_and_the_score_stays_the_share(threshold: float, pas
     ("check", "passed", "score"),
     [
         ("{rubric: %s}", True, 0.7),
-        ("{all: [{rubric: %s}, {answer: {includes: divides}}]}", True, 0.7),
-        ("{all: [{rubric: %s}, {answer: {includes: cows}}]}", False, 0.0),
-        ("{any: [{rubric: %s}, {answer: {includes: cows}}]}", True, 0.7),
+        ("{all: [{rubric: %s}, {not: {answer: cows}}]}", True, 0.7),
+        ("{all: [{rubric: %s}, {answer: cows}]}", False, 0.0),
+        ("{any: [{rubric: %s}, {answer: cows}]}", True, 0.7),
     ],
 )
 def test_a_threshold_holds_inside_combinations(check: str, passed: bool, score: float) -> None:
@@ -117,8 +117,7 @@ def test_a_rubric_has_no_contrary(check: str) -> None:
 def test_a_threshold_holds_in_a_mean_and_is_told() -> None:
     rubric = f"{{rubric: {{items: {ITEMS}, threshold: 0.7}}, weight: 3}}"
     [made] = parse_tasks(
-        "tasks:\n- {id: t, intent: Prove it., sites: [], score: mean, "
-        f"checks: [{rubric}, {{answer: {{includes: divides}}}}]}}"
+        f"tasks:\n- {{id: t, intent: Prove it., sites: [], score: mean, checks: [{rubric}, {{not: {{answer: cows}}}}]}}"
     )
     found = judge(made, evidence(ANSWER), asker=Scripted(award(4, "n = 2k"), award(3, "n^2 = 4k^2")))
     assert (found.score, found.passed) == (0.775, True)

@@ -80,8 +80,8 @@ def test_repository_can_be_cloned_changed_and_pushed(address: str, tmp_path: Pat
         "HEAD:refs/tags/v9",
         cwd=work,
     )
-    said = "SELECT text FROM texts WHERE project = 'makers/pagefold' AND branch = 'glue/one' AND path = 'glue.md'"
-    assert rows(said) == [("# Glue\n",)]
+    query = "SELECT text FROM texts WHERE project = 'makers/pagefold' AND branch = 'glue/one' AND path = 'glue.md'"
+    assert rows(query) == [("# Glue\n",)]
     commit = "SELECT author, message FROM commits ORDER BY number DESC LIMIT 1"
     assert rows(commit) == [("Ilse Varnholt", "Tell of glue\n")]
     pushed = "SELECT action, target FROM events ORDER BY id DESC LIMIT 2"
@@ -92,7 +92,7 @@ def test_repository_can_be_cloned_changed_and_pushed(address: str, tmp_path: Pat
     assert "by force" in git("push", "--force", main, "HEAD~3:main", cwd=work, fails=True)
     assert "can't be deleted" in git("push", main, ":main", cwd=work, fails=True)
     git("push", main, ":glue/one", cwd=work)
-    assert rows(said) == []
+    assert rows(query) == []
     other = tmp_path / "other"
     git("clone", "--depth", "1", f"http://{address}/makers/pagefold.git", other)
     assert (other / "glue.md").read_text() == "# Glue\n"

@@ -20,7 +20,7 @@ from pytest_webarena.embedded import map as atlas
 from pytest_webarena.tasks import Task
 from tests.cases import each_case
 from tests.shipped_tasks import shipped_tasks
-from tests.unit.embedded.live import LightSites, PristineJudge, said
+from tests.unit.embedded.live import LightSites, PristineJudge, answer_of
 
 pytestmark = pytest.mark.corpus
 
@@ -90,7 +90,7 @@ def test_task_fails_without_work(task: Task, judged: Callable[[Task], PristineJu
 
 @each_case("task", _ANSWERED, ids=lambda task: task.id)
 def test_right_answer_passes_and_others_fail(task: Task, judged: Callable[[Task], PristineJudge]) -> None:
-    answer = said(task)
+    answer = answer_of(task)
     pristine = judged(task)
     assert pristine.passes(answer)
     pristine.assert_other_answers_fail(_ANSWERED)
@@ -105,7 +105,7 @@ def test_right_answer_passes_and_others_fail(task: Task, judged: Callable[[Task]
 )
 def test_person_may_be_answered_by_name_or_user_name(task: Task, judged: Callable[[Task], PristineJudge]) -> None:
     pristine = judged(task)
-    person, other = (name.lower().replace(" ", ".") for name in (said(task), task.filling["others"][0]))
+    person, other = (name.lower().replace(" ", ".") for name in (answer_of(task), task.filling["others"][0]))
 
     assert pristine.passes(f"It was @{person}.")
     assert not pristine.passes(other)
@@ -136,8 +136,11 @@ def test_solution_has_steps_and_few_direct_addresses(task: Task) -> None:
     assert task.solution is not None
     assert len(task.solution) >= 3
     # Solutions use links and forms, like an agent without knowledge of addresses.
-    gone = {action.url for action in task.solution if isinstance(action, Goto)}
-    assert not {url for url in gone if not url.startswith("reddit:/user/")} or task.id == "gitlab-correct-file.cardamom"
+    addresses = {action.url for action in task.solution if isinstance(action, Goto)}
+    assert (
+        not {url for url in addresses if not url.startswith("reddit:/user/")}
+        or task.id == "gitlab-correct-file.cardamom"
+    )
 
 
 _REACHED = """
@@ -248,13 +251,13 @@ def test_answer_equals_the_database(task: Task, query: Query) -> None:
 )
 def test_distances_equal_those_of_the_map(task: Task, folders: Mapping[str, Path]) -> None:
     given = task.filling
-    asked = {
+    query = {
         "engine": given.get("engine", "foot"),
         "from": given.get("start_at", given["from"]),
         "to": given.get("place", given.get("to")),
     }
 
-    page = Client(atlas.create_app(folders["map"])).get("/directions", query_string=asked).get_data(as_text=True)
+    page = Client(atlas.create_app(folders["map"])).get("/directions", query_string=query).get_data(as_text=True)
     found = re.search(r"Distance: (.+?)\. Time: (\d+):(\d+)\.", page)
 
     assert found is not None

@@ -18,7 +18,7 @@ SignIn = Callable[[str], Client]
 PAGEFOLD = "/makers/pagefold"
 
 
-def _said(rows: Rows, project: str, path: str, branch: str = "main") -> str:
+def _page_text(rows: Rows, project: str, path: str, branch: str = "main") -> str:
     found = rows("SELECT text FROM texts WHERE project = ? AND path = ? AND branch = ?", project, path, branch)
     return str(found[0][0]) if found else ""
 
@@ -64,13 +64,13 @@ def test_private_projects_do_not_exist_for_others(visitor: Client, signed_in: Si
 
 def test_edit_creates_a_commit(dario: Client, rows: Rows) -> None:
     before = _tip(rows, "makers/pagefold", "main")
-    text = _said(rows, "makers/pagefold", "README.md") + "\n## Thanks\n\nTo Ilse.\n"
+    text = _page_text(rows, "makers/pagefold", "README.md") + "\n## Thanks\n\nTo Ilse.\n"
     sent = {"path": "README.md", "text": text.replace("\n", "\r\n"), "message": "Thank Ilse", "branch": "main",
             "tip": before}  # fmt: skip
     response = dario.post(f"{PAGEFOLD}/-/edit/main/README.md", data=sent)
 
     assert response.location == f"{PAGEFOLD}/-/blob/main/README.md"
-    assert _said(rows, "makers/pagefold", "README.md") == text
+    assert _page_text(rows, "makers/pagefold", "README.md") == text
     commit = rows("SELECT sha, author, author_email, committed, message FROM commits ORDER BY number DESC LIMIT 1")[0]
     assert commit[0] == _tip(rows, "makers/pagefold", "main")
     assert commit[1:] == ("Dario Penhallow", "dario.penhallow@tarnmark.test", clock.now().isoformat()[:19],
@@ -86,14 +86,14 @@ def test_edit_creates_a_commit(dario: Client, rows: Rows) -> None:
 def test_files_can_be_created_renamed_and_deleted(dario: Client, rows: Rows) -> None:
     new = {"path": "docs/paper.md", "text": "# Paper", "message": "", "branch": "main"}
     assert dario.post(f"{PAGEFOLD}/-/new/main", data=new).status_code == 303
-    assert _said(rows, "makers/pagefold", "docs/paper.md") == "# Paper\n"
+    assert _page_text(rows, "makers/pagefold", "docs/paper.md") == "# Paper\n"
     assert "already exists" in dario.post(f"{PAGEFOLD}/-/new/main", data=new).text
     for bad in ("../x", "a//b", ".git/config", "README.md/x", ""):
         assert dario.post(f"{PAGEFOLD}/-/new/main", data={**new, "path": bad}).status_code == 422, bad
 
     renamed = {**new, "path": "docs/papers.md"}
     assert dario.post(f"{PAGEFOLD}/-/edit/main/docs/paper.md", data=renamed).status_code == 303
-    assert _said(rows, "makers/pagefold", "docs/paper.md") == ""
+    assert _page_text(rows, "makers/pagefold", "docs/paper.md") == ""
     assert dario.post(f"{PAGEFOLD}/-/delete/main/docs/papers.md", data={"branch": "main"}).status_code == 303
     assert not rows("SELECT 1 FROM texts WHERE project = 'makers/pagefold' AND path LIKE 'docs/%'")
     assert dario.get(f"{PAGEFOLD}/-/tree/main/docs").status_code == 404
@@ -132,7 +132,7 @@ def test_developer_proposes_and_maintainer_merges(signed_in: SignIn, dario: Clie
     dario.post(f"{here}/approve")
     dario.post(f"{here}/merge", data={"remove_source_branch": "1"})
 
-    assert _said(rows, "makers/pagefold", "CREDITS.md") == "Ilse\n"
+    assert _page_text(rows, "makers/pagefold", "CREDITS.md") == "Ilse\n"
     assert _tip(rows, "makers/pagefold", "credits") == ""
     state, sha = rows("SELECT state, merge_sha FROM merge_requests ORDER BY id DESC LIMIT 1")[0]
     assert state == "merged"
@@ -163,7 +163,7 @@ def test_draft_is_not_merged_until_marked_ready(dario: Client, rows: Rows) -> No
     assert "mark it as ready first" in dario.get(here).text
     dario.post(f"{here}/ready")
     dario.post(f"{here}/merge", data={"squash": "1"})
-    assert "three for heavy paper" in _said(rows, "makers/pagefold", "README.md")
+    assert "three for heavy paper" in _page_text(rows, "makers/pagefold", "README.md")
 
 
 def test_fork_and_merge_request_from_it(signed_in: SignIn, rows: Rows) -> None:
@@ -185,7 +185,7 @@ def test_fork_and_merge_request_from_it(signed_in: SignIn, rows: Rows) -> None:
     assert made.location.startswith("/wend-transit/wendline/-/merge_requests/")
     tomasz = signed_in("tomasz.wilk")
     tomasz.post(f"{made.location}/merge")
-    assert _said(rows, "wend-transit/wendline", "README.md") == "# Mine\n"
+    assert _page_text(rows, "wend-transit/wendline", "README.md") == "# Mine\n"
 
 
 def test_issue_can_be_created_edited_closed_and_reopened(signed_in: SignIn, rows: Rows) -> None:
@@ -308,7 +308,7 @@ def test_projects_and_groups_can_be_created_and_deleted(dario: Client, rows: Row
     number = rows("SELECT id FROM namespaces WHERE path = 'night-bakers'")[0][0]
     form = {"name": "Rye & salt", "path": "rye", "namespace": number, "visibility": "private", "readme": "1"}
     assert dario.post("/projects/new", data=form).location == "/night-bakers/rye"
-    assert _said(rows, "night-bakers/rye", "README.md") == "# Rye & salt\n"
+    assert _page_text(rows, "night-bakers/rye", "README.md") == "# Rye & salt\n"
     assert dario.post("/projects/new", data={**form, "path": "a/b"}).status_code == 422
     assert dario.post("/projects/new", data={**form, "namespace": "1"}).status_code == 422
     assert dario.post("/groups/new", data={"name": "explore", "visibility": "public"}).status_code == 422
@@ -326,7 +326,7 @@ def test_first_file_can_be_created_in_an_empty_project(dario: Client, rows: Rows
     for part in ("", "/-/commits", "/-/branches", "/-/tags", "/-/compare", "/-/merge_requests/new", "/edit"):
         assert dario.get(f"/dario.penhallow/empty{part}").status_code == 200, part
     dario.post("/dario.penhallow/empty/-/new/main", data={"path": "a.txt", "text": "a", "branch": "main"})
-    assert _said(rows, "dario.penhallow/empty", "a.txt") == "a\n"
+    assert _page_text(rows, "dario.penhallow/empty", "a.txt") == "a\n"
 
 
 def test_stars_follows_status_and_to_dos(dario: Client, rows: Rows) -> None:
@@ -345,11 +345,13 @@ def test_stars_follows_status_and_to_dos(dario: Client, rows: Rows) -> None:
         ("🌙", "Late shift", 1)
     ]
     assert "Late shift" in dario.get("/dario.penhallow").text
-    mine = "SELECT count(*) FROM todos JOIN users ON users.id = user_id WHERE username = ? AND state = 'pending'"
-    assert rows(mine, "dario.penhallow")[0][0] > 2
+    count_pending = (
+        "SELECT count(*) FROM todos JOIN users ON users.id = user_id WHERE username = ? AND state = 'pending'"
+    )
+    assert rows(count_pending, "dario.penhallow")[0][0] > 2
     dario.post("/dashboard/todos/done_all")
-    assert rows(mine, "dario.penhallow")[0][0] == 0
-    assert rows(mine, "anneke.voss")[0][0] > 0
+    assert rows(count_pending, "dario.penhallow")[0][0] == 0
+    assert rows(count_pending, "anneke.voss")[0][0] > 0
 
 
 def test_branches_tags_labels_and_milestones_can_be_managed(dario: Client, rows: Rows) -> None:

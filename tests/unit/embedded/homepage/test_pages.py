@@ -194,7 +194,7 @@ def test_calendar_opens_at_this_month_and_pages_through_the_year(visitor: Client
     assert "2024-12" not in visitor.get("/calendar/2025-01").get_data(as_text=True)
 
 
-def test_event_page_tells_place_days_and_price(visitor: Client) -> None:
+def test_event_page_shows_place_days_and_price(visitor: Client) -> None:
     text = re.sub(r"<[^>]+>", " ", visitor.get("/calendar/events/regatta").get_data(as_text=True))
 
     assert "Ivesham, TM9" in text

@@ -14,7 +14,7 @@ from pytest_webarena.embedded.homepage.manuals import articles
 from pytest_webarena.tasks import Task
 from tests.cases import each_case
 from tests.shipped_tasks import shipped_tasks
-from tests.unit.embedded.live import LightSites, PristineJudge, said
+from tests.unit.embedded.live import LightSites, PristineJudge, answer_of
 
 pytestmark = pytest.mark.corpus
 
@@ -48,7 +48,7 @@ def test_task_fails_without_work(task: Task, data_dir: Path) -> None:
 
 @pytest.mark.parametrize("task", [task for task in _TASKS if task.category == "information"], ids=lambda task: task.id)
 def test_right_answer_passes_and_recited_text_fails(task: Task, data_dir: Path) -> None:
-    answer = said(task)
+    answer = answer_of(task)
     pristine = _judge(task, data_dir)
     if all(check.kind != "key_nodes" for check in task.checks):  # key nodes also check the steps
         assert pristine.passes(answer)
@@ -69,6 +69,6 @@ def test_solution_has_steps_and_few_direct_addresses(task: Task) -> None:
     assert task.solution is not None
     assert len(task.solution) >= 3
     # Solutions use links and forms, like an agent without knowledge of addresses; later steps may repeat addresses.
-    gone = {action.url for action in task.solution[:-1] if isinstance(action, Goto)}
-    assert gone <= {"homepage:/scratchpad/", "homepage:/scratchpad/new"}
+    addresses = {action.url for action in task.solution[:-1] if isinstance(action, Goto)}
+    assert addresses <= {"homepage:/scratchpad/", "homepage:/scratchpad/new"}
     assert not isinstance(task.solution[0], Goto) or len(task.solution) > 5

@@ -71,9 +71,9 @@ def test_search_accepts_any_text(visitor: Client, query: str) -> None:
 
 
 def test_position_finds_places_nearby(visitor: Client) -> None:
-    asked = visitor.get("/search?query=54.412, -1.905")
-    assert asked.location == "/reverse?lat=54.412&lon=-1.905"
-    html = visitor.get(asked.location).get_data(as_text=True)
+    redirect = visitor.get("/search?query=54.412, -1.905")
+    assert redirect.location == "/reverse?lat=54.412&lon=-1.905"
+    html = visitor.get(redirect.location).get_data(as_text=True)
 
     assert re.search(r"The nearest way is <strong>[A-Z][^<]+</strong>, \d+ m away", html)
     assert "There is no way within 400 metres" in visitor.get("/reverse?lat=54.0&lon=-3").get_data(as_text=True)
@@ -100,8 +100,8 @@ def test_directions_depend_on_the_engine(visitor: Client) -> None:
 
 def test_only_the_ferry_step_says_take(visitor: Client) -> None:
     def way(start: str, end: str) -> str:
-        asked = {"engine": "foot", "from": start, "to": end}
-        return visitor.get("/directions", query_string=asked).get_data(as_text=True)
+        query = {"engine": "foot", "from": start, "to": end}
+        return visitor.get("/directions", query_string=query).get_data(as_text=True)
 
     assert "Start on Ferry Road" in way("Brackwater station", "Harbour Museum")
     assert "Take the Sall Ferry" in way("Brackwater", "Gorsehythe")

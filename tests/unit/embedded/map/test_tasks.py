@@ -22,7 +22,7 @@ from pytest_webarena.embedded.gitlab.seeding.drafts import all_drafts
 from pytest_webarena.tasks import Task
 from tests.cases import each_case
 from tests.shipped_tasks import shipped_tasks
-from tests.unit.embedded.live import LightSites, Page, PristineJudge, said
+from tests.unit.embedded.live import LightSites, Page, PristineJudge, answer_of
 
 pytestmark = pytest.mark.corpus
 
@@ -95,7 +95,7 @@ def test_task_fails_without_work(task: Task, judged: Callable[[Task], PristineJu
 
 @each_case("task", _ANSWERED, ids=lambda task: task.id)
 def test_right_answer_passes_and_others_fail(task: Task, judged: Callable[[Task], PristineJudge]) -> None:
-    answer = said(task)
+    answer = answer_of(task)
     pristine = judged(task)
     if all(check.kind == "answer" for check in task.checks):
         assert pristine.passes(answer)
@@ -285,7 +285,7 @@ def test_place_page_contains_the_answer(task: Task, visitor: Client) -> None:
 
     assert len(numbers) == 1
     page = unescape(visitor.get(f"/place/{numbers[0]}").get_data(as_text=True))
-    assert said(task) in page
+    assert answer_of(task) in page
 
 
 @pytest.mark.parametrize(

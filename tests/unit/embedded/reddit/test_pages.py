@@ -129,13 +129,13 @@ def test_top_time_windows(visitor: Client, rows: Callable[..., list[tuple[Any, .
 def test_front_page_shows_subscribed_forums(
     visitor: Client, mara: Client, rows: Callable[..., list[tuple[Any, ...]]]
 ) -> None:
-    (mine,) = rows(
+    (own_vote,) = rows(
         "select count(*) from posts join json_each(?) shown on shown.value = posts.id where forum not in"
         " (select forum from subscriptions join users on users.id = user where name = 'mara.linden')",
         json.dumps(_posts(mara, "/")),
     )
 
-    assert mine == (0,)
+    assert own_vote == (0,)
     assert _posts(visitor, "/") == _posts(visitor, "/featured")
 
 

@@ -18,7 +18,7 @@ from pytest_webarena.embedded import homepage, landscape, reddit, wikipedia
 from pytest_webarena.tasks import Task
 from tests.cases import each_case
 from tests.shipped_tasks import shipped_tasks
-from tests.unit.embedded.live import LightSites, PristineJudge, said
+from tests.unit.embedded.live import LightSites, PristineJudge, answer_of
 
 pytestmark = pytest.mark.corpus
 
@@ -84,7 +84,7 @@ def test_task_fails_without_work(task: Task, judged: Callable[[Task], PristineJu
 
 @each_case("task", _ANSWERED, ids=lambda task: task.id)
 def test_right_answer_passes_and_others_fail(task: Task, judged: Callable[[Task], PristineJudge]) -> None:
-    answer = said(task)
+    answer = answer_of(task)
     pristine = judged(task)
     assert pristine.passes(answer)
     pristine.assert_other_answers_fail(_ANSWERED, off_by=1)

@@ -53,7 +53,7 @@ def test_link_and_image_posts_are_stored_and_shown(mara: Client, rows: Rows) -> 
 
 
 @pytest.mark.parametrize(
-    ("fields", "said"),
+    ("fields", "message"),
     [
         ({"title": " "}, "A post needs a title."),
         ({"title": "x" * 201}, "this one has 201"),
@@ -67,7 +67,7 @@ def test_link_and_image_posts_are_stored_and_shown(mara: Client, rows: Rows) -> 
     ],
 )
 def test_invalid_post_shows_the_error_and_keeps_the_text(
-    mara: Client, rows: Rows, fields: dict[str, Any], said: str
+    mara: Client, rows: Rows, fields: dict[str, Any], message: str
 ) -> None:
     before = rows("select count(*) from posts")
     if "image" in fields:
@@ -76,7 +76,7 @@ def test_invalid_post_shows_the_error_and_keeps_the_text(
     html = response.get_data(as_text=True)
 
     assert response.status_code == 422
-    assert said in html
+    assert message in html
     assert "Kept &lt;words&gt;." in html
     assert rows("select count(*) from posts") == before
 
@@ -116,11 +116,13 @@ def test_comments_nest_notify_and_leave_placeholders(mara: Client, signed_in: Si
 
     assert rows("select parent, up from comments where id = ?", second) == [(first, 1)]
     assert rows("select comments, active from posts where id = ?", number) == [(2, "2025-05-14T09:00:00")]
-    told = "select u.name, n.seen from notifications n join users u on u.id = n.user where comment in (?, ?) order by 1"
-    assert rows(told, first, second) == [("mara.linden", 0), ("thea.winslade", 0)]
+    notified = (
+        "select u.name, n.seen from notifications n join users u on u.id = n.user where comment in (?, ?) order by 1"
+    )
+    assert rows(notified, first, second) == [("mara.linden", 0), ("thea.winslade", 0)]
     assert "A question" in mara.get("/notifications").get_data(as_text=True)
     mara.post("/notifications/clear")
-    assert rows(told, first, second) == [("mara.linden", 1), ("thea.winslade", 0)]
+    assert rows(notified, first, second) == [("mara.linden", 1), ("thea.winslade", 0)]
 
     thea.post(f"/comment/{first}/delete")
     html = thea.get(f"/f/books/{number}/-").get_data(
@@ -185,7 +187,7 @@ def test_guests_are_redirected_to_log_in_and_back(visitor: Client) -> None:
 
 
 def test_subscribe_and_create_a_forum(mara: Client, rows: Rows) -> None:
-    mine = (
+    own_forums = (
         "select f.name from subscriptions s join forums f on f.id = s.forum join users u on u.id = s.user"
         " where u.name = 'mara.linden' and f.name in ('wool', 'clocks', 'books')"
     )
@@ -197,7 +199,7 @@ def test_subscribe_and_create_a_forum(mara: Client, rows: Rows) -> None:
         assert mara.post("/create_forum", data={**draft, **wrong}).status_code == 422
     assert mara.post("/create_forum", data=draft).location == "/f/clocks"
 
-    assert sorted(rows(mine)) == [("clocks",), ("wool",)]
+    assert sorted(rows(own_forums)) == [("clocks",), ("wool",)]
     assert mara.post("/f/clocks/edit", data={**draft, "sidebar": "Wind on Sundays."}).status_code == 303
     assert rows("select sidebar from forums where name = 'clocks'") == [("Wind on Sundays.",)]
     assert "Wind on Sundays." in mara.get("/f/clocks").get_data(as_text=True)
@@ -249,8 +251,8 @@ def test_members_can_edit_only_their_own_biography(mara: Client, signed_in: Sign
 
 
 def test_form_values_from_the_address_survive_logging_in(visitor: Client) -> None:
-    asked = visitor.get("/submit/books?title=Old+maps&body=Who+has+some%3F&url=http%3A%2F%2Fmap.test%2F%3Fa%3D1%26b")
-    form = visitor.get(asked.location).text
+    redirect = visitor.get("/submit/books?title=Old+maps&body=Who+has+some%3F&url=http%3A%2F%2Fmap.test%2F%3Fa%3D1%26b")
+    form = visitor.get(redirect.location).text
     target = unescape(str(re.findall(r'name="next" value="([^"]*)"', form)[0]))
     sent = {"username": "mara.linden", "password": "paper-lantern-86", "next": target}
     page = visitor.get(visitor.post("/login", data=sent).location).text

@@ -29,9 +29,9 @@ EMAILS = {person.username: person.email for person in PEOPLE}
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Without django-oscar: skip on a developer's machine, fail where it is required."""
     here = f"{Path(__file__).parent}{os.sep}"  # thousands of items: comparing text is faster than comparing paths
-    ours = [item for item in items if str(item.path).startswith(here)]
+    shop_items = [item for item in items if str(item.path).startswith(here)]
     missing = importlib.util.find_spec("oscar") is None and os.environ.get("WEBARENA_REQUIRE_SHOP") != "1"
-    for item in ours:
+    for item in shop_items:
         if missing:
             item.add_marker(pytest.mark.skip(reason="django-oscar is not installed: pip install '.[shop]'"))
         # Warnings of Oscar itself: deprecated calls, and unordered lists of the back office.
@@ -219,8 +219,8 @@ class Visitor:
             if name.lower() == "set-cookie":
                 pair, *rest = value.split(";")
                 key, _, text = pair.partition("=")
-                gone = any(part.strip().lower() == "max-age=0" for part in rest)
-                jar.pop(key, None) if gone else jar.update({key: text})
+                is_expired = any(part.strip().lower() == "max-age=0" for part in rest)
+                jar.pop(key, None) if is_expired else jar.update({key: text})
             elif name.lower() == "location":
                 location = value
         if location and 300 <= self.status < 400:

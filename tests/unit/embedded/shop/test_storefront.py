@@ -214,8 +214,10 @@ class TestBuying:
         assert str(rows("select date_placed from order_order where number = ?", number)[0][0]).startswith(
             "2025-05-14 09:0"
         )
-        left = rows("select num_in_stock - num_allocated from partner_stockrecord where product_id = ?", product[0])
-        assert left[0][0] == stock[0][0] - 2
+        stock_after = rows(
+            "select num_in_stock - num_allocated from partner_stockrecord where product_id = ?", product[0]
+        )
+        assert stock_after[0][0] == stock[0][0] - 2
         assert product[2] in mara.get(f"/accounts/orders/{number}/")
         mara.submit(mara.form(id="order_form_"))
         assert product[2] in mara.get("/basket/")

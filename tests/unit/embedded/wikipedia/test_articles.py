@@ -135,22 +135,22 @@ def test_dates_of_people_and_buildings_are_consistent() -> None:
     ],
 )
 def test_manuals_and_encyclopedia_agree(manual: str, there: str, title: str, here: str) -> None:
-    told = re.search(there, " ".join(section.text for section in articles()[manual].sections))
+    in_manual = re.search(there, " ".join(section.text for section in articles()[manual].sections))
     written = re.search(here, DRAFTS[title].body)
 
-    assert told is not None
+    assert in_manual is not None
     assert written is not None
-    assert written[1] == told[1]
+    assert written[1] == in_manual[1]
 
 
 def test_money_article_agrees_with_the_manuals() -> None:
     money = next(section.text for section in articles()["at-a-glance"].sections if section.heading == "Money")
-    told = re.search(r"coins of (.*?) pence and of (.*?) crowns, and notes of (.*?)\.", money)
+    coins = re.search(r"coins of (.*?) pence and of (.*?) crowns, and notes of (.*?)\.", money)
     written = re.findall(r"\| (\d+) (pence|crown)s? \| (coin|note)", DRAFTS["Crown"].body)
 
-    assert told is not None
+    assert coins is not None
     for (unit, form), values in zip(
-        (("pence", "coin"), ("crown", "coin"), ("crown", "note")), told.groups(), strict=True
+        (("pence", "coin"), ("crown", "coin"), ("crown", "note")), coins.groups(), strict=True
     ):
         assert [value for value, *kind in written if kind == [unit, form]] == re.findall(r"\d+", values)
 

@@ -23,7 +23,7 @@ def test_all_pages_are_sound(reader: Client) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "leads_to"),
+    ("requested", "leads_to"),
     [
         ("/wiki/Wend_(river)", "/wiki/River_Wend"),
         ("/wiki/river_wend", "/wiki/River_Wend"),
@@ -32,8 +32,8 @@ def test_all_pages_are_sound(reader: Client) -> None:
         ("/search?q=aldersey+charter&go=1", "/wiki/Charter_of_1297"),
     ],
 )
-def test_other_titles_redirect_to_the_article(reader: Client, asked: str, leads_to: str) -> None:
-    response = reader.get(asked)
+def test_other_titles_redirect_to_the_article(reader: Client, requested: str, leads_to: str) -> None:
+    response = reader.get(requested)
 
     assert response.status_code in (301, 302, 303)
     assert response.location == leads_to

@@ -21,7 +21,7 @@ from pytest_webarena.embedded.wikipedia.seed import all_drafts
 from pytest_webarena.tasks import Task
 from tests.cases import each_case
 from tests.shipped_tasks import shipped_tasks
-from tests.unit.embedded.live import LightSites, PristineJudge, said
+from tests.unit.embedded.live import LightSites, PristineJudge, answer_of
 
 pytestmark = pytest.mark.corpus
 
@@ -89,7 +89,7 @@ def test_task_fails_without_work(task: Task, judged: Callable[[Task], PristineJu
 
 @each_case("task", _ANSWERED, ids=lambda task: task.id)
 def test_right_answer_passes_and_recited_article_fails(task: Task, judged: Callable[[Task], PristineJudge]) -> None:
-    answer = said(task)
+    answer = answer_of(task)
     pristine = judged(task)
     if all(check.kind == "answer" for check in task.checks):
         assert pristine.passes(answer)

@@ -29,7 +29,7 @@ from pytest_webarena.results import Attempt, RunDir, TrialRecord
 from pytest_webarena.results.wording import CAUSE_WORDS, STOP_WORDS
 from tests.cases import each_case
 
-from ....made_up import check, graded, make_run, make_trial
+from ....made_up import UNDECIDED, check, graded, make_run, make_trial
 
 Result = dict[str, Any]
 
@@ -85,7 +85,7 @@ def test_trial_is_reported_step_by_step(run: RunDir, target: Path) -> None:
         "click button 'Save'",
         "stop 'rye'",
         "Answer: rye",
-        "Checks: 1 of 1 hold",
+        "Checks: 1 of 1 pass",
     ]
     first = result["steps"][0]
     assert [attachment["name"] for attachment in first["attachments"]] == ["Screenshot", "Observation"]
@@ -168,11 +168,11 @@ def test_failure_details_name_expected_and_actual(run: RunDir, target: Path) -> 
     (result,) = report(run, target)
     assert result["status"] == "failed"
     assert result["statusDetails"] == {
-        "message": "failed: url: the paths differ\nexpected /cart\nactual   /\nand 1 more check that doesn't hold",
+        "message": "failed: url: the paths differ\nexpected /cart\nactual   /\nand 1 more check that fails",
         "trace": "the verdict",
     }
     judged = result["steps"][-1]
-    assert (judged["name"], judged["status"]) == ("Checks: 0 of 2 hold", "failed")
+    assert (judged["name"], judged["status"]) == ("Checks: 0 of 2 pass", "failed")
     assert [step["status"] for step in judged["steps"]] == ["failed", "broken"]
     assert [step["name"] for step in judged["steps"][0]["steps"]] == [
         "✗ url (checks[0]): the paths differ",
@@ -289,6 +289,14 @@ def test_failure_category_is_its_stop_reason(reason: StopReason) -> None:
     assert category(record).startswith(expected)
 
 
+def test_undecided_trial_has_a_category_and_a_label_of_its_own() -> None:
+    record = TrialRecord(
+        key=make_key("a"), outcome="failed", stop_reason="answered", message="undecided: it may be\nso", **UNDECIDED
+    )
+    assert outcome_label(record) == "undecided"
+    assert category(record) == "Undecided, a judge could decide"
+
+
 def category(record: TrialRecord) -> str:
     """Return the category that both Allure versions assign, by message and by label."""
     status = {"failed": "failed", "error": "broken"}[record.outcome]
@@ -357,10 +365,10 @@ def test_run_attachments_and_problems_are_reported_once(run: RunDir, tmp_path: P
         tmp_path / "allure", run.facts(), agents=["a"], attached=attached, problems=["killed"], environment={}
     )
     (file,) = (tmp_path / "allure").glob("*-globals.json")
-    told = json.loads(file.read_text())
-    assert [attachment["name"] for attachment in told["attachments"]] == ["broker.log"]
-    assert (tmp_path / "allure" / told["attachments"][0]["source"]).read_text() == "hello"
-    assert told["errors"] == [{"message": "killed"}]
+    data = json.loads(file.read_text())
+    assert [attachment["name"] for attachment in data["attachments"]] == ["broker.log"]
+    assert (tmp_path / "allure" / data["attachments"][0]["source"]).read_text() == "hello"
+    assert data["errors"] == [{"message": "killed"}]
 
 
 @each_case(
@@ -408,8 +416,10 @@ def evaluated(configuration: str, folder: Path, **variables: str) -> Any:
     config.write_text(configuration, encoding="utf-8")
     node, _ = compute_driver_executable()
     script = f"import({config.as_uri()!r}).then((it) => console.log(JSON.stringify(it.default)))"
-    told = subprocess.run([node, "-e", script], check=True, capture_output=True, text=True, env=os.environ | variables)
-    return json.loads(told.stdout)
+    result = subprocess.run(
+        [node, "-e", script], check=True, capture_output=True, text=True, env=os.environ | variables
+    )
+    return json.loads(result.stdout)
 
 
 def test_trend_charts_need_a_history_file(tmp_path: Path) -> None:
@@ -443,8 +453,8 @@ def test_gradings_are_reported_outside_the_history_id(run: RunDir, target: Path)
     make_trial(run, "webarena.1", **graded(repaired=1, original=0, verified=None))
     make_trial(run, "webarena.2", **graded(repaired=1))
     disputed, one = sorted(report(run, target), key=lambda result: str(result["name"]))
-    told = {"graded repaired": "passed", "graded original": "failed", "graded verified": "not computed"}
-    assert parameters(disputed) | told == parameters(disputed)
+    gradings = {"graded repaired": "passed", "graded original": "failed", "graded verified": "not computed"}
+    assert parameters(disputed) | gradings == parameters(disputed)
     assert all(each["excluded"] for each in disputed["parameters"] if each["name"].startswith("graded"))
     assert (labels(disputed, "grading"), labels(one, "grading")) == (["repaired"], ["repaired"])
     assert "gradings-disagree" in labels(disputed, "tag")

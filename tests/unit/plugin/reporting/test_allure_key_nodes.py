@@ -43,8 +43,8 @@ def test_key_node_timelines_and_run_page_are_attached(tmp_path: Path) -> None:
     assert failed["statusDetails"]["message"].splitlines()[0] == (
         "failed: key_nodes: missed node 2 (node 2 of 2, 1 reached)"
     )
-    (told,) = results(tmp_path / "allure", "*-globals.json")
-    (page,) = [each for each in told["attachments"] if each["name"] == "key-nodes.html"]
+    (globals_file,) = results(tmp_path / "allure", "*-globals.json")
+    (page,) = [each for each in globals_file["attachments"] if each["name"] == "key-nodes.html"]
     text = (tmp_path / "allure" / page["source"]).read_text()
     assert "tasks × nodes" in text
     assert "How far trials came" in text
@@ -55,6 +55,8 @@ def test_runs_without_key_nodes_get_no_page(tmp_path: Path) -> None:
     make_trial(run, "ask")
     write_allure_results(run.path, tmp_path / "allure")
     assert "key-nodes.html" not in {
-        each["name"] for told in results(tmp_path / "allure", "*-globals.json") for each in told["attachments"]
+        each["name"]
+        for globals_file in results(tmp_path / "allure", "*-globals.json")
+        for each in globals_file["attachments"]
     }
     assert not (run.path / "key-nodes.html").exists()

@@ -8,8 +8,9 @@ from pytest_webarena.plugin.reporting.github import TaskPlace, notes, summary
 from pytest_webarena.results import TrialKey, TrialRecord, summarise
 from pytest_webarena.results.gate import Ruling
 from tests.cases import each_case
+from tests.made_up import UNDECIDED
 
-HOLDS, FAILS = Ruling(exit_code=0, message="the thresholds hold"), Ruling(exit_code=10, message="mine: 50.0% passed")
+HOLDS, FAILS = Ruling(exit_code=0, message="the thresholds are met"), Ruling(exit_code=10, message="mine: 50.0% passed")
 
 
 def record(task: str, outcome: Any = "failed", **more: Any) -> TrialRecord:
@@ -17,15 +18,15 @@ def record(task: str, outcome: Any = "failed", **more: Any) -> TrialRecord:
     return TrialRecord(key=TrialKey(task, "mine", 1), outcome=outcome, cause=cause, **more)
 
 
-def at(*records: TrialRecord, told: str = "answer: expected 4, found 5") -> dict[str, TaskPlace]:
-    return {each.key.folder: TaskPlace("tasks/shop.yaml", line, told) for line, each in enumerate(records, start=3)}
+def at(*records: TrialRecord, failure: str = "answer: expected 4, found 5") -> dict[str, TaskPlace]:
+    return {each.key.folder: TaskPlace("tasks/shop.yaml", line, failure) for line, each in enumerate(records, start=3)}
 
 
-def page(*records: TrialRecord, ruling: Ruling | None = None, repository: str = "", told: str = "found 5") -> str:
+def page(*records: TrialRecord, ruling: Ruling | None = None, repository: str = "", failure: str = "found 5") -> str:
     return summary(
         summarise(records),
         records,
-        at(*records, told=told),
+        at(*records, failure=failure),
         coverages={},
         ruling=ruling,
         repository=repository,
@@ -61,7 +62,7 @@ def test_annotations_are_limited_to_the_number_shown() -> None:
 
 def test_agent_text_cannot_end_an_annotation_line() -> None:
     failed = record("cart")
-    (line,) = notes([failed], at(failed, told="found 100%\n::error::me\x1b[2J"), folder="", gated=False)
+    (line,) = notes([failed], at(failed, failure="found 100%\n::error::me\x1b[2J"), folder="", gated=False)
     assert "\n" not in line
     assert r"100%25 \::error::me" in line
     assert "\x1b" not in line
@@ -76,6 +77,12 @@ def test_summary_has_rates_gate_and_trials_that_did_not_pass() -> None:
     assert "ok" not in text.partition("</summary>")[2]
 
 
+def test_summary_marks_undecided_trials_and_shows_both_rates() -> None:
+    text = page(record("cart", **UNDECIDED), record("ok", "passed"))
+    assert "| **mine** | 1–2/2 | 50.0%, 100.0% if 1 undecided is met |" in text
+    assert "| cart | mine | undecided | found 5 |" in text
+
+
 def test_summary_lists_failures_before_errors_and_counts_the_rest() -> None:
     text = page(record("broken", "error"), *(record(f"t{number}") for number in range(120)), ruling=HOLDS)
     assert text.index("| t0 |") < text.index("and 21 more")
@@ -84,9 +91,9 @@ def test_summary_lists_failures_before_errors_and_counts_the_rest() -> None:
 
 
 @each_case(
-    "told", ["a | b", "<img src=x onerror=y>", "[x](http://evil.test)", "**b**", "@everyone", "`code`", "a\n| b"]
+    "failure", ["a | b", "<img src=x onerror=y>", "[x](http://evil.test)", "**b**", "@everyone", "`code`", "a\n| b"]
 )
-def test_agent_text_is_escaped_in_the_summary(told: str) -> None:
-    row = next(line for line in page(record("cart"), told=told).splitlines() if "cart" in line)
+def test_agent_text_is_escaped_in_the_summary(failure: str) -> None:
+    row = next(line for line in page(record("cart"), failure=failure).splitlines() if "cart" in line)
     assert row.count("|") == 5
     assert not set(row.split("failed | ")[1].removesuffix(" |")) & set("<[*@`")

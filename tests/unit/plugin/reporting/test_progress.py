@@ -30,15 +30,15 @@ def test_status_text_shows_counts_rate_and_time_left(figures: Any, text: str) ->
     assert status_text(*figures) == text
 
 
-def report(outcome: str = "passed", when: str = "call", said: str = "") -> Any:
+def report(outcome: str = "passed", when: str = "call", message: str = "") -> Any:
     properties = [("record", "x"), ("outcome", outcome)]
-    return SimpleNamespace(when=when, user_properties=properties, longrepr=said)
+    return SimpleNamespace(when=when, user_properties=properties, longrepr=message)
 
 
 def test_each_trial_is_counted_once() -> None:
     progress = Progress(io.StringIO(), fancy=False)
-    for seen in (report(), report(when="setup"), report(when="teardown"), report("error"), report("failed")):
-        progress.count(seen)
+    for each in (report(), report(when="setup"), report(when="teardown"), report("error"), report("failed")):
+        progress.count(each)
     progress.count(SimpleNamespace(when="call", user_properties=[]))  # type: ignore[arg-type]
     assert (progress.done, progress.passed, progress.errors) == (3, 1, 1)
 
@@ -63,8 +63,8 @@ def test_log_reports_each_new_error_immediately() -> None:
     lines: list[str] = []
     progress = Progress(io.StringIO(), fancy=False, log=lines.append, clock=lambda: 0.0)
     progress.total = 10
-    for said in ("error (model): gave up after 6 s", "error (model): gave up after 7 s", "error (site): down"):
-        progress.count(report("error", said=said))
+    for message in ("error (model): gave up after 6 s", "error (model): gave up after 7 s", "error (site): down"):
+        progress.count(report("error", message=message))
     assert lines == [
         "webarena: 1/10 trials · 1 error · about 1 s left · latest error: model: gave up",
         "  after 6 s",

@@ -21,6 +21,7 @@ from pytest_webarena.plugin.reporting.terminal import (
     grading_lines,
     judge_lines,
     left_out_lines,
+    original_rates,
     rescored_lines,
     site_lines,
 )
@@ -61,7 +62,7 @@ def test_errors_are_excluded_from_the_rate() -> None:
         "careful: 1/2 passed = 50.0% (95% interval 9.5% to 90.5%), 1 error excluded",
         "  stopped      answered 1, max_steps 1",
         "  errors by    site 1, not counted in the rate",
-        "               whatever they would have been: 33.3% to 66.7% passed",
+        "               bounds if errors had failed / passed: 33.3% to 66.7%",
         "  per trial    4.0 steps, 2.0 s",
     ]
 
@@ -75,7 +76,7 @@ def test_summary_shows_the_rate_if_undecided_trials_are_met() -> None:
         "  (95% interval 3.6% to 62.4%)",
     ]
     assert [line for line in lines if "if met" in line or "judge" in line] == [
-        "  undecided    3 trials (95% to 96.4% if met),",
+        "  undecided    3 trials; if met, the 95% interval ends at 96.4%,",
         "               decide them: pytest --rescore RUN --judge MODEL",
     ]
     assert max(map(len, lines)) <= 80
@@ -143,7 +144,7 @@ def test_several_tries_show_reliability_of_the_agent() -> None:
     assert "               pass^2 33.3%, 50% of the spread is chance" in lines
     assert "  flaky        shaky 1/2" in lines
     assert "pass@2 66.7% on 3 of 4 tasks" in " ".join(map(str.strip, summary(*steady, *shaky, *never, record("once"))))
-    assert "               whatever they would have been: 42.9% to 57.1% passed" in lines  # the error
+    assert "               bounds if errors had failed / passed: 42.9% to 57.1%" in lines  # the error
     whole = next(line for line in lines if line.startswith("  interval"))
     assert "if these tasks are all there are, and no sample" in whole
     alone = summary(record("steady"), record("never", "failed"))
@@ -219,7 +220,7 @@ def test_site_lines_summarise_the_broker_report() -> None:
         (LeftOut(), []),
         (LeftOut(finished=1), ["left out       1 trial finished before (--resume)"]),
         (
-            LeftOut(finished=2, elsewhere=30),
+            LeftOut(finished=2, other_shards=30),
             [
                 "left out       2 trials finished before (--resume),",
                 "               30 trials of other shards (--shard)",
@@ -251,6 +252,22 @@ def test_gradings_are_compared_in_the_summary() -> None:
         "               hasty: repaired 0/1, original 0/1",
         "               1 trial judged differently, see webarena compare gradings runs/1",
     ]
+
+
+def test_rate_by_the_original_evaluators_comes_first() -> None:
+    """Only it is comparable with published rates."""
+    records = [
+        record("webarena.1", source={"suite": "webarena"}, **graded(repaired=1, original=1)),
+        record("webarena.2", "failed", source={"suite": "webarena"}, **graded(repaired=0, original=1)),
+    ]
+    assert texts(summary_lines(summarise(records).values(), {}, original_rates(records)))[:2] == [
+        "careful: original 2/2 passed = 100.0%: comparable with published rates",
+        "careful: 1/2 passed = 50.0% (95% interval 9.5% to 90.5%)",
+    ]
+    own = [record("own", **graded(repaired=1, original=1))]
+    assert original_rates(own) == {}
+    counts = [record("webarena.1", source={"suite": "webarena"}, **graded(original=1, repaired=1))]
+    assert original_rates(counts) == {}
 
 
 def test_single_grading_has_no_comparison_line() -> None:

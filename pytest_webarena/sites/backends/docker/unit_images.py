@@ -1,5 +1,4 @@
-"""The images that a run's containers start from: found or built, configured once, and committed with logged-in
-users."""
+"""The images from which a run's containers start: found or built, configured once, committed with logged-in users."""
 
 from __future__ import annotations
 
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from pytest_webarena.sites.backends.docker.containers import Place, Running
     from pytest_webarena.sites.catalogues.manifest import AppManifest
 
-__all__ = ["Stock"]
+__all__ = ["UnitImages"]
 
 T = TypeVar("T")
 
@@ -36,8 +35,8 @@ _SLOW = 4 * 3600.0
 """Time limit in seconds of requests that move whole images."""
 
 
-class Stock:
-    """Images by app. Those of a unit are configured and committed together, because they are one state."""
+class UnitImages:
+    """Images by app. Those of a unit are configured and committed together, because they share one state."""
 
     def __init__(self, access: EngineAccess, starter: Starter, context: BackendContext) -> None:
         self._access, self._starter, self._context = access, starter, context
@@ -45,24 +44,25 @@ class Stock:
         self._built: dict[str, str] = {}
         """Image reference by recipe."""
         self._images: dict[str, Image] = {}
+        """Image by app."""
 
     def __getitem__(self, app: str) -> Image:
         return self._images[app]
 
     async def prepare(self, unit: Unit) -> None:
-        """Find, load, pull or build the images of a unit, and make their snapshots unless they exist."""
+        """Find, load, pull or build the images of a unit, and make missing snapshots of them."""
         client = await self._access.connect()
         try:
             sources = {app.name: await self._obtain(client, app) for app in unit.apps}
-            others = _unit_hash(unit, sources)
+            unit_hash = _unit_hash(unit, sources)
             images = {}
             for app in unit.apps:
                 reference, source = sources[app.name]
-                configured = f"{source}+{snapshots.config_hash(app, others)}" if section(app).post_start else source
+                configured = f"{source}+{snapshots.config_hash(app, unit_hash)}" if section(app).post_start else source
                 images[app.name] = Image(reference=reference, digest=configured)
             if any(section(app).snapshot for app in unit.apps):
                 ids = {name: source for name, (_, source) in sources.items()}
-                made = await self._snapshots(unit, images, ids, others)
+                made = await self._snapshots(unit, images, ids, unit_hash)
                 images = {name: replace(image, reference=made[name], snapshot=True) for name, image in images.items()}
             self._images.update(images)
         finally:
@@ -75,12 +75,12 @@ class Stock:
         if docker.build:
             reference = await self._build(client, app, docker.build)
             return reference, await self._access.call(lambda: find_image(client, reference)) or reference
-        # First the checks that cost nothing: nobody wants to pull for hours an image whose data are missing.
+        # Check first what is cheap to check, because pulling the image may take hours.
         await self._access.call(lambda: volumes.require_volumes(client, docker))
-        sites = f"--sites={self._context.catalogue} {app.sites[0].name}" if app.sites else ""
+        arguments = f"--sites={self._context.catalogue} {app.sites[0].name}" if app.sites else ""
         note = partial(self._note, app)
-        source = await self._slowly(
-            lambda slow: obtain_image(slow, docker, note, pulls=self._context.pulls, sites=sites)
+        source = await self._with_long_timeout(
+            lambda slow: obtain_image(slow, docker, note, pulls=self._context.pulls, sites=arguments)
         )
         return docker.image, source
 
@@ -94,11 +94,11 @@ class Stock:
         return self._built[recipe]
 
     async def _snapshots(
-        self, unit: Unit, images: Mapping[str, Image], sources: Mapping[str, str], others: str
+        self, unit: Unit, images: Mapping[str, Image], sources: Mapping[str, str], unit_hash: str
     ) -> Mapping[str, str]:
         """Returns image ids by app, for images that were configured once and stopped cleanly."""
         client = self._access.client()
-        names = {app.name: snapshots.reference_of(app, sources[app.name], others) for app in unit.apps}
+        names = {app.name: snapshots.reference_of(app, sources[app.name], unit_hash) for app in unit.apps}
         found = {name: await self._access.call(partial(find_image, client, names[name])) for name in names}
         if all(found.values()):
             return {name: image for name, image in found.items() if image is not None}
@@ -109,11 +109,11 @@ class Stock:
         running = await self.run(unit, f"{unit.lead.name}-snapshot", images)
         made = {}
         try:
-            for app in reversed(unit.apps):  # an app ends before those that it needs to end cleanly
+            for app in reversed(unit.apps):  # an app may need its dependencies to end cleanly
                 self._note(app, f"committing the snapshot of {app.name}")
                 container, source = running[app.name].id, sources[app.name]
-                commit = partial(snapshots.commit, container=container, app=app, source=source, unit=others)
-                made[app.name] = await self._slowly(commit)
+                commit = partial(snapshots.commit, container=container, app=app, source=source, unit=unit_hash)
+                made[app.name] = await self._with_long_timeout(commit)
         finally:
             self.discard(running)
         for app in unit.apps:
@@ -135,14 +135,14 @@ class Stock:
         try:
             for app in unit.apps:
                 image = (images or self._images)[app.name]
-                called = name if app is unit.lead else f"{name}-{app.name}"
-                running[app.name] = await self._starter.container(app, image, called, place)
+                container = name if app is unit.lead else f"{name}-{app.name}"
+                running[app.name] = await self._starter.container(app, image, container, place)
         except BaseException as error:
             # Its network is not reused: a cancelled container may still be there.
             self._access.remove_soon(*running.values())
             if isinstance(error, SiteError) and unit.others:
-                waiting = next(app.name for app in unit.apps if app.name not in running)
-                raise type(error)(f"{waiting}, which is one with {unit.lead.name}: {error}") from None
+                failed = next(app.name for app in unit.apps if app.name not in running)
+                raise type(error)(f"{failed}, in one unit with {unit.lead.name}: {error}") from None
             raise
         try:
             await self._require_alive(unit, running)
@@ -157,8 +157,7 @@ class Stock:
         client = self._access.client()
         for app in unit.others:
             if why := await self._access.call(partial(containers.end_of, client, running[app.name].id)):
-                told = f"{app.name}, which is one with {unit.lead.name}, was ready and has died before all were: {why}"
-                raise SiteError(told)
+                raise SiteError(f"{app.name}, in one unit with {unit.lead.name}, died after it had become ready: {why}")
 
     def discard(self, running: Mapping[str, Running]) -> None:
         """Remove a unit's containers in the background; their network is then free for the next ones."""
@@ -169,36 +168,39 @@ class Stock:
         await self._access.remove(*running.values(), place=_place(running.values()))
 
     def keeps(self, unit: Unit) -> bool:
-        """Whether the containers have everything that logging in leaves behind, and a reset does not remove it."""
+        """Return whether the containers store all data of logins, and a reset does not remove them."""
         parts = [section(app) for app in unit.apps]
-        own = any(volume.mutable for docker in parts for volume in docker.volumes)
+        mutable = any(volume.mutable for docker in parts for volume in docker.volumes)
         resets = any(docker.reset for docker in parts)
-        return any(docker.snapshot for docker in parts) and not (own or resets or unit.lead.read_only)
+        return any(docker.snapshot for docker in parts) and not (mutable or resets or unit.lead.read_only)
 
     async def keep(self, unit: Unit, running: Mapping[str, Running]) -> int:
-        """Stop the containers cleanly and commit them as images of later ones; the images are removed with the run."""
+        """Stop the containers cleanly and commit them as images of later ones; return the number of this edition.
+
+        The images are removed with the run.
+        """
         edition = self._images[unit.lead.name].edition + 1
-        self._note(unit.lead, f"committing {unit.lead.name} with its users signed in")
+        self._note(unit.lead, f"committing {unit.lead.name} with signed-in users")
         made = {}
         try:
             for app in reversed(unit.apps):
                 container, labels = running[app.name].id, self._access.labels
                 commit = partial(snapshots.commit_for_run, container=container, app=app, labels=labels, edition=edition)
-                made[app.name] = await self._slowly(commit)
+                made[app.name] = await self._with_long_timeout(commit)
         finally:
             self._context.note(unit.lead.name, "")
         for name, image in made.items():
             self._images[name] = replace(self._images[name], reference=image, edition=edition, snapshot=True)
         return edition
 
-    async def _slowly(self, work: Callable[[DockerClient], T]) -> T:
+    async def _with_long_timeout(self, work: Callable[[DockerClient], T]) -> T:
         """Returns the result of ``work``, which gets a client with a time limit long enough for moving an image."""
 
-        def carry_out() -> T:
+        def call() -> T:
             with closing(connect(_SLOW)) as client:
                 return work(client)
 
-        return await self._access.call(carry_out)
+        return await self._access.call(call)
 
     def _note(self, app: AppManifest, text: str) -> None:
         _log.info("%s: %s", app.name, text)
@@ -206,6 +208,7 @@ class Stock:
 
 
 def _place(running: Iterable[Running]) -> Place | None:
+    """Returns the network of a unit's containers; None for a single app."""
     return next((each.place for each in running), None)
 
 

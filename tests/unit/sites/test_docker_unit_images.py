@@ -15,7 +15,7 @@ from pytest_webarena.sites.backends.docker import containers
 from pytest_webarena.sites.backends.docker.containers import Place, Running
 from pytest_webarena.sites.backends.docker.engine import ENGINE_ERRORS
 from pytest_webarena.sites.backends.docker.starting import Image
-from pytest_webarena.sites.backends.docker.stock import Stock
+from pytest_webarena.sites.backends.docker.unit_images import UnitImages
 from pytest_webarena.sites.catalogues.manifest import AppManifest
 from pytest_webarena.sites.catalogues.units import Unit
 
@@ -64,27 +64,27 @@ def called_off(*_: object) -> str:
 
 
 @pytest.mark.parametrize(
-    ("end_of", "error", "told"),
+    ("end_of", "error", "message"),
     [
-        (dead, SiteError, "db, which is one with web, was ready and has died before all were: it ended"),
+        (dead, SiteError, "db, in one unit with web, died after it had become ready: it ended"),
         (silent, SiteError, "the engine: no answer within 60 s"),
         (called_off, asyncio.CancelledError, "^$"),
     ],
 )
 def test_containers_of_a_failed_unit_are_removed(
-    monkeypatch: pytest.MonkeyPatch, end_of: Callable[..., str], error: type[BaseException], told: str
+    monkeypatch: pytest.MonkeyPatch, end_of: Callable[..., str], error: type[BaseException], message: str
 ) -> None:
     monkeypatch.setattr(containers, "end_of", end_of)
     access = Access()
-    stock = Stock(cast("Any", access), cast("Any", Starter()), cast("Any", None))
-    with pytest.raises(error, match=told):
-        asyncio.run(stock.run(UNIT, "web-1", IMAGES))
+    unit_images = UnitImages(cast("Any", access), cast("Any", Starter()), cast("Any", None))
+    with pytest.raises(error, match=message):
+        asyncio.run(unit_images.run(UNIT, "web-1", IMAGES))
     assert access.removed == ["web-1-db", "web-1"]
 
 
 def test_running_unit_keeps_its_containers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(containers, "end_of", lambda *_: "")
     access = Access()
-    stock = Stock(cast("Any", access), cast("Any", Starter()), cast("Any", None))
-    assert list(asyncio.run(stock.run(UNIT, "web-1", IMAGES))) == ["db", "web"]
+    unit_images = UnitImages(cast("Any", access), cast("Any", Starter()), cast("Any", None))
+    assert list(asyncio.run(unit_images.run(UNIT, "web-1", IMAGES))) == ["db", "web"]
     assert access.removed == []

@@ -1,7 +1,7 @@
 r"""The formula in a sentence: ``The period is $T = 2\pi\sqrt{L/g}$.`` says one, and all else in it is accounted for.
 
-The words are those of answers of any type (`answer_types.accounting`): of the question, of how the value was found, or
-such that claim nothing. A text with other words is no sentence that is read.
+Words before it may be any that turn or doubt nothing; those behind it are of the question, or claim nothing
+(`answer_types.accounting`). A text with other words is no sentence that is read.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pytest_webarena.checks.answer_types.accounting import unaccounted
 from pytest_webarena.checks.answer_types.tokens import tokens
 from pytest_webarena.checks.computed.clauses import changes
+from pytest_webarena.checks.computed.harmless import HAZARDS, word_set, words_in
 from pytest_webarena.checks.computed.names import FUNCTIONS, GREEK
 
 __all__ = ["Statement", "statement"]
@@ -30,8 +31,9 @@ _WORDS = re.compile(r"(?:[A-Za-z][a-z'-]+[,:]?\s+|[aAI]\s+)+(?=\S)(?![=<>])")
 _TAIL = re.compile(r"(?<=\S)(?:[\s,(]+[a-z]{2,})+[\s).]*$")
 _NAMES = {*GREEK, *FUNCTIONS}
 """Words that are parts of formulas."""
-_WORD = re.compile(r"[A-Za-z][\w'\u2019-]+")
 _SENTENCE = re.compile(r"[.!]\s+(?=[A-Z])|\n")
+_TURNING = (HAZARDS | word_set("would should")) - word_set("and as also too again")
+"""Words before a formula that turn or doubt it."""
 _FORMULA = "theformula"
 """What stands for a formula among the words around it."""
 
@@ -82,7 +84,8 @@ def statement(text: str, question: str = "") -> Statement | None:
 
 def _accounted(before: str, behind: str, question: str) -> bool:
     """Whether the words before a formula only lead up to it, and those behind it are the question's."""
-    led = " ".join(_WORD.findall(before)).lower()
-    words = tokens(f"{led}.\n{_FORMULA} {behind}")
-    places = {index for index, word in enumerate(words) if word.plain == _FORMULA}
-    return not changes(f"{before} {behind}") and not unaccounted(words, places, question)
+    led = words_in(before)
+    if changes(f"{before} {behind}") or not _TURNING.isdisjoint(led) or any(word.endswith("n't") for word in led):
+        return False
+    words = tokens(f"{_FORMULA} {behind}")
+    return not unaccounted(words, {0}, question)

@@ -141,7 +141,7 @@ def asked(model: Model, answer: str, check: str = "symbolic: {equals: x, ask: tr
         ("correct", 1.0, "m (p@1): correct"),
         ("incorrect", 0.0, "m (p@1): incorrect"),
         ("partially_correct", 0.0, "m (p@1): partially correct"),
-        (None, None, "no judge is configured"),
+        (None, None, "neither equal nor different"),
     ],
 )
 def test_the_judge_model_decides_what_is_undecided(opinion: Decision | None, score: float | None, why: str) -> None:

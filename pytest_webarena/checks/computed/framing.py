@@ -9,6 +9,7 @@ import re
 
 from pytest_webarena.checks.computed.arithmetic import NoNumber
 from pytest_webarena.checks.computed.harmless import (
+    ASKING,
     CHANGES,
     HAZARDS,
     MATHEMATICS,
@@ -95,7 +96,13 @@ def _makes_another(subject: str, asked: frozenset[str]) -> bool:
     or doubles it: ``Twice the damping ratio``, not ``The damping ratio``."""
     words = words_in(subject.replace("standard deviation", ""))
     own = [word for word in words if not is_known(word, asked, frozenset())]
-    return any(not _turns_nothing(word) or word in CHANGES | _APPLIED | _MADE_OF for word in own)
+    clause = {word for word in words_in(subject.rpartition(",")[2]) if len(word) > 1} if asked - ASKING else set()
+    return any(
+        not _turns_nothing(word)
+        or word in CHANGES | _APPLIED | _MADE_OF
+        or (word in clause and not is_known(word, asked))
+        for word in own
+    )
 
 
 def _turns_nothing(word: str) -> bool:

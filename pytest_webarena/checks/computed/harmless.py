@@ -9,6 +9,7 @@ import functools
 import re
 
 __all__ = [
+    "ASKING",
     "CHANGES",
     "HAZARDS",
     "MATHEMATICS",
@@ -138,7 +139,7 @@ _FALLING = ("gravit", "weigh", "fall")
 """Beginnings of words of what is always directed downward."""
 _SIZES = word_set("speed fast magnitud siz distanc far high height tall deep depth")
 """Stems of what has no sign, so that a direction turns nothing."""
-_ASKING = word_set("how much many what which is are it the find give")
+ASKING = word_set("how much many what which is are it the find give")
 """Of a question that speaks of nothing."""
 _RIGHTWARD = re.compile(r"\bto\s+the\s+right\b|\brightwards?\b", re.IGNORECASE)
 _PHRASES = re.compile(
@@ -177,7 +178,7 @@ def is_known(word: str, asked: frozenset[str] = frozenset(), said: frozenset[str
 
 def _directed(word: str, asked: frozenset[str]) -> bool:
     """Whether a direction says nothing against the question: it says so itself, asks for a size, or says nothing."""
-    if asked <= _ASKING or not asked.isdisjoint(_SIZES):
+    if asked <= ASKING or not asked.isdisjoint(_SIZES):
         return True
     if word in _DOWN and any(stem.startswith(_FALLING) for stem in asked):
         return True

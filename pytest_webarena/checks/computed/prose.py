@@ -1,7 +1,7 @@
 r"""The formula in a sentence: ``The period is $T = 2\pi\sqrt{L/g}$.`` says one, and all else in it is accounted for.
 
-Words before it may be any that turn or doubt nothing; those behind it are of the question, or claim nothing
-(`answer_types.accounting`). A text with other words is no sentence that is read.
+Words before it may be any that turn or doubt nothing; those of its clause and behind it are of the question, or claim
+nothing (`answer_types.accounting`). A text with other words is no sentence that is read.
 """
 
 from __future__ import annotations
@@ -83,9 +83,11 @@ def statement(text: str, question: str = "") -> Statement | None:
 
 
 def _accounted(before: str, behind: str, question: str) -> bool:
-    """Whether the words before a formula only lead up to it, and those behind it are the question's."""
+    """Whether the words before a formula only lead up to it, and its own clause has none but the question's."""
     led = words_in(before)
     if changes(f"{before} {behind}") or not _TURNING.isdisjoint(led) or any(word.endswith("n't") for word in led):
         return False
-    words = tokens(f"{_FORMULA} {behind}")
-    return not unaccounted(words, {0}, question)
+    clause = _LEADING.sub("", re.split("[,.;]", before)[-1]) if question else ""
+    words = tokens(f"{clause} {_FORMULA} {behind}")
+    places = {index for index, word in enumerate(words) if word.plain == _FORMULA}
+    return not unaccounted(words, places, question)

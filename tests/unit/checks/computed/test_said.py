@@ -29,6 +29,20 @@ def test_the_last_formula_that_words_lead_up_to(text: str, formula: str | None) 
     assert (said.formula if said else None) == formula
 
 
+@each_case(
+    ("text", "stated"),
+    [
+        (r"The escape velocity is $\sqrt{2GM/R}$.", True),
+        (r"By energy conservation, $v = \sqrt{2GM/R}$.", True),
+        (r"The orbital velocity is $\sqrt{2GM/R}$.", False),
+        (r"A third of the escape velocity is $\sqrt{2GM/R}$.", False),
+        (r"$\sqrt{2GM/R}$ is the orbital velocity", False),
+    ],
+)
+def test_the_task_accounts_for_the_words_of_a_clause(text: str, stated: bool) -> None:
+    assert (statement(text, "Find the escape velocity of a planet.") is not None) is stated
+
+
 @each_case("unit", ["m/s", "kg m^2 s^{-2}", r"\mathrm{m\,s^{-2}}", r"\text{J/(mol K)}", "rad/s", "square units"])
 def test_units(unit: str) -> None:
     assert is_unit(unit)

@@ -28,6 +28,7 @@ NOT_READ = {
     "The volume increases to 4.5 L.",
     "So the gas will expand to 4.5 L.",
     "twelve (12)",
+    "The price for all three is $84.97.",
     "12 (twelve)",
 }
 """Right answers that are undecided."""

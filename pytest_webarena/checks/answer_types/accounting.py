@@ -117,8 +117,9 @@ def unaccounted(
         following = answer[index + 1] if index + 1 < len(answer) else None
         before = {other.plain for other in answer[max(index - 2, 0) : index]}
         detached = bool(asked.bound.get(stem(token.plain), before) - before)
-        before_value = index + 1 in stated and token.plain in asked.exact
-        refused = token.plain in options or not (before_value or asked.accounts_for(token, following))
+        before_value = index + 1 in stated and token.plain in _FREE and token.plain in asked.exact
+        turned = index + 1 in stated and token.plain in _TURNING - _FREE  # not 3, less than 3: another value
+        refused = turned or token.plain in options or not (before_value or asked.accounts_for(token, following))
         refused = refused or (token.has_digit and bool({index - 1, index + 1} & named)) or not order.keeps(token)
         if refused or detached:
             found.append(token.text)

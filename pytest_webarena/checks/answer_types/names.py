@@ -114,6 +114,11 @@ class Names:
         if missing:
             in_part = next((finding.in_part for finding in missing if finding.in_part), "")
             return Finding(in_part=in_part if all(finding.in_part for finding in missing) else "")
+        used: set[int] = set()
+        for finding in sorted(findings, key=lambda each: len(each.stated), reverse=True):
+            if not finding.stated - used:
+                return Finding(in_part="it gives one name for two")  # Pro in Pro Max
+            used |= finding.stated
         places = [min(finding.stated) for finding in findings]
         stated = frozenset().union(*(finding.stated for finding in findings))
         labelled = any(is_content(answer[place]) for place in range(min(stated), max(stated)) if place not in stated)

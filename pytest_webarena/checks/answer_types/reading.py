@@ -58,7 +58,7 @@ def read(answer: str, wanted: Sequence[Value], question: str, *, also: Iterable[
         if not finding.stated:
             part = clip(finding.in_part, 60)
             return Reading("undecided", part if part.startswith("it ") else f'"{part}" may mean it')
-    if why := _mixed_up(words, wanted, findings) or _half_compared(words, question):
+    if why := _mixed_up(words, wanted, findings) or _half_compared(words, findings, question):
         return Reading("undecided", why)
     stated = frozenset().union(*(finding.stated for finding in findings))
     reasons = [value.reason for value in wanted if isinstance(value, Absence)]
@@ -78,11 +78,13 @@ def read(answer: str, wanted: Sequence[Value], question: str, *, also: Iterable[
     return Reading("met")
 
 
-def _half_compared(answer: Sequence[Token], question: str) -> str:
+def _half_compared(answer: Sequence[Token], findings: Sequence[Finding], question: str) -> str:
     """Returns why an answer may give one side of a comparison: the question compares, and it does so in part."""
     asked = {token.plain for token in tokens(question)}
     given = {token.plain for token in answer}
-    if "than" not in asked or not any(is_content(token) and token.plain in asked for token in answer):
+    stated = frozenset().union(*(finding.stated for finding in findings))
+    rest = [token for place, token in enumerate(answer) if place not in stated]
+    if "than" not in asked or not any(is_content(token) and token.plain in asked for token in rest):
         return ""
     return "" if "than" in given else "it may speak of one side of the comparison"
 
@@ -93,7 +95,7 @@ def _mixed_up(answer: Sequence[Token], wanted: Sequence[Value], findings: Sequen
     if len(wanted) < 2:
         return ""
     for place, finding in enumerate(findings):
-        if any(finding.stated == other.stated for other in findings[:place]):
+        if any(finding.stated <= other.stated or finding.stated >= other.stated for other in findings[:place]):
             return "it gives one value for two"
     stated = frozenset().union(*(finding.stated for finding in findings))
     labelled = any(is_content(answer[place]) for place in range(min(stated), max(stated)) if place not in stated)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from pytest_webarena.checks.answer_types.accounting import denials, is_content, is_negation
 from pytest_webarena.checks.answer_types.finding import Finding
-from pytest_webarena.checks.answer_types.tokens import Token
+from pytest_webarena.checks.answer_types.tokens import Token, tokens
 
 __all__ = ["Absence", "YesNo"]
 
@@ -68,6 +68,13 @@ class Absence:
             alone = len(answer) <= length or answer[length].new_clause or answer[length].plain in _REASONS
             if " ".join(token.plain for token in answer[:length]) in _IMPOSSIBLE and alone:
                 return Finding(frozenset(range(length)), negated=True)
+        reason = {token.plain for token in tokens(self.reason) if is_content(token)}
+        speaks_of_it = any(is_negation(token.plain) or token.plain in reason for token in answer)
+        if speaks_of_it and not any(is_negation(token.plain) for token in tokens(self.reason)):
+            # "The number is unlisted": words alone do not show whether an answer gives such a reason or denies it.
+            return Finding(in_part="it speaks of the reason, and is not N/A")
+        if any(token.plain in ("impossible", "infeasible", "unachievable") for token in answer):
+            return Finding(in_part="it calls something impossible")
         if any(token.plain in _FIRST_PERSON for token in answer):
             return Finding(in_part="it says what the agent did or could not do")
         if any(_is_reply(answer, index) for index in range(len(answer))) or all(is_negation(t.plain) for t in answer):

@@ -57,7 +57,7 @@ def test_an_answer_may_say_that_the_task_cannot_be_done(answer: str) -> None:
         ("possible", False),
         ("not", None),
         ("no", None),
-        ("Impossible Burger", False),
+        ("Impossible Burger", None),
         ("N/A because the page did not load", None),
         ("I could not find it", None),
     ],

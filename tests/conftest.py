@@ -95,6 +95,8 @@ class _Snapshot(SysModulesSnapshot):
 
     def restore(self) -> None:
         for name in set(sys.modules) - set(self._before):
+            if name.partition(".")[0] == "webarena_verified":
+                continue  # our cache keeps the package, which would load later parts of itself a second time
             if self._preserve is None or not self._preserve(name):
                 sys.modules.pop(name, None)
         for name, module in self._before.items():

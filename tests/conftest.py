@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from _pytest import pytester as pytesters
@@ -95,13 +96,18 @@ class _Snapshot(SysModulesSnapshot):
 
     def restore(self) -> None:
         for name in set(sys.modules) - set(self._before):
-            if name.partition(".")[0] == "webarena_verified":
-                continue  # our cache keeps the package, which would load later parts of itself a second time
-            if self._preserve is None or not self._preserve(name):
+            if (self._preserve is None or not self._preserve(name)) and not _is_installed(sys.modules[name]):
                 sys.modules.pop(name, None)
         for name, module in self._before.items():
             if sys.modules.get(name) is not module and (self._preserve is None or not self._preserve(name)):
                 sys.modules[name] = module
+
+
+def _is_installed(module: ModuleType) -> bool:
+    """Whether a module belongs to an installed package: caches keep such packages, and would load parts a second
+    time after their removal."""
+    place = getattr(module, "__file__", None) or next(iter(getattr(module, "__path__", ())), "")
+    return place.startswith((sys.prefix, sys.base_prefix)) and not place.startswith(str(_HERE.parent / "tests"))
 
 
 pytesters.SysModulesSnapshot = _Snapshot  # type: ignore[misc]

@@ -109,10 +109,10 @@ def judged(target: Selector, mark: str, page: Page) -> tuple[list[str], str]:
     how = f"{looked.target.selector} by {', '.join(looked.families)} {looked.note}"
     if looked.healed:
         return ["healed" if right else "wrong", "steps"], how
-    told = ["reported"] * bool(looked.note)
+    marks = ["reported"] * bool(looked.note)
     if right:
-        return [*told, "steps"], how
-    return ["another, reported" if looked.note else "another, silent", *told, "steps"], how
+        return [*marks, "steps"], how
+    return ["another, reported" if looked.note else "another, silent", *marks, "steps"], how
 
 
 def leads(page: Page, selector: str, mark: str) -> bool:

@@ -4,7 +4,7 @@
     python benchmarks/upstream_agreement.py /tmp/upstream/bin/python [--page] [--plain] [--show] [--no-sites] [NAME …]
 
 Both read the same pages with the same browser, each in a fresh context. Lines are compared without their ids, which
-upstream assigns anew on each load. Upstream drops a text that is part of one of the three lines before, ids included,
+upstream assigns again on each load. Upstream drops a text that is part of one of the three lines before, ids included,
 so texts of digits may differ by ids; they are counted separately. The corpus is `static_pages`, and pages of the
 embedded start page and store. Columns: lines of each, equal lines, seconds of each. ``--plain`` turns ``compat`` off,
 which shows upstream's defects.

@@ -145,8 +145,8 @@ def _leads_to_number(core: str, asked: frozenset[str]) -> None:
 def understood_behind(text: str, asked: frozenset[str], *, measured: bool) -> str:
     """The word that stands behind a number where a unit would. `NoNumber` for what is not understood."""
     strange = ""
-    if not measured and (beside := re.match(r"[\s-]*([^\W\d_][^\s,;:()\[\]]*)", text)) is not None:
-        strange = beside[1].rstrip(".")
+    if not measured and (next_word := re.match(r"[\s-]*([^\W\d_][^\s,;:()\[\]]*)", text)) is not None:
+        strange = next_word[1].rstrip(".")
         if not is_known(strange.lower(), asked):
             raise NoNumber(f"its unit is unknown: {clip(strange, 30)}")
     if re.match(r"\s*(?:a|an|the)\s", text):

@@ -153,10 +153,10 @@ def _formula(plain: str, asked: frozenset[str]) -> Found | None:
     exact = next((each for each in found if not each.written.digit), None)
     best = exact or min(found, key=lambda each: each.written.digit)
     unit = next((each.unit for each in reversed(found) if each.unit), None)
-    if named and (told := named_before(parts[0], asked)) is not None:
-        if unit is not None and contradict(Found(best.written, told), Found(best.written, unit)):
-            raise NoNumber(f"it gives two units: {told}, {unit}")
-        unit = unit or told
+    if named and (stated_unit := named_before(parts[0], asked)) is not None:
+        if unit is not None and contradict(Found(best.written, stated_unit), Found(best.written, unit)):
+            raise NoNumber(f"it gives two units: {stated_unit}, {unit}")
+        unit = unit or stated_unit
     strange = next((each.strange for each in found if each.strange), "")
     return Found(best.written, unit, strange)
 
@@ -264,9 +264,9 @@ def _framed(
 
 
 def _placed(found: Found, before: str, behind: str, asked: frozenset[str]) -> Found:
-    told = understood_before(before, asked)
+    unit_before = understood_before(before, asked)
     strange = understood_behind(behind, asked, measured=found.unit is not None)
-    units = [unit for unit in (found.unit, told) if unit is not None]
+    units = [unit for unit in (found.unit, unit_before) if unit is not None]
     if len(units) > 1 and contradict(Found(found.written, units[0]), Found(found.written, units[1])):
         raise NoNumber(f"it gives two units: {units[0]}, {units[1]}")
     return Found(found.written, units[0] if units else None, strange)

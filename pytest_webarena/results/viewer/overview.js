@@ -56,9 +56,9 @@ function agents() {
 function gradings(agent) {
   const found = index.summary.gradings?.[agent];
   if (!found || Object.keys(found.rates).length < 2) return [];
-  const told = Object.entries(found.rates).map(([name, rate]) => `${name} ${rate.passed}/${rate.judged}${rate.value === null ? "" : ` = ${percent(rate.value)}`}${rate.undecided ? `, ${rate.undecided.count} undecided` : ""}${rate.errors ? `, ${rate.errors} not computed` : ""}${name === found.headline ? " (counts)" : ""}`);
+  const rates = Object.entries(found.rates).map(([name, rate]) => `${name} ${rate.passed}/${rate.judged}${rate.value === null ? "" : ` = ${percent(rate.value)}`}${rate.undecided ? `, ${rate.undecided.count} undecided` : ""}${rate.errors ? `, ${rate.errors} not computed` : ""}${name === found.headline ? " (counts)" : ""}`);
   const disputed = found.disagreements.length;
-  return [["gradings", told.join("\n")], ["disputed", disputed ? make("button", { type: "button", className: "link", onclick: () => narrow({ agent, name: "disputed", by: "gradings" }) }, plural(disputed, "trial")) : "none"]];
+  return [["gradings", rates.join("\n")], ["disputed", disputed ? make("button", { type: "button", className: "link", onclick: () => narrow({ agent, name: "disputed", by: "gradings" }) }, plural(disputed, "trial")) : "none"]];
 }
 
 const bucket = (edges, unit) => (value) => {

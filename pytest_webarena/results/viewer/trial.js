@@ -17,10 +17,10 @@ function timelineOf(parts) {
     const reached = Boolean(part.by), good = part.forbidden ? !reached : reached;
     const [sign, kind] = part.open ? ["?", "error"] : good ? ["✓", "passed"] : ["✗", "failed"];
     const when = typeof part.step !== "number" ? "" : part.step < 0 ? "at the start" : `step ${part.step + 1}`;
-    const told = [when, part.by].filter(Boolean).join(", ") || part.why || (part.open ? "no telling" : "not reached");
+    const howReached = [when, part.by].filter(Boolean).join(", ") || part.why || (part.open ? "no telling" : "not reached");
     const track = draw("svg", { viewBox: "0 0 200 12", role: "img", "aria-label": when || "not reached" }, draw("path", { d: "M4 6H196" }));
     if (when) track.append(draw("circle", { class: kind, cx: 4 + 192 * Math.min(1, (part.step + 1) / steps), cy: 6, r: 4 }));
-    const place = part.step >= 0 ? make("button", { type: "button", className: "link", onclick: () => show(part.step), title: "Show this step" }, told) : told;
+    const place = part.step >= 0 ? make("button", { type: "button", className: "link", onclick: () => show(part.step), title: "Show this step" }, howReached) : howReached;
     return make("li", {}, make("span", { className: `sign ${kind}` }, sign),
       make("span", { className: "node" }, make("b", {}, number + 1), ` ${part.what} `, ["free", "forbidden"].filter((label) => part[label]).map((label) => make("small", { className: "label" }, label))),
       track, make("small", {}, place));
@@ -176,8 +176,8 @@ function labelForm(trial, record, why) {
   } }, "Save the label");
   const people = why.labels.map((label) => make("p", {}, make("b", {}, label.by), `: ${label.classes.join(", ")}`, label.note ? ` (${label.note})` : ""));
   const proposed = Object.keys(why.proposals).join(", ");
-  const told = why.labels.length ? plural(why.labels.length, "label") : proposed ? `proposed: ${proposed}` : "nothing proposed";
-  return make("details", { className: "raw flag" }, make("summary", {}, `Why did it fail? (${told})`), people, make("div", { className: "classes" }, boxes), who, note, save, said);
+  const summary = why.labels.length ? plural(why.labels.length, "label") : proposed ? `proposed: ${proposed}` : "nothing proposed";
+  return make("details", { className: "raw flag" }, make("summary", {}, `Why did it fail? (${summary})`), people, make("div", { className: "classes" }, boxes), who, note, save, said);
 }
 
 function download(name, values) {

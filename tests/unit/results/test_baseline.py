@@ -348,9 +348,9 @@ def test_undecided_trials_count_in_both_directions(
     assert (said in headline(found)) is (ends is not None and ends[0] != ends[1])
     if code == UNSETTLED:
         assert "decide them: pytest --rescore RUN --judge MODEL" in ruling.message
-    told = [line.text for line in in_words(found)]
-    assert any(line.startswith("  undecided") for line in told) is (ends is not None)
-    assert max(map(len, told)) <= 80
+    lines = [line.text for line in in_words(found)]
+    assert any(line.startswith("  undecided") for line in lines) is (ends is not None)
+    assert max(map(len, lines)) <= 80
 
 
 def test_baseline_file_keeps_undecided_trials(tmp_path: Path) -> None:

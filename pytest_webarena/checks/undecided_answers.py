@@ -27,9 +27,9 @@ def judge_or_undecided(kind: QuestionKind, reference: str, answer: str, view: Vi
         grade = view.asker.ask(Question(kind=kind, intent=view.intent, reference=reference, answer=answer))
     except JudgeOff:
         return Judgement.undecided(expected=reference, actual=actual, why=why)
-    except JudgeUnreadable as error:
-        return Judgement.undecided(expected=reference, actual=actual, why=f"{why}; {error}")
-    except JudgeError as error:  # the model can't be reached: no fault of the answer
+    except JudgeError as error:
+        if isinstance(error, JudgeUnreadable) and error.cause != "agent":
+            return Judgement.undecided(expected=reference, actual=actual, why=f"{why}; {error}")
         return Judgement.unknown(expected=reference, actual=actual, why=f"{why}; {error}", cause=error.cause)
     said = f"{grade.model} ({grade.prompt}): {grade.decision.replace('_', ' ')}: {clip(grade.reply, 300)}"
     return Judgement.of(grade.decision == "correct", expected=reference, actual=actual, why=f"{why}; {said}")

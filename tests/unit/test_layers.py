@@ -24,6 +24,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
         "entry_points",
         "evidence",
         "har",
+        "owners",
         "plain_data",
         "secrets",
         "shipped",

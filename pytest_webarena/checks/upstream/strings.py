@@ -14,7 +14,7 @@ from pytest_webarena.checks.upstream.parts import COMPARISONS, DIALECT, TEXTS, D
 from pytest_webarena.checks.upstream.replies import loosely
 from pytest_webarena.checks.upstream.text import ALTERNATIVE, clean, equals, includes, unquoted
 from pytest_webarena.checks.upstream.typed_references import is_copy, typed
-from pytest_webarena.errors import JudgeError
+from pytest_webarena.errors import Cause, JudgeError
 from pytest_webarena.evidence import Evidence
 from pytest_webarena.tasks.file_reading import Reading
 from pytest_webarena.tasks.nodes import MapNode
@@ -214,15 +214,16 @@ def ask(kind: QuestionKind, reference: str, answer: str, view: View, *, intent: 
     if view.asker is None:
         return Part(None, "it needs a judge model, and there is none (--judge)", "judge")
     grade: Grade | None = None
+    cause: Cause = "judge"
     try:
         grade = view.asker.ask(question)
         replies = grade.replies
     except JudgeOff as off:
         return Part(None, str(off), "judge")
     except JudgeUnreadable as error:
-        replies = error.replies
+        replies, cause = error.replies, error.cause
         if view.grading.repairs("strict-judge"):
-            return Part(None, str(error), error.blame)
+            return Part(None, str(error), error.cause)
     except JudgeError as error:
         return Part(None, str(error), error.cause)
     who = f"{grade.model} ({grade.prompt})" if grade is not None else "the judge"
@@ -230,7 +231,7 @@ def ask(kind: QuestionKind, reference: str, answer: str, view: View, *, intent: 
         return Part(grade.decision == "correct", f"{who}: {grade.decision.replace('_', ' ')}: {clip(grade.reply, 300)}")
     holds = loosely(kind, replies[0])
     if holds is None:
-        return Part(None, f"{who}: no grade in its reply: {clip(replies[0], 300)}", "judge")
+        return Part(None, f"{who}: no grade in its reply: {clip(replies[0], 300)}", cause)
     return Part(holds, f"{who}: {clip(replies[0], 300)}")
 
 

@@ -14,6 +14,7 @@ from allure_commons.utils import host_tag
 
 from pytest_webarena.checks.render import first_missed
 from pytest_webarena.checks.verdict import Verdict
+from pytest_webarena.owners import CAUSED_BY_AGENT
 from pytest_webarena.plugin.reporting.allure.steps import attempt_files, attempt_steps
 from pytest_webarena.results.explaining import Explained, Passed, explain
 from pytest_webarena.results.gradings import verdicts_of, words_of
@@ -154,7 +155,7 @@ def _reasons(record: TrialRecord) -> str:
     """The first check that fails, and the number of other failed ones."""
     verdict = _verdict(record)
     missed = [leaf for result in verdict.results for leaf in _missed(result)] if verdict is not None else []
-    if record.stop_reason in ("agent_crash", "broke_site") or not missed:
+    if record.stop_reason in {"agent_crash", *CAUSED_BY_AGENT} or not missed:
         return record.message.partition("\n")[0]
     first = missed[0]
     lines = [first_missed(first) or f"{first.kind}: {first.why or 'failed'}"]

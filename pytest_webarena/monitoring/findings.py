@@ -139,8 +139,10 @@ def _of_error(task: Task, record: TrialRecord) -> TaskFinding:
     text = _first_line(record)
     causes: Mapping[str, Status] = {"site": "site down", "task": "broken"}
     status: Status = causes.get(record.cause or "", "untried")
-    if record.stop_reason in CAUSED_BY_AGENT:
-        status, text = "site down", f"the trial breaks off when the task is replayed, and only then: {text}"
+    if record.stop_reason == "broke_site":
+        status, text = "site down", f"the site breaks when the task is replayed, and only then: {text}"
+    elif record.stop_reason in CAUSED_BY_AGENT:
+        status = "untried"
     elif record.outcome != "error":
         status, text = "untried", "what was recorded of the trial can't be read"
     elif status == "untried":

@@ -15,6 +15,7 @@ from pytest_webarena.checks import Verdict, find_kind, judge_bounded
 from pytest_webarena.checks.grading import gradings_of, headline_of
 from pytest_webarena.checks.kind import no_answer
 from pytest_webarena.checks.url import document_status, tab_status
+from pytest_webarena.errors import BrowserError, SiteRestless
 from pytest_webarena.evidence import Usage
 from pytest_webarena.owners import CAUSED_BY_AGENT, Event
 from pytest_webarena.trials.collecting import Collector, Used
@@ -155,8 +156,9 @@ class Attribution:
             try:
                 if not survives(ended):
                     return "fails"
-            except Exception:  # after any error, blaming the agent would be a guess
-                return "fails"
+            except Exception as error:  # after any error, blaming the agent would be a guess
+                same = ended.event.control == "trial" or isinstance(error, SiteRestless | BrowserError)
+                return "fails" if same else "impossible"
         return "works"
 
     def _survives_trial(self, ended: Ended) -> bool:
@@ -192,9 +194,7 @@ class Attribution:
             for number, url in enumerate(ended.places):
                 if number:
                     environment.session.execute(NewTab())
-                outcome = environment.session.execute(Goto(url))
-                if outcome.error:
-                    return False
+                environment.session.execute(Goto(url))  # an address that can't be opened does not excuse the agent
                 environment.session.observe()
             _keep_leased(environment, self._longest)
             environment.session.observe()
@@ -202,10 +202,13 @@ class Attribution:
         return True
 
     def _environment(self, ended: Ended) -> AbstractContextManager[TrialEnvironment]:
-        plan = self._plan
+        plan, agent = self._plan, self._plan.agent
+        same: dict[str, Any] = {}
+        if ended.event.control == "visit":  # in a browser like the agent's
+            same = {"tailor": plan.tailored, "self_driving": agent.self_driving, "rooted": agent.rooted}
         return set_up_environment(
             plan.task, self._resources, holder=f"{plan.holder}, without its agent", options=plan.options,
-            visited=ended.visited, tailor=plan.tailored if ended.event.control == "visit" else lambda config: config,
+            visited=ended.visited, **same,
         )  # fmt: skip
 
     def _collected(self, environment: TrialEnvironment) -> Evidence:

@@ -67,12 +67,13 @@ def attempt(engine: BrowserEngine, client: BrokerClient, quick: Deadlines, tmp_p
         limits: EpisodeLimits | None = None,
         once: bool = False,
         write_timeout: float = WRITE_TIMEOUT,
+        driver: Any = None,
     ) -> TrialRecord:
-        def make(assignment: Assignment) -> ScriptedAgent:
-            return ScriptedAgent(*(() if once and assignment.attempt > 1 else actions), Stop("done"))
+        def make(assignment: Assignment) -> Any:
+            return driver or ScriptedAgent(*(() if once and assignment.attempt > 1 else actions), Stop("done"))
 
         task = make_task(f"intent: Add a note.\nsites: [frail]\nchecks: {checks}", id="frail")
-        agent = AgentDefinition(id="a", make=make, digest="d")
+        agent = AgentDefinition(id="a", make=make, digest="d", self_driving=driver is not None)
         plan = TrialPlan(
             task=task,
             agent=agent,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from pytest_webarena.actions import Click, Goto, Selector
 from pytest_webarena.browser.session import Session
 from pytest_webarena.errors import BrowserError
 
+from .drivers import Driver, script
 from .test_broken_sites import SITE, Try, attempt, attempts_of, client
 from .test_misbehaving_pages import crash_renderer
 
@@ -21,15 +23,18 @@ UNCHANGED = "[{network: {url: /never, none: true}}]"
 
 @pytest.fixture
 def bombs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Crash the process of each page that is marked as too large, when it is observed."""
-    observe = Session.observe
+    """Crash the process of each page that is marked as too large, when it is observed or read."""
 
-    def crashing(session: Session) -> Any:
-        if "data-bomb" in session.html():
-            crash_renderer(session)
-        return observe(session)
+    def crashing(read: Callable[[Session], Any]) -> Callable[[Session], Any]:
+        def crash_and_read(session: Session) -> Any:
+            if "data-bomb" in session.html():
+                crash_renderer(session)
+            return read(session)
 
-    monkeypatch.setattr(Session, "observe", crashing)
+        return crash_and_read
+
+    for name in ("observe", "tabs"):
+        monkeypatch.setattr(Session, name, crashing(getattr(Session, name)))
 
 
 def press(name: str) -> Click:
@@ -47,6 +52,22 @@ def test_page_that_crashes_without_the_agent_is_an_error(attempt: Try, bombs: No
     record = attempt(ANSWERED, Goto(f"{SITE}/bomb"), retries=1)
     assert attempts_of(record) == [("error", "browser")] * 2, record.message
     assert record.environment["attribution"] == {"event": "renderer", "control": "fails"}
+
+
+@pytest.mark.parametrize(
+    ("command", "outcome", "control"),
+    [
+        (script("document.documentElement.dataset.bomb = 1"), "failed", "works"),
+        (("Page.navigate", {"url": f"{SITE}/bomb"}), "error", "fails"),
+    ],
+    ids=["script", "page"],
+)
+def test_driven_browser_is_visited_without_its_agent(
+    attempt: Try, bombs: None, command: tuple[str, dict[str, Any]], outcome: str, control: str
+) -> None:
+    record = attempt("[{page: {includes: Large}}]", retries=0, driver=Driver(command))
+    assert record.outcome == outcome, record.message
+    assert record.environment["attribution"] == {"event": "renderer", "control": control}
 
 
 def test_agent_whose_script_never_stops_writing_fails(attempt: Try) -> None:

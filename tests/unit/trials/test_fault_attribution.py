@@ -221,6 +221,9 @@ def test_agent_fails_if_its_site_breaks_and_survives_the_controls(
     assert (record.attempt, record.outcome) == (counting + 1, expected[counting].partition(" ")[0])
     passed_later = expected[counting + 1 :] == ["passed"]
     assert ("attempt 2 passed, which does not count" in record.message) == passed_later
+    summary = summarise([record])["a"]
+    assert (summary.passed_after_own_error, summary.retried) == (passed_later, counting > 0)
+    assert summary.rate.passed == (record.outcome == "passed")
 
 
 def test_later_attempt_that_ends_with_its_process_does_not_replace_the_one_that_counts(tmp_path: Path) -> None:

@@ -116,7 +116,7 @@ def _compared(trial: Reported) -> Explained | None:
 
 def earlier_results(trial: Reported, files: Attachments) -> Iterator[TestResult]:
     """Yield results of the attempts that did not count, which Allure treats as retries of the trial."""
-    for attempt in trial.record.attempts[:-1]:
+    for attempt in trial.record.earlier_attempts:
         yield trial_result(replace(trial, record=_as_record(trial.record, attempt)), files)
 
 
@@ -181,10 +181,10 @@ def _description(trial: Reported) -> Iterator[str]:
     yield _summary(record)
     if record.answer:
         yield f"Answer:\n\n{_fenced(record.answer)}"
-    if len(record.attempts) > 1:
+    if record.earlier_attempts:
         lines = [
             f"{attempt.number}. {attempt.cause or attempt.outcome}: {_inline(attempt.message)}"
-            for attempt in record.attempts[:-1]
+            for attempt in record.earlier_attempts
         ]
         yield "Tried again, on fresh sites, after\n\n" + "\n".join(lines)
     facts = {

@@ -49,6 +49,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 if TYPE_CHECKING:
+    from pytest_webarena.evidence import StepRecord
     from pytest_webarena.evidence.usage import Usage
 
 __all__ = [
@@ -170,6 +171,8 @@ class TrialError(WebArenaError):
     shortfall: ClassVar[Shortfall] = ""
     usage: Usage | None = None
     """Model usage of the interrupted step, if it is known; no record of a step contains it."""
+    interrupted: StepRecord | None = None
+    """The step whose action was running, if one was; no record of the trial contains it."""
 
 
 class SiteError(TrialError):

@@ -1,8 +1,9 @@
 """Owners of errors: for each event that ends a trial, the control that finds its owner, and the outcome.
 
 An error after the agent's first action is the agent's unless a control shows otherwise. A control repeats what failed
-without what the agent did. If it works, the agent caused the error; if it fails as well, the error is the
-environment's. `EVENTS` is the only place with these rules; docs/results.md shows the same table.
+without what the agent did, and then with it. It works if the first succeeds and the second fails again: the agent
+caused the error. Otherwise it fails, and the error is the environment's. `EVENTS` is the only place with these
+rules; docs/results.md shows the same table.
 
 Controls are run by `trials.fault_attribution`, `llm.client` and `llm_judge.judge`.
 """
@@ -29,9 +30,9 @@ _CONTROLS: Mapping[Control, str] = {
     "none": "none",
     "impossible": "not possible",
     "attempt": "another attempt, the third in a browser of its own",
-    "trial": "the whole trial without the agent, on a fresh replica",
-    "visit": "a visit to the agent's pages, on a fresh replica",
-    "request": "a short request with the same settings, then the agent's again",
+    "trial": "the trial without the agent; then its actions again",
+    "visit": "a visit to the agent's pages; then its actions again",
+    "request": "a short request with the same settings; then the agent's again",
     "question": "the same question with the reference as the answer",
 }
 
@@ -49,7 +50,7 @@ class Event:
     """Description of the event for users, a noun phrase or a clause."""
     control: Control
     works: Outcome
-    """The outcome if the control works or, without a control, always."""
+    """The outcome if the control works, so that the agent is the cause, or, without a control, always."""
     fails: Outcome = "error"
     """The outcome if the control fails as well."""
 

@@ -10,21 +10,28 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
-from pytest_webarena.actions import Goto, NewTab
+from pytest_webarena.actions import Action, Goto, Invalid, NewTab, Stop
+from pytest_webarena.agents.recording import Recording
+from pytest_webarena.agents.replay_agent import ReplayAgent
 from pytest_webarena.checks import Verdict, find_kind, judge_bounded
 from pytest_webarena.checks.grading import gradings_of, headline_of
 from pytest_webarena.checks.kind import no_answer
 from pytest_webarena.checks.url import document_status, tab_status
-from pytest_webarena.errors import BrowserError, SiteRestless
+from pytest_webarena.errors import BrowserError, SiteError, SiteRestless, SiteUnreached
 from pytest_webarena.evidence import Usage
 from pytest_webarena.owners import CAUSED_BY_AGENT, Event
+from pytest_webarena.results.attempts import read_steps
 from pytest_webarena.trials.collecting import Collector, Used
 from pytest_webarena.trials.trial_environment import set_up_environment
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pytest_webarena.browser.pageless import Pageless
+    from pytest_webarena.browser.session import Session
     from pytest_webarena.checks import CheckResult
     from pytest_webarena.errors import ControlResult
-    from pytest_webarena.evidence import Evidence, RequestRecord, StopReason
+    from pytest_webarena.evidence import Evidence, RequestRecord, StepRecord, StopReason
     from pytest_webarena.results.records import TrialRecord
     from pytest_webarena.tasks.model import Check, Task
     from pytest_webarena.trials.plan import TrialPlan
@@ -95,6 +102,10 @@ class Ended:
     """How an attempt ended in an error, as far as its owner depends on it."""
 
     event: Event
+    folder: Path
+    """Directory of the attempt's files."""
+    interrupted: StepRecord | None = None
+    """The step that the error interrupted."""
     control: Callable[[], ControlResult] | None = None
     """The control of the error itself (`TrialError.control`)."""
     visited: tuple[str, ...] = ()
@@ -159,7 +170,7 @@ class Attribution:
             except Exception as error:  # after any error, blaming the agent would be a guess
                 same = ended.event.control == "trial" or isinstance(error, SiteRestless | BrowserError)
                 return "fails" if same else "impossible"
-        return "works"
+        return "works" if self._plan.agent.self_driving or self._recurs(ended) else "fails"
 
     def _survives_trial(self, ended: Ended) -> bool:
         """Whether a fresh replica survives the whole trial, including set-up and checks, without the agent.
@@ -169,7 +180,7 @@ class Attribution:
         responsible, even though other checks fail without an agent.
         """
         plan, earlier = self._plan, self._unanswered
-        with self._environment(ended) as environment:
+        with self._environment(ended, as_agent=False) as environment:
             environment.open_first_pages()
             _keep_leased(environment, self._longest)
             evidence = self._collected(environment)
@@ -189,7 +200,7 @@ class Attribution:
         The replica has the task's data and accounts, but neither the agent's scripts nor what it wrote: a page that is
         too large without these fails here, too.
         """
-        with self._environment(ended) as environment:
+        with self._environment(ended, as_agent=True) as environment:
             environment.open_first_pages()
             for number, url in enumerate(ended.places):
                 if number:
@@ -201,10 +212,33 @@ class Attribution:
             self._collected(environment)
         return True
 
-    def _environment(self, ended: Ended) -> AbstractContextManager[TrialEnvironment]:
+    def _recurs(self, ended: Ended) -> bool:
+        """Whether a fresh replica or browser breaks again when the agent's actions are repeated. If not, it broke by
+        chance, or because of this machine.
+
+        Actions whose targets are missing are left out: what an agent does on a broken site can't be repeated on a
+        working one. For agents that drive the browser themselves, the recorded steps are not all that they did.
+        """
+        acted = False
+        try:
+            with self._environment(ended, as_agent=True) as environment, environment.attributing_site_errors():
+                environment.open_first_pages()
+                steps = read_steps(ended.folder)
+                acted = True
+                for step in (*steps, *([ended.interrupted] if ended.interrupted is not None else [])):
+                    _repeat(environment.session, Recording(folder=ended.folder, steps=(step,)))
+                evidence = self._collected(environment)
+        except (SiteError, BrowserError) as error:
+            return acted and not isinstance(error, SiteUnreached)
+        except Exception:  # without a repetition, blaming the agent would be a guess
+            return False
+        verdict = judge_bounded(self._plan.task, evidence, grading=self._plan.options.grading)
+        return not self._unanswered.checks.isdisjoint(unanswered(self._plan.task, evidence, verdict).checks)
+
+    def _environment(self, ended: Ended, *, as_agent: bool) -> AbstractContextManager[TrialEnvironment]:
         plan, agent = self._plan, self._plan.agent
         same: dict[str, Any] = {}
-        if ended.event.control == "visit":  # in a browser like the agent's
+        if as_agent:  # in a browser like the agent's
             same = {"tailor": plan.tailored, "self_driving": agent.self_driving, "rooted": agent.rooted}
         return set_up_environment(
             plan.task, self._resources, holder=f"{plan.holder}, without its agent", options=plan.options,
@@ -216,6 +250,16 @@ class Attribution:
             answer="", stop_reason="answered", steps=(), answer_format=self._plan.answer_format,
             used=Used(usage=Usage(), seconds=0.0),
         )  # fmt: skip
+
+
+def _repeat(session: Session | Pageless, recording: Recording) -> None:
+    """Repeat the actions of ``recording``, with each target that may be the recorded one until one has an effect."""
+    agent = ReplayAgent(recording, None)
+    while True:
+        reply = agent.act(session.observe())
+        if reply.ended is not None or not isinstance(reply.action, Action) or isinstance(reply.action, Stop | Invalid):
+            return
+        session.execute(reply.action)
 
 
 def _keep_leased(environment: TrialEnvironment, seconds: float) -> None:

@@ -41,6 +41,7 @@ from pytest_webarena.trials.trial_environment import TrialEnvironment, set_up_en
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from pytest_webarena.browser.config import SessionConfig
     from pytest_webarena.results.attempts import AttemptWriter
@@ -243,7 +244,7 @@ def _attempt(
             with suppress(RecordingError):
                 writer.note_traceback(error)
     record = _record(plan, progress, outcome, cause, message, started)
-    ended = _ended(plan, progress, raised, cause) if cause is not None else None
+    ended = _ended(plan, progress, raised, cause, writer.path) if cause is not None else None
     if ended is not None and raised is not None:
         shortfall = shortfall or _SHORTFALLS.get(ended.event.name, "")
     return _AttemptResult(
@@ -252,7 +253,7 @@ def _attempt(
     )  # fmt: skip
 
 
-def _ended(plan: TrialPlan, progress: Progress, error: TrialError | None, cause: Cause) -> Ended | None:
+def _ended(plan: TrialPlan, progress: Progress, error: TrialError | None, cause: Cause, folder: Path) -> Ended | None:
     if not (progress.acted or progress.steps):
         return None
     event = event_of(error, cause)
@@ -264,7 +265,8 @@ def _ended(plan: TrialPlan, progress: Progress, error: TrialError | None, cause:
     elif error is None and cause == "judge" and plan.asker is not None and plan.asker.event:
         event = EVENTS[plan.asker.event]
     return Ended(
-        event=event, control=error.control if error is not None else None, visited=progress.visited,
+        event=event, folder=folder, control=error.control if error is not None else None,
+        interrupted=error.interrupted if error is not None else None, visited=progress.visited,
         unanswered=progress.unanswered, places=progress.places, live=live,
         unbreakable=progress.unbreakable or not plan.task.leased,
     )  # fmt: skip

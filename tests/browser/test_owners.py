@@ -82,9 +82,7 @@ def test_page_that_never_stops_writing_without_the_agent_is_an_error(attempt: Tr
     assert record.environment["attribution"] == {"event": "endless_writes", "control": "fails"}
 
 
-def test_browser_that_is_killed_in_the_trial_is_the_agents_failure(
-    attempt: Try, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_browser_that_is_killed_once_is_an_error(attempt: Try, monkeypatch: pytest.MonkeyPatch) -> None:
     observe, seen = Session.observe, 0
 
     def killed(session: Session) -> Any:
@@ -96,6 +94,11 @@ def test_browser_that_is_killed_in_the_trial_is_the_agents_failure(
 
     monkeypatch.setattr(Session, "observe", killed)
     record = attempt(ANSWERED, Goto(f"{SITE}/"), retries=1)
+    assert attempts_of(record) == [("error", "browser"), ("passed", None)], record.message
+
+
+def test_crash_buys_no_second_attempt(attempt: Try, bombs: None) -> None:
+    record = attempt(ANSWERED, Goto(f"{SITE}/scripts"), press("Bomb"), retries=1, once=True)
     assert attempts_of(record) == [("failed", None), ("passed", None)], record.message
-    assert (record.stop_reason, record.attempt) == ("broke_browser", 1)
+    assert (record.outcome, record.attempt) == ("failed", 1)
     assert record.message.endswith("attempt 2 passed, which does not count: an agent's crash buys no further attempt")

@@ -185,7 +185,7 @@ def outcomes(record: TrialRecord) -> list[str]:
     return [f"{each.outcome} {each.cause or ''}".strip() for each in record.attempts]
 
 
-@pytest.mark.parametrize(("restless", "expected"), [((1, 2), "error site"), ((1,), "failed")])
+@pytest.mark.parametrize(("restless", "expected"), [((1, 2), "error site"), ((1, 3), "failed")])
 def test_page_writing_endlessly_only_with_the_agent_fails(
     tmp_path: Path, restless: tuple[int, ...], expected: str
 ) -> None:
@@ -194,21 +194,24 @@ def test_page_writing_endlessly_only_with_the_agent_fails(
     record = run(tmp_path, site, task=task)
     assert outcomes(record) == [expected]
     assert "its page repeats it" in record.message
-    assert site.leases == 2  # one control and no other attempt
+    assert site.leases == (3 if expected == "failed" else 2)  # no other attempt
     assert record.stop_reason == ("endless_writes" if expected == "failed" else "answered")
 
 
 @pytest.mark.parametrize(
     ("breaks", "retries", "expected"),
     [
-        ([1], 0, ["failed"]),
-        ([1], 1, ["failed", "passed"]),  # a crash buys no second attempt
-        ([1, 3], 1, ["failed", "error site"]),
-        ([1, 2], 0, ["error site"]),  # the control broke, too: a site error
+        # attempt, control without the agent, its actions again; the next attempt, …
+        ([1], 0, ["error site"]),  # it broke by chance
+        ([1], 1, ["error site", "passed"]),
+        ([1, 3], 0, ["failed"]),
+        ([1, 3], 1, ["failed", "passed"]),  # a crash buys no second attempt
+        ([1, 3, 4], 1, ["failed", "error site"]),
+        ([1, 2], 0, ["error site"]),  # the control broke, too
         ([1, 2], 1, ["error site", "passed"]),
-        ([1, 2, 3], 1, ["error site", "failed"]),
+        ([1, 2, 3, 6], 1, ["error site", "failed"]),
         ([1, 2, 3, 5], 1, ["error site", "error site"]),  # one of two controls broke: a flaky site
-        ([1, 2, 3, 4, 5], 2, ["error site", "error site", "failed"]),
+        ([1, 2, 3, 4, 5, 9], 2, ["error site", "error site", "failed"]),
         ([1, 2, 3, 4, 5, 8], 2, ["error site", "error site", "error site"]),  # as many controls as breakages
     ],
 )
@@ -234,12 +237,12 @@ def test_later_attempt_that_ends_with_its_process_does_not_replace_the_one_that_
 
     class DeadlySite(Site):
         def mark(self, *, required: bool = False) -> None:
-            if self.leases == 3:
+            if self.leases == 4:
                 raise Killed
 
     began = time.time()
     with pytest.raises(Killed):
-        run(tmp_path, DeadlySite(1))
+        run(tmp_path, DeadlySite(1, 3))
     folder = RunDir(tmp_path).folder(TrialKey("t", "a", 1))
     lost = TrialRecord(
         key=TrialKey("t", "a", 1), outcome="error", cause="harness", attempt=2, started=time.time(), agent_digest="d",
@@ -302,7 +305,7 @@ def test_site_that_breaks_before_any_action_is_a_site_error(tmp_path: Path, retr
 
 
 def test_broken_site_fails_with_its_own_stop_reason(tmp_path: Path) -> None:
-    record = run(tmp_path, Site(1), retries=0)
+    record = run(tmp_path, Site(1, 3), retries=0)
     assert (record.score, record.cause, record.stop_reason) == (0.0, None, "broke_site")
     assert record.message.startswith("the agent broke the site: without the agent, a fresh one works as long")
     assert record.message.endswith("it ended with exit code 3")
@@ -392,11 +395,11 @@ class VisitingSession(FakeSession):
     [
         ("url: /stock", (1, 2, 3, 4), ["error site", "error site"]),  # the site's own error
         ("state: {api: /stock, includes: tea}", (1, 2, 3, 5), ["error site", "error site"]),  # one of two controls
-        ("url: /stock", (1, 3), ["failed", "error site"]),
+        ("url: /stock", (1, 3, 4), ["failed", "error site"]),
         ("page: {excludes: overdue}", (1, 2, 3, 4), ["error site", "error site"]),
-        ("page: {excludes: overdue}", (1,), ["failed", "passed"]),
+        ("page: {excludes: overdue}", (1, 3), ["failed", "passed"]),
         ("page: {excludes: overdue}, when: any_step", (1, 2, 3, 4), ["error site", "error site"]),
-        ("state: {api: /stock, includes: tea}", (1, 2, 3), ["error site", "failed"]),
+        ("state: {api: /stock, includes: tea}", (1, 2, 3, 6), ["error site", "failed"]),
     ],
 )
 def test_agent_fails_only_if_the_site_responds_without_it(

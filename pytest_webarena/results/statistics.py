@@ -301,6 +301,8 @@ class Summary:
     """Gradings of the rate, with the repairs that were left out, for trials that have gradings."""
     key_nodes: KeyNodeScores | None = None
     """Scores of key nodes; None if no trial has any."""
+    mixed: tuple[str, ...] = ()
+    """Differences between its trials that make the rate meaningless; only `conditions.summaries_of` sets them."""
 
 
 def grouped(records: Iterable[TrialRecord], *, named_with: Iterable[TrialKey] = ()) -> dict[str, list[TrialRecord]]:

@@ -31,6 +31,7 @@ from pytest_webarena.results.reference_steps import ReferenceScores, reference_s
 from pytest_webarena.results.rundir import RunDir
 from pytest_webarena.results.statistics import Rate, TemplateKey, grouped
 from pytest_webarena.results.table_forms import Table, as_markdown, as_text
+from pytest_webarena.results.wording import mixed_words
 
 __all__ = ["Row", "Table", "as_csv", "as_json", "as_markdown", "as_text", "gather", "tables"]
 
@@ -192,7 +193,7 @@ def _rates(rows: Sequence[Row]) -> Table:
         )
     notes += [_judging(row) for row in rows if row.metrics.rate.by_judge]
     notes += [_guessing(row) for row in rows if row.metrics.rate.chance is not None]
-    notes += [f"{row.name} is no one rate, its trials are mixed: {'; '.join(row.mixed)}." for row in rows if row.mixed]
+    notes += [f"{row.name} is {mixed_words(row.mixed)}." for row in rows if row.mixed]
     notes += [f"{row.name}, unlike the paper's agents: {'; '.join(row.unlike)}." for row in rows if row.unlike]
     if (suite := _suite(rows)) and published(suite) and gradings != {"original"}:
         notes.append(f"Published rates on {suite} were graded by its original evaluators: see --grading=original.")

@@ -28,6 +28,7 @@ def plain(each: Comparison) -> dict[str, Any]:
             "errors": of.errors,
             "undecided": of.undecided,
             "missing": sum(of.missing.values()),
+            "mixed": list(of.mixed),
             "stopped_by_until": of.looked,
             **{name: repeats[name] for name in ("tasks", "pass_any", "pass_all", "chance_share")},
             "flaky": list(repeats["flaky"]),  # type: ignore[call-overload]
@@ -54,6 +55,8 @@ def plain(each: Comparison) -> dict[str, Any]:
         "adjusted": each.adjusted,
         "test": each.test,
         "bounds": each.bounds,
+        "error_bounds": each.error_bounds,
+        "undecided_bounds": each.undecided_bounds,
         "verdicts_if_decided": each.verdicts_if_decided,
         "judge": {
             "asked": each.by_judge,

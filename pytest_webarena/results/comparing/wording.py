@@ -7,12 +7,13 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from pytest_webarena.results.comparing.comparison import Comparison, Fate, Group, TaskFate
+from pytest_webarena.results.comparing.comparison import Comparison, Fate, TaskFate
 from pytest_webarena.results.comparing.difference import Difference
 from pytest_webarena.results.comparing.effort import MEASURES, Effort, Growth, Measure
 from pytest_webarena.results.comparing.first_difference import FirstDifference, parting_of, walk_of
+from pytest_webarena.results.comparing.groups import Group
 from pytest_webarena.results.comparing.repeats import about
-from pytest_webarena.results.wording import DECIDE, dollars, seconds_words
+from pytest_webarena.results.wording import DECIDE, dollars, mixed_words, seconds_words
 from pytest_webarena.text import clip
 
 __all__ = [
@@ -117,6 +118,11 @@ def headline(each: Comparison) -> str:
         sentence += (
             " The run ended early because it was looked at (--stop-when-settled), which this interval does not know."
         )
+    for side, name in zip((each.first, each.second), (one, other), strict=True):
+        if side.mixed:
+            sentence += f" {name} is {mixed_words(side.mixed)}."
+    if each.forced:
+        sentence += f" No comparison, since conditions differ: {'; '.join(each.forced)}."
     return sentence
 
 
@@ -127,7 +133,7 @@ def undecided_words(each: Comparison) -> list[str]:
         return []
     return [
         f"{counts[0]} and {counts[1]} trials, not met in the rates",
-        f"bounds: {interval_words(each.bounds)} points",
+        f"bounds if undecided ones were not met / met: {interval_words(each.undecided_bounds)} points",
     ]
 
 
@@ -137,7 +143,7 @@ def open_words(each: Comparison) -> list[str]:
     parts = [f"{each.first.errors} and {each.second.errors} trials excluded from the rates"]
     if any(missing):
         parts.append(f"{missing[0]} and {missing[1]} planned ones without a result")
-    return [*parts, f"bounds if errors had failed / passed: {interval_words(each.bounds)} points"]
+    return [*parts, f"bounds if errors had failed / passed: {interval_words(each.error_bounds)} points"]
 
 
 def unpaired_words(each: Comparison) -> list[str]:
@@ -161,9 +167,9 @@ def judge_words(each: Comparison) -> list[str]:
 
 
 def group_words(group: Group) -> str:
-    """Return the verdict on a group of tasks, with the bounds that its excluded errors leave, if there are any."""
+    """Return the verdict on a group of tasks, with the bounds that undecided trials and errors leave."""
     low, high = group.bounds
-    open_ends = f", bounds with errors: {interval_words(group.bounds)}" if high - low > 1e-12 else ""
+    open_ends = f", bounds of all outcomes: {interval_words(group.bounds)}" if high - low > 1e-12 else ""
     return f"{group.verdict}{open_ends}"
 
 

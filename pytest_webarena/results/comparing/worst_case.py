@@ -10,7 +10,7 @@ from pytest_webarena.results.comparing.difference import Difference, PairedTask,
 from pytest_webarena.results.comparing.sides import Side
 from pytest_webarena.results.comparing.significance import flip_test_of
 
-__all__ = ["Verdict", "WorstCase", "undecided_ends", "word", "worst_of"]
+__all__ = ["Verdict", "WorstCase", "stays", "undecided_ends", "word", "worst_of"]
 
 Verdict = Literal["better", "worse", "unsettled"]
 
@@ -37,6 +37,14 @@ class WorstCase:
 def word(sign: int) -> Verdict:
     """Return the verdict of an interval above (1), below (-1) or around 0."""
     return "better" if sign > 0 else "worse" if sign < 0 else "unsettled"
+
+
+def stays(verdict: Verdict, worst: WorstCase | None, most: float = 1.0, *, whole: bool = False) -> bool:
+    """Whether ``verdict`` holds in the worst case.
+
+    ``most`` is the largest p-value that is still evidence if nothing else were compared (without Holm's factor).
+    """
+    return worst is None or worst.allows(verdict, most=most, whole=whole)
 
 
 def worst_of(first: Side, second: Side, tasks: Iterable[str], found: Difference) -> WorstCase | None:

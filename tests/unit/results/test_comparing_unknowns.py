@@ -203,7 +203,7 @@ def test_errors_of_a_group_make_only_that_group_unsettled(tmp_path: Path) -> Non
     write_page([found], tmp_path / "page.html")
     for text in (words(found), "\n".join(in_markdown([found])), (tmp_path / "page.html").read_text()):
         page_text = " ".join(html.unescape(re.sub("</?[a-z][^>]*>", " ", text)).split())
-        assert re.search(r"shop.{,99}p < 0\.001:? unsettled, bounds with errors: \+33\.3 to \+66\.7", page_text)
+        assert re.search(r"shop.{,99}p < 0\.001:? unsettled, bounds of all outcomes: \+33\.3 to \+66\.7", page_text)
         assert re.search(r"forum.{,99}p < 0\.001:? better(?!, bounds)", page_text)
 
 

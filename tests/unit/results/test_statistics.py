@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchmarks.coverage import successes
 from pytest_webarena.results import Attempt, TrialKey, TrialRecord, summarise, wilson_interval
+from pytest_webarena.results.comparing.difference import PairedTask, difference_of
+from pytest_webarena.results.intervals import clustered_interval, student_quantile, whole_set_interval
 from pytest_webarena.results.metrics import measure
-from pytest_webarena.results.statistics import clustered_interval, student_quantile, whole_set_interval
 from tests.cases import each_case
 
 
@@ -90,6 +92,60 @@ def test_more_trials_of_same_tasks_do_not_narrow_the_interval() -> None:
     five = clustered_interval([[True] * 5] * 10 + [[False] * 5] * 10)
     assert five[0] <= once[0] < once[1] <= five[1]
     assert five[1] - five[0] == pytest.approx(once[1] - once[0], rel=0.1)
+
+
+def repeated(clusters: list[list[bool]], times: int) -> list[list[bool]]:
+    """Return clusters with each trial repeated identically."""
+    return [[won for won in each for _ in range(times)] for each in clusters]
+
+
+def contains(outer: tuple[float, float], inner: tuple[float, float]) -> bool:
+    return outer[0] <= inner[0] + 1e-12 and inner[1] <= outer[1] + 1e-12
+
+
+def test_identical_repetitions_never_widen_an_interval() -> None:
+    """Neither that of a rate nor that of a difference, whatever the sizes of clusters and the rates."""
+    source = np.random.default_rng(3)
+    for _ in range(400):
+        rate, largest = source.choice([0.01, 0.05, 0.3, 0.7, 0.97]), int(source.integers(1, 6))
+        clusters = [
+            (source.random(int(source.integers(1, largest + 1))) < rate).tolist()
+            for _ in range(int(source.integers(1, 70)))
+        ]
+        pairs = [(each, (source.random(len(each)) < rate).tolist()) for each in clusters]
+        for times in (2, 3, 7):
+            assert contains(clustered_interval(clusters), clustered_interval(repeated(clusters, times))), clusters
+            once, often = (difference_of(paired_tasks(pairs, many)) for many in (1, times))
+            assert contains(once.sample, often.sample), pairs
+
+
+def paired_tasks(pairs: list[tuple[list[bool], list[bool]]], times: int) -> list[PairedTask]:
+    return [
+        PairedTask(
+            task=str(number),
+            cluster=number // 2,
+            passed=(times * sum(one), times * sum(other)),
+            judged=(times * len(one), times * len(other)),
+        )
+        for number, (one, other) in enumerate(pairs)
+    ]
+
+
+def test_one_solved_template_of_many_has_one_interval_however_often_it_is_tried() -> None:
+    low, high = clustered_interval([[True]] + [[False]] * 60)
+    assert (round(low, 4), round(high, 3)) == (0.0006, 0.087)
+    assert clustered_interval([[True] * 3] + [[False] * 3] * 60) == pytest.approx((low, high))
+
+
+@each_case("trials", [1, 3])
+@each_case("rate", [0.005, 0.01, 0.05, 0.95])
+@each_case("correlation", [0.0, 0.3, 1.0])
+def test_interval_of_rare_outcomes_has_nominal_coverage(trials: int, rate: float, correlation: float) -> None:
+    source, held, rounds = np.random.default_rng(4), 0, 400
+    for row in successes(source, rounds, 61, trials, rate, correlation):
+        low, high = clustered_interval([[True] * won + [False] * (trials - won) for won in row.tolist()])
+        held += low <= rate <= high
+    assert held / rounds >= 0.92
 
 
 @pytest.mark.parametrize("won", [True, False])

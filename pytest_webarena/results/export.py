@@ -160,6 +160,13 @@ def _rate(rate: Rate) -> dict[str, Any]:
     extra: dict[str, Any] = {"by_judge": rate.by_judge} if rate.by_judge else {}
     if rate.errors:
         extra["bounds"] = list(bounds(rate.passed, rate.judged, rate.errors))
+        failed = rate.with_errors_failed
+        extra["errors_failed"] = {
+            "passed": failed.passed,
+            "trials": failed.judged,
+            "value": failed.value,
+            "interval95": list(failed.interval),
+        }
     if rate.whole is not None:
         extra["whole_set_interval95"] = list(rate.whole)
     if rate.undecided:

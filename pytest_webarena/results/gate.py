@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from pytest_webarena.results.wording import DECIDE, mixed_words, shortfall_words
+from pytest_webarena.results.wording import DECIDE, errors_failed_words, mixed_words, rate_words, shortfall_words
 
 if TYPE_CHECKING:
     from pytest_webarena.results import Rate, Summary
@@ -174,6 +174,8 @@ class Gate:
                             code = UNSETTLED
                             met = self._value_text(summary.rate.upper, short)
                             message += f"; unsettled: {met} if all {undecided} undecided are met; {DECIDE}"
+                    if text := errors_failed_words(summary.rate):
+                        message += f"; {rate_words(summary.rate)} without errors, {text}"
                     if summary.mixed:
                         message += f" ({mixed_words(summary.mixed)})"
                     found.append(Ruling(exit_code=code, message=message))
@@ -186,6 +188,12 @@ class Gate:
             messages += _gaps(against)
             return Ruling(exit_code=code, message="; ".join(dict.fromkeys(messages)))
         marks = [f"{agent}: {mixed_words(each.mixed)}" for agent, each in summaries.items() if each.mixed]
+        if self.min_pass_rate is not None:
+            marks += [
+                f"{agent}: {rate_words(each.rate)} without errors, {text}"
+                for agent, each in summaries.items()
+                if (text := errors_failed_words(each.rate))
+            ]
         return Ruling(
             exit_code=0,
             message="; ".join(["the thresholds are met", *marks, *_gaps(against), *self._unseen(against, deselected)]),

@@ -43,13 +43,23 @@ def cluster_of(record: TrialRecord, templates: TemplateKey = "text") -> tuple[st
 
 def rate_of(outcomes: Iterable[tuple[object, Outcome]], undecided: Sequence[bool] | None = None) -> Rate:
     """Return the rate of trials, each given by its cluster and its outcome; ``undecided`` says which of them are."""
+    outcomes = list(outcomes)
+    if any(outcome == "error" for _, outcome in outcomes):
+        found = _rate_of(outcomes, undecided)
+        failed: list[tuple[object, Outcome]] = [
+            (cluster, "failed" if outcome == "error" else outcome) for cluster, outcome in outcomes
+        ]
+        return replace(found, errors_failed=_rate_of(failed, undecided))
+    return _rate_of(outcomes, undecided)
+
+
+def _rate_of(outcomes: Sequence[tuple[object, Outcome]], undecided: Sequence[bool] | None) -> Rate:
     if undecided is not None and any(undecided):
-        outcomes = list(outcomes)
         met: list[tuple[object, Outcome]] = [
             (cluster, "passed" if each else outcome)
             for (cluster, outcome), each in zip(outcomes, undecided, strict=True)
         ]
-        return replace(rate_of(outcomes), undecided=sum(undecided), if_met=rate_of(met))
+        return replace(_rate_of(outcomes, None), undecided=sum(undecided), if_met=_rate_of(met, None))
     counts: Counter[Outcome] = Counter()
     clusters: dict[object, list[bool]] = {}
     for cluster, outcome in outcomes:
@@ -85,6 +95,8 @@ class Rate:
     """Number of failed trials that a person or a judge model could decide (`TrialRecord.undecided`)."""
     if_met: Rate | None = field(default=None, compare=False)
     """The rate if all undecided trials are met, its upper bound; None without undecided trials."""
+    errors_failed: Rate | None = field(default=None, compare=False)
+    """The rate with errors as failures, as papers count them; None without errors. Use `with_errors_failed`."""
     chance: float | None = field(default=None, compare=False)
     """Mean success rate of blind guesses on the judged trials where guessing is possible; None if there are none."""
     guessable: int = field(default=0, compare=False)
@@ -106,6 +118,11 @@ class Rate:
     def value(self) -> float | None:
         """The success rate in [0, 1], with undecided trials not met; None when nothing was judged."""
         return self.passed / self.judged if self.judged else None
+
+    @property
+    def with_errors_failed(self) -> Rate:
+        """The rate with errors as failures, as papers print it: the same numerator over all trials."""
+        return self if self.errors_failed is None else self.errors_failed
 
     @property
     def upper(self) -> Rate:

@@ -19,11 +19,13 @@ __all__ = [
     "action_words",
     "cost_words",
     "dollars",
+    "errors_failed_words",
     "if_met_words",
     "judge_words",
     "memory_words",
     "mixed_words",
     "passed_words",
+    "rate_words",
     "rerun_words",
     "script_words",
     "seconds_words",
@@ -174,6 +176,24 @@ def passed_words(rate: Rate) -> str:
     """Return the numbers of passed and judged trials, such as ``7/10``, or ``7–9/10`` if two more are undecided."""
     upper = f"–{rate.passed + rate.undecided}" if rate.undecided else ""
     return f"{rate.passed}{upper}/{rate.judged}"
+
+
+def rate_words(rate: Rate) -> str:
+    """Return a rate with its numerator, denominator and interval; ``0/0`` if nothing was judged.
+
+    >>> from pytest_webarena.results.statistics import Rate
+    >>> rate_words(Rate(passed=6, failed=2, errors=0, interval=(0.409, 0.929)))
+    '6/8 = 75.0% (95% interval 40.9% to 92.9%)'
+    """
+    if rate.value is None:
+        return passed_words(rate)
+    low, high = rate.interval
+    return f"{passed_words(rate)} = {rate.value:.1%} (95% interval {low:.1%} to {high:.1%})"
+
+
+def errors_failed_words(rate: Rate) -> str:
+    """Return the rate with errors as failures, to be added to a rate without them; empty without errors."""
+    return f"{rate_words(rate.with_errors_failed)} with errors as failures" if rate.errors else ""
 
 
 def judge_words(judge: JudgeRecord) -> list[str]:

@@ -14,7 +14,15 @@ from pytest_webarena.results.comparing.groups import Group, groups_of
 from pytest_webarena.results.comparing.sides import Side, SideTask, Try, bounds_of, paired
 from pytest_webarena.results.comparing.significance import flip_test_of, holm, mcnemar
 from pytest_webarena.results.comparing.uncertainty import Corrected, corrected_difference
-from pytest_webarena.results.comparing.worst_case import Verdict, WorstCase, stays, undecided_ends, word, worst_of
+from pytest_webarena.results.comparing.worst_case import (
+    Verdict,
+    WorstCase,
+    errors_failed_of,
+    stays,
+    undecided_ends,
+    word,
+    worst_of,
+)
 
 __all__ = [
     "Comparison",
@@ -94,6 +102,8 @@ class Comparison:
     """The bounds over all outcomes of undecided trials alone, on the tasks that are compared."""
     worst: WorstCase | None = None
     """The rest of the difference if undecided trials and errors had gone against it; None where there are none."""
+    errors_failed: WorstCase | None = None
+    """The comparison with errors as failures, as papers count them; None without errors."""
     undecided_ends: tuple[WorstCase, WorstCase] | None = None
     """The comparison if undecided trials count against the second side, and if they count for it; None without any."""
     by_judge: tuple[int, int] = (0, 0)
@@ -111,10 +121,11 @@ class Comparison:
         """The verdict on tasks like these, which are a sample.
 
         Interval and test have to agree; with a judge whose errors are known, so does the interval that includes them.
-        All have to hold whatever the outcomes of the undecided and excluded trials were.
+        All have to hold with errors as failures, and whatever the outcomes of the undecided and excluded trials were.
         """
         found = self.verdict_of_judged
-        return found if stays(found, self.worst, self.alpha * self.p / self.adjusted) else "unsettled"
+        most = self.alpha * self.p / self.adjusted
+        return found if stays(found, (self.worst, self.errors_failed), most) else "unsettled"
 
     @property
     def verdict_of_judged(self) -> Verdict:
@@ -153,7 +164,7 @@ class Comparison:
     def verdict_here(self) -> Verdict:
         """The verdict on exactly these tasks, as the whole set."""
         found = self._judged(self.difference.decided(whole=True))
-        return found if stays(found, self.worst, whole=True) else "unsettled"
+        return found if stays(found, (self.worst, self.errors_failed), whole=True) else "unsettled"
 
     def growth_beyond(self, allowed: float) -> Growth | None:
         """Return the growth of a trial's dollars, tested against what is allowed; None where dollars are unknown."""
@@ -317,6 +328,7 @@ def compare(first: Side, second: Side, *, confidence: float = 0.95, allow_mixed:
         error_bounds=bounds_of(first, second, asked_of_both, over="errors"),
         undecided_bounds=bounds_of(first, second, common, over="undecided"),
         worst=worst_of(first, second, asked_of_both, difference),
+        errors_failed=errors_failed_of(first, second, asked_of_both, confidence),
         undecided_ends=undecided_ends(first, second, common, confidence),
         growth={measure: found for measure, found in growth.items() if found is not None},
         efforts=(efforts[0], efforts[1]),

@@ -9,7 +9,7 @@ from typing import Literal
 from pytest_webarena.results.comparing.difference import Difference, PairedTask, difference_of
 from pytest_webarena.results.comparing.sides import Side, SideTask, bounds_of
 from pytest_webarena.results.comparing.significance import flip_test_of, holm
-from pytest_webarena.results.comparing.worst_case import Verdict, WorstCase, stays, word, worst_of
+from pytest_webarena.results.comparing.worst_case import Verdict, WorstCase, errors_failed_of, stays, word, worst_of
 
 __all__ = ["Group", "groups_of"]
 
@@ -27,6 +27,7 @@ class Group:
     bounds: tuple[float, float]
     """Bounds as in `Comparison`, over tasks whose group is known; a task without any record has none."""
     worst: WorstCase | None = None
+    errors_failed: WorstCase | None = None
 
     @property
     def verdict(self) -> Verdict:
@@ -35,7 +36,7 @@ class Group:
         if self.adjusted > alpha + 1e-12:
             return "unsettled"
         found = word(self.difference.decided())
-        return found if stays(found, self.worst, alpha * self.p / self.adjusted) else "unsettled"
+        return found if stays(found, (self.worst, self.errors_failed), alpha * self.p / self.adjusted) else "unsettled"
 
 
 def groups_of(
@@ -75,6 +76,7 @@ def groups_of(
                     adjusted=adjusted[name],
                     bounds=bounds_of(first, second, group_tasks[name]),
                     worst=worst_of(first, second, group_tasks[name], difference),
+                    errors_failed=errors_failed_of(first, second, group_tasks[name], confidence),
                 )
             )
     return found

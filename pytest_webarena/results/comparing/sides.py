@@ -16,7 +16,7 @@ from pytest_webarena.results.conditions import check_rates, differing_values, so
 from pytest_webarena.results.plan import PlannedTrial, read_plan
 from pytest_webarena.results.records import JudgeErrors, Outcome, TrialRecord
 from pytest_webarena.results.rundir import RunDir
-from pytest_webarena.results.statistics import cluster_of, grouped
+from pytest_webarena.results.statistics import Rate, cluster_of, grouped, rate_of
 
 __all__ = ["Side", "SideTask", "Trait", "Try", "bounds_of", "paired", "side_of", "sides_of", "sides_of_records"]
 
@@ -125,6 +125,12 @@ class Side:
     def mixed(self) -> tuple[str, ...]:
         """Differences between its trials that make its rate meaningless (`conditions.differing_values`)."""
         return differing_values(self.traits)
+
+    @property
+    def rate(self) -> Rate:
+        """The rate of all trials of the side, each with the same weight, with and without errors as failures."""
+        trials = [(task.cluster, each) for task in self.tasks.values() for each in task.tries]
+        return rate_of([(cluster, each.outcome) for cluster, each in trials], [each.undecided for _, each in trials])
 
     @property
     def missing_text(self) -> str:

@@ -36,7 +36,9 @@ function tally(trials) {
   for (const trial of trials) count[trial.outcome] += 1;
   const judged = count.passed + count.failed + count.undecided;
   const ifMet = judged ? (count.passed + count.undecided) / judged : null;
-  return { ...count, judged, ifMet, rate: judged ? count.passed / judged : null, interval: clustered(trials) };
+  const all = judged + count.error, failed = trials.map(({ cluster, outcome }) => ({ cluster, outcome: outcome === "error" ? "failed" : outcome }));
+  const errorsFailed = count.error ? { all, rate: count.passed / all, interval: clustered(failed) } : null; // as papers count them
+  return { ...count, judged, ifMet, errorsFailed, rate: judged ? count.passed / judged : null, interval: clustered(trials) };
 }
 
 const Z95 = 1.959963984540054, Z90 = 1.6448536269514722;
@@ -66,7 +68,7 @@ function clustered(trials) {
 
 function rareEnd(p, trials, end) {
   const events = p * trials;
-  if (!(events > 0 && events <= 3) || p > 0.1) return end;
+  if (!(events > 0 && events <= 3) || p > 0.15) return end;
   return events * Math.max(0, 1 - 1 / (9 * events) - Z90 / (3 * Math.sqrt(events))) ** 3 / trials;
 }
 

@@ -27,6 +27,13 @@ function bar({ rate, interval }) {
     rate === null ? "" : make("u", { style: { left: `${100 * low}%`, width: `${100 * (high - low)}%` } }));
 }
 
+// The rate as papers print it, next to the one without errors.
+function errorsFailed({ passed, undecided, errorsFailed: found }) {
+  if (!found) return "";
+  const counts = `${passed}${undecided ? `–${passed + undecided}` : ""}/${found.all}`;
+  return make("p", { className: "dim" }, `${counts} = ${percent(found.rate)} (95 % interval ${percent(found.interval[0])} to ${percent(found.interval[1])}) with errors as failures`);
+}
+
 const list = (counts) => Object.entries(counts).map(([name, count]) => `${name} ${count}`).join(", ");
 
 function agents() {
@@ -47,6 +54,7 @@ function agents() {
         make("span", {}, count.judged ? ` ${count.passed} of ${count.judged} passed${count.undecided ? `; ${percent(count.ifMet)} if ${count.undecided} undecided ${count.undecided === 1 ? "is" : "are"} met` : ""}` : "")),
       bar(count),
       make("p", { className: "dim" }, count.judged ? `95 % interval ${percent(count.interval[0])} to ${percent(count.interval[1])}` : ""),
+      errorsFailed(count),
       make("dl", {}, rows.map(([term, text]) => [make("dt", {}, term), make("dd", { className: term === "errors" && count.error ? "error" : "" }, text)])),
       summary.mixed ? make("p", { className: "note" }, `No one rate, its trials are mixed: ${summary.mixed.join("; ")}`) : "",
       summary.privileged ? make("p", { className: "note" }, "Sees the solutions: its rate says nothing about agents.") : ""));

@@ -104,7 +104,8 @@ def test_gate_message_lists_errors_counted_as_not_passed() -> None:
     assert ruling is not None
     assert ruling.message == (
         "cot: 25.0% passed, --min-pass-rate asks for 90.0% (counted as not passed: 2 declared an error by the agent "
-        "itself, 1 not run because the budget was spent)"
+        "itself, 1 not run because the budget was spent); 1/1 = 100.0% (95% interval 20.7% to 100.0%) without errors, "
+        "1/4 = 25.0% (95% interval 4.6% to 69.9%) with errors as failures"
     )
 
 

@@ -13,6 +13,7 @@ _Z90 = 1.6448536269514722
 """Its 95 % quantile."""
 _RARE = 3
 """Number of successes (or failures) up to which Wilson's interval misses rates near 0 (or 1) too often."""
+_ROUNDING = 1e-9
 _RARE_SHARE = 0.15
 """Largest share of the trials for which a few successes are rare."""
 
@@ -72,7 +73,7 @@ def clustered_interval(clusters: Iterable[Sequence[bool]]) -> tuple[float, float
 def _rare_end(p: float, trials: float, wilson: float) -> float:
     """The lower end of a rare event's interval: the gamma distribution's 5 % quantile (Wilson and Hilferty 1931)."""
     events = p * trials
-    if not 0 < events <= _RARE or p > _RARE_SHARE:
+    if not _ROUNDING < events <= _RARE + _ROUNDING or p > _RARE_SHARE + _ROUNDING:
         return wilson
     root = max(0.0, 1 - 1 / (9 * events) - _Z90 / (3 * math.sqrt(events)))
     return events * root**3 / trials

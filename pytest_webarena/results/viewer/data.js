@@ -68,7 +68,7 @@ function clustered(trials) {
 
 function rareEnd(p, trials, end) {
   const events = p * trials;
-  if (!(events > 0 && events <= 3) || p > 0.15) return end;
+  if (!(events > 1e-9 && events <= 3 + 1e-9) || p > 0.15 + 1e-9) return end;
   return events * Math.max(0, 1 - 1 / (9 * events) - Z90 / (3 * Math.sqrt(events))) ** 3 / trials;
 }
 

@@ -131,6 +131,13 @@ def paired_tasks(pairs: list[tuple[list[bool], list[bool]]], times: int) -> list
     ]
 
 
+@each_case("passed", range(21))
+def test_interval_of_failures_mirrors_that_of_successes(passed: int) -> None:
+    low, high = clustered_interval([[True]] * passed + [[False]] * (20 - passed))
+    mirrored = clustered_interval([[False]] * passed + [[True]] * (20 - passed))
+    assert mirrored == pytest.approx((1 - high, 1 - low))
+
+
 def test_one_solved_template_of_many_has_one_interval_however_often_it_is_tried() -> None:
     low, high = clustered_interval([[True]] + [[False]] * 60)
     assert (round(low, 4), round(high, 3)) == (0.0006, 0.087)

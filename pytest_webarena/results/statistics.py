@@ -170,7 +170,7 @@ class Summary:
     pass_all: float | None = None
     """pass^k: the share of these tasks of which all k trials pass; None for k = 1."""
     flaky: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    """Trials passed and judged of tasks that passed in some trials only, the least certain first."""
+    """Trials passed and decided of tasks that passed in some trials and failed in others, the least certain first."""
     chance_share: float | None = None
     """Share of chance between trials in the variance of single verdicts, from 0 to 1; the rest is between tasks.
 
@@ -276,7 +276,7 @@ def _summary(name: str, records: Sequence[TrialRecord]) -> Summary:
         pass_all=pass_all(counts.values(), most) if most > 1 else None,
         most=most,
         most_tasks=sum(judged >= most for _, judged in counts.values()),
-        flaky=flaky(counts),
+        flaky=flaky(_decided_by_task(records)),
         chance_share=spread.share if spread is not None else None,
         models=tuple(sorted({record.model for record in records if record.model})),
         usage=sum((total for _, total in used), Usage()) if used else None,
@@ -318,6 +318,12 @@ def _by_task(records: Iterable[TrialRecord]) -> dict[str, list[bool]]:
         if record.outcome != "error":
             found.setdefault(record.key.task, []).append(record.outcome == "passed")
     return found
+
+
+def _decided_by_task(records: Iterable[TrialRecord]) -> dict[str, tuple[int, int]]:
+    """Numbers of passed and of decided trials, by task: an undecided trial does not make a task flaky."""
+    found = _by_task(record for record in records if not record.undecided)
+    return {task: (sum(passed), len(passed)) for task, passed in found.items()}
 
 
 def _reason(record: TrialRecord) -> str:

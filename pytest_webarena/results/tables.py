@@ -285,7 +285,11 @@ def _problems(rows: Sequence[Row]) -> Iterator[Table]:
             title=f"{_suite(rows)} by subject and kind of answer",
             columns=("problems", "agent", "SR", "95% interval", "judged", "source"),
             rows=tuple(cells),
-            notes=(*(f"[{number}] {source}." for number, source in enumerate(sources, start=1)), *remarks),
+            notes=(
+                *(f"[{number}] {source}." for number, source in enumerate(sources, start=1)),
+                *remarks,
+                *(f"{row.name} is {mixed_words(row.mixed)}." for row in rows if row.mixed),
+            ),
         )
 
 
@@ -309,7 +313,7 @@ def _groups(rows: Sequence[Row]) -> Iterator[Table]:
                     percent(rate.value),
                     *([percent(rate.chance if rate.guessable == rate.judged else None)] if guessed else []),
                     _interval(rate.interval, rate),
-                    str(rate.passed),
+                    passed_words(rate).partition("/")[0],
                     str(rate.judged),
                     str(rate.errors),
                 )
@@ -317,6 +321,7 @@ def _groups(rows: Sequence[Row]) -> Iterator[Table]:
                 for name, rate in rates.items()
                 if rate.judged or rate.errors
             ),
+            notes=(f"{row.name} is {mixed_words(row.mixed)}.",) if row.mixed else (),
         )
 
 

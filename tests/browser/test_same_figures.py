@@ -41,7 +41,7 @@ def run(tmp_path: Path) -> RunDir:
     outcomes = ["passed"] * 6 + ["failed"] * 2 + ["undecided"] + ["error"] * 3
     for number, outcome in enumerate(outcomes):
         more = {"outcome": "failed", **UNDECIDED} if outcome == "undecided" else {"outcome": outcome}
-        make_trial(run, f"t{number}", evidence=False, agent_digest="x", **more)  # type: ignore[arg-type]
+        make_trial(run, f"t{number}", evidence=False, agent_digest="x", **more)
     extend_plan(run.path, [PlannedTrial(key=record.key) for record in run.records()])
     export(run)
     return run
@@ -68,7 +68,7 @@ def allure(run: RunDir, tmp_path: Path) -> str:
     write_allure_results(run.path, tmp_path / "allure")
     [globals_] = (tmp_path / "allure").glob("*-globals.json")
     attached = {each["name"]: each["source"] for each in json.loads(globals_.read_text())["attachments"]}
-    return (tmp_path / "allure" / attached["success rates.txt"]).read_text()
+    return (tmp_path / "allure" / str(attached["success rates.txt"])).read_text()
 
 
 def viewer(run: RunDir, tmp_path: Path, browser: PeoplesBrowser) -> str:

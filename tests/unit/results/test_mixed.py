@@ -71,7 +71,10 @@ def test_every_printed_rate_says_that_it_is_mixed(shards: Path, capsys: pytest.C
     assert MIXED in " ".join(" ".join(line.text for line in terminal).split())
     [listed] = list_runs(shards.parent)
     assert listed.rates == ("a 2–3/3 (mixed)",)
-    assert f"no one rate, its trials are mixed: {MIXED}" in " ".join(as_text(tables(gather([shards]))).split())
+    found_tables = {table.title: " ".join(as_text([table]).split()) for table in tables(gather([shards]))}
+    for title in ("Success rates", "a by kind of task"):
+        assert f"no one rate, its trials are mixed: {MIXED}" in found_tables[title]
+    assert "category: content 66.7% 20.8–93.9 2–3 3 0" in found_tables["a by kind of task"]
     github = github_summary(found, records, {}, coverages={}, ruling=None, repository="", folder="")
     assert "no one rate, its trials are mixed: judge judge-1" in html.unescape(github)
     for threshold in (0.1, 0.9):

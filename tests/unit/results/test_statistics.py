@@ -11,6 +11,8 @@ import pytest
 from benchmarks.coverage import successes
 from pytest_webarena.results import Attempt, TrialKey, TrialRecord, summarise, wilson_interval
 from pytest_webarena.results.comparing.difference import PairedTask, difference_of
+from pytest_webarena.results.comparing.repeats import about
+from pytest_webarena.results.comparing.sides import side_of
 from pytest_webarena.results.intervals import clustered_interval, student_quantile, whole_set_interval
 from pytest_webarena.results.metrics import measure
 from tests.cases import each_case
@@ -216,3 +218,19 @@ def test_single_trials_have_no_whole_set_interval() -> None:
     assert 0.8 < low < 1  # two passes do not prove that all will pass
     rate = summarise([record("1", "passed"), record("2", "failed")])["a"].rate
     assert rate.whole is None
+
+
+def test_undecided_trials_do_not_make_a_task_flaky() -> None:
+    undecided: dict[str, Any] = {"verdict": {"schema_version": 3, "judgeable": True}}
+    outcomes: dict[str, list[Any]] = {"sure": ["passed", "failed"], "open": ["passed", "?"], "both": ["passed", "?", "failed"]}
+    records = [
+        TrialRecord(
+            key=TrialKey(task, "a", number),
+            outcome="failed" if each == "?" else each,
+            **undecided if each == "?" else {},
+        )
+        for task, some in outcomes.items()
+        for number, each in enumerate(some)
+    ]
+    assert summarise(records)["a"].flaky == {"both": (1, 2), "sure": (1, 2)}
+    assert about(side_of("a", records, run="r"))["flaky"] == {"both": (1, 2), "sure": (1, 2)}

@@ -20,6 +20,8 @@ Way = Literal["text", "control", "sum"]
 
 _MASK = Token("\N{WHITE SQUARE}")
 _WORD = re.compile(r"[^\W_]+")
+_SIGN = re.compile(r"#(?=\d)")
+"""What marks the number of an order or an issue."""
 _LEAST_SUMMED = 2
 """A column with fewer numbers has no sum that differs from them."""
 
@@ -70,7 +72,7 @@ def mentions(text: str, term: Term) -> bool:
         return _has(text, term.text)
     if not any(map(str.isalnum, text)):
         return False
-    return any(amount.value == term.number for amount in amounts_in(_words(text)))
+    return any(amount.value == term.number for amount in amounts_in(_words(_SIGN.sub("", text))))
 
 
 def masked(text: str, words: str) -> tuple[str, ...]:
@@ -108,7 +110,7 @@ def _words(text: str) -> list[Token]:
 def _begins(found: Sequence[Token], wanted: Sequence[Token]) -> bool:
     """Whether the tokens begin with the wanted ones, in one clause where these are."""
     return len(found) >= len(wanted) and all(
-        mine.plain == theirs.plain and (number == 0 or theirs.new_clause or not mine.new_clause)
+        mine.plain.lstrip("#") == theirs.plain.lstrip("#") and (number == 0 or theirs.new_clause or not mine.new_clause)
         for number, (mine, theirs) in enumerate(zip(found, wanted, strict=False))
     )
 

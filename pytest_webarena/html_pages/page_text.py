@@ -64,6 +64,8 @@ class FormField:
     value: str = ""
     typed: bool = False
     """Whether a person types its value."""
+    searches: bool = False
+    """Whether it is marked as a field for a search."""
 
 
 @dataclass(slots=True)
@@ -266,7 +268,11 @@ class _Reader(LinkParser):
                 if kind in _BUTTONS or (kind in ("checkbox", "radio") and "checked" not in given):
                     return
                 default = "on" if kind in ("checkbox", "radio") else ""
-                form.fields.append(FormField(given["name"], given.get("value", default), typed=kind in _TYPED))
+                form.fields.append(
+                    FormField(
+                        given["name"], given.get("value", default), typed=kind in _TYPED, searches=kind == "search"
+                    )
+                )
             case "textarea" if form is not None and given.get("name"):
                 form.fields.append(FormField(given["name"], typed=True))
             case "select" if form is not None and given.get("name"):

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urljoin, urlsplit, urlunsplit
 
+from pytest_webarena.html_pages.links import kind_of
 from pytest_webarena.html_pages.page_text import Form
 
 __all__ = ["form_key", "in_place_of", "searches"]
@@ -16,19 +17,20 @@ _APART = re.compile(r"[-_+ ]+")
 
 
 def form_key(form: Form, url: str) -> str:
-    """Returns what forms have in common that search the same: address and names of fields, but not values."""
-    return f"{urlsplit(urljoin(url, form.action)).path} {sorted({each.name for each in form.fields})}"
+    """Returns what forms of one kind have in common: the kind of their address and the names of their fields."""
+    return f"{kind_of(urljoin(url, form.action or url))} {sorted({each.name for each in form.fields})}"
 
 
 def searches(form: Form, url: str, words: Sequence[str]) -> Iterator[str]:
-    """Yields the addresses of a form on the page ``url`` with the words in each of its fields.
+    """Yields the addresses of a form on the page ``url`` with the words in its search field, or in each of its fields.
 
     >>> from pytest_webarena.html_pages.page_text import FormField
     >>> list(searches(Form("/find", [FormField("q", typed=True)]), "http://a.test/x", ["a b"]))
     ['http://a.test/find?q=a+b']
     """
     parts = urlsplit(urljoin(url, form.action or url))
-    typed = [index for index, each in enumerate(form.fields) if each.typed][:_MOST_FIELDS]
+    typed = [index for index, each in enumerate(form.fields) if each.searches]
+    typed = typed or [index for index, each in enumerate(form.fields) if each.typed][:_MOST_FIELDS]
     for each in words:
         for place in typed:
             query = [(item.name, each if index == place else item.value) for index, item in enumerate(form.fields)]

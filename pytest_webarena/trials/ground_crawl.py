@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -24,6 +24,8 @@ MOST_PAGES = 300
 MOST_SECONDS = 180.0
 _MOST_SEARCHES = 80
 """Maximum number of searches among the pages."""
+_ALIKE_FORMS = 2
+"""Maximum number of forms of one kind, such as the filters of each project's list."""
 _MOST_RESULTS = 8
 """Maximum number of results of a search that are visited at once; further ones wait with other pages."""
 _LONGEST = 3_000_000
@@ -111,7 +113,8 @@ class Crawl:
     _searches: deque[str] = field(default_factory=deque)
     _results: deque[str] = field(default_factory=deque)
     _searched: int = 0
-    _forms: set[str] = field(default_factory=set)
+    _forms: Counter[str] = field(default_factory=Counter)
+    """Number of forms by kind."""
     _drawn: dict[str, bool] = field(default_factory=dict)
     """Whether scripts draw pages of a kind."""
     _echoes: dict[str, frozenset[tuple[str, ...]]] = field(default_factory=dict)
@@ -189,8 +192,10 @@ class Crawl:
     def _note_links(self, page: PageText, url: str) -> None:
         if any(in_place_of(url, words, _NONSENSE) for words in self._words):
             fresh = self._frontier.take(page.links)
-            self._results.extend(fresh[:_MOST_RESULTS])
-            self._frontier.put(fresh[_MOST_RESULTS:])
+            # Links to the same path sort or filter the results.
+            results = [link for link in fresh if urlsplit(link).path != urlsplit(url).path][:_MOST_RESULTS]
+            self._results.extend(results)
+            self._frontier.put([link for link in fresh if link not in results])
         else:
             self._frontier.add(page.links)
 
@@ -202,9 +207,9 @@ class Crawl:
     def _note_forms(self, page: PageText, url: str) -> None:
         for form in page.forms:
             key = form_key(form, url)
-            if key in self._forms:
+            if self._forms[key] >= _ALIKE_FORMS:
                 continue
-            self._forms.add(key)
+            self._forms[key] += 1
             self._known_word = self._known_word or max(" ".join(page.headings).split(), key=len, default="")
             for address in self._frontier.take(searches(form, url, self._words)):
                 if self._searched >= _MOST_SEARCHES:

@@ -43,6 +43,7 @@ def found(html: str, **keys: Any) -> list[tuple[str, str]]:
         ("<p>1,204.50 crowns", 1204.5),
         ("<p>€1.204,50", 1204.5),
         ("<p>three cabins", 3),
+        ("<p>Order #100703", 100703),
     ],
 )
 def test_words_and_numbers_are_found(html: str, absent: str | float) -> None:

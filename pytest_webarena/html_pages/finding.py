@@ -14,11 +14,12 @@ from pytest_webarena.checks.answer_types.tokens import Token, tokens
 from pytest_webarena.checks.ground import Ground, Term
 from pytest_webarena.html_pages.page_text import PageText
 
-__all__ = ["Hit", "Way", "hits", "is_about", "masked", "mentions"]
+__all__ = ["MASK", "Hit", "Way", "hits", "is_about", "masked", "mentions"]
 
 Way = Literal["text", "control", "sum"]
 
-_MASK = Token("\N{WHITE SQUARE}")
+MASK = "\N{WHITE SQUARE}"
+"""What `masked` puts in place of the words."""
 _WORD = re.compile(r"[^\W_]+")
 _SIGN = re.compile(r"#(?=\d)")
 """What marks the number of an order or an issue."""
@@ -47,9 +48,8 @@ def hits(page: PageText, ground: Ground, *, everywhere: bool) -> Iterator[Hit]:
             yield from (Hit(term, "text", passage) for term in ground.absent if mentions(passage, term))
     for control in page.controls:
         if everywhere or relevant[min(control.passage, len(relevant) - 1)]:
-            yield from (
-                Hit(term, "control", control.label) for term in ground.controls if mentions(control.label, term)
-            )
+            label = control.label
+            yield from (Hit(term, "control", label) for term in ground.controls if _names(label, term))
     if everywhere and any(term.number is not None for term in ground.absent):
         for column in page.columns:
             total = _total(column)
@@ -75,19 +75,25 @@ def mentions(text: str, term: Term) -> bool:
     return any(amount.value == term.number for amount in amounts_in(_words(_SIGN.sub("", text))))
 
 
+def _names(label: str, term: Term) -> bool:
+    """Whether a label is the word, apart from numbers, or contains the words: "Merge requests" is not "Merge"."""
+    single = len(tokens(term.text)) == 1
+    return mentions(label, term) and (not single or set(masked(label, term.text)) <= {MASK, "#"})
+
+
 def masked(text: str, words: str) -> tuple[str, ...]:
-    """Returns the words of a text in small letters, with a mask for the given ones and for each number, so that two
-    answers to different searches can be compared."""
+    """Returns the words of a text in small letters, without a plural's s, with a mask for the given ones and for each
+    number, so that two answers to different searches can be compared."""
     text_tokens, wanted = _words(text), tokens(words)
     found: list[str] = []
     index = 0
     while index < len(text_tokens):
         if _begins(text_tokens[index:], wanted):
-            found.append(_MASK.text)
+            found.append(MASK)
             index += len(wanted)
         else:
             token = text_tokens[index]
-            found.append("#" if token.has_digit else token.plain)
+            found.append("#" if token.has_digit else token.plain.removesuffix("s"))
             index += 1
     return tuple(found)
 

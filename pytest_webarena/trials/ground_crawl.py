@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from pytest_webarena.checks.ground import Ground, Term
 from pytest_webarena.errors import TrialError
-from pytest_webarena.html_pages.finding import Hit, hits, is_about, masked, mentions
+from pytest_webarena.html_pages.finding import MASK, Hit, hits, is_about, masked, mentions
 from pytest_webarena.html_pages.links import Frontier, kind_of
 from pytest_webarena.html_pages.page_text import PageText, read_html
 from pytest_webarena.html_pages.search_forms import form_key, in_place_of, searches
@@ -28,6 +28,8 @@ _ALIKE_FORMS = 2
 """Maximum number of forms of one kind, such as the filters of each project's list."""
 _MOST_RESULTS = 8
 """Maximum number of results of a search that are visited at once; further ones wait with other pages."""
+_MOST_VARIANTS = 6
+"""The same for links to the same search with other filters."""
 _LONGEST = 3_000_000
 """Maximum length of a page in characters."""
 _NONSENSE = "zqvxkjw"
@@ -112,12 +114,14 @@ class Crawl:
     _known_pages: set[str] = field(default_factory=set)
     _searches: deque[str] = field(default_factory=deque)
     _results: deque[str] = field(default_factory=deque)
-    _searched: int = 0
+    _asked: set[str] = field(default_factory=set)
+    """Addresses of searches."""
     _forms: Counter[str] = field(default_factory=Counter)
     """Number of forms by kind."""
     _drawn: dict[str, bool] = field(default_factory=dict)
     """Whether scripts draw pages of a kind."""
-    _echoes: dict[str, frozenset[tuple[str, ...]]] = field(default_factory=dict)
+    _echoes: dict[str, list[Counter[tuple[str, ...]]]] = field(default_factory=dict)
+    """For each address of a search, the texts that repeat other words in its place, one table for each of these."""
     _known_word: str = ""
     """A word that a search finds."""
 
@@ -192,8 +196,10 @@ class Crawl:
     def _note_links(self, page: PageText, url: str) -> None:
         if any(in_place_of(url, words, _NONSENSE) for words in self._words):
             fresh = self._frontier.take(page.links)
-            # Links to the same path sort or filter the results.
-            results = [link for link in fresh if urlsplit(link).path != urlsplit(url).path][:_MOST_RESULTS]
+            # Links to the same path sort and filter the results, or search for other things.
+            elsewhere = [link for link in fresh if urlsplit(link).path != urlsplit(url).path]
+            variants = [link for link in fresh if link not in elsewhere] if url in self._asked else []
+            results = [*elsewhere[:_MOST_RESULTS], *variants[:_MOST_VARIANTS]]
             self._results.extend(results)
             self._frontier.put([link for link in fresh if link not in results])
         else:
@@ -212,49 +218,60 @@ class Crawl:
             self._forms[key] += 1
             self._known_word = self._known_word or max(" ".join(page.headings).split(), key=len, default="")
             for address in self._frontier.take(searches(form, url, self._words)):
-                if self._searched >= _MOST_SEARCHES:
+                if len(self._asked) >= _MOST_SEARCHES:
                     self.has_more = True
                     break
-                self._searched += 1
+                self._asked.add(address)
                 self._searches.append(address)
 
     def _note_finds(self, page: PageText, url: str) -> None:
-        about = self.ground.about
+        about, subject = self.ground.about, Term(self.ground.about)
         if about and not self.names_subject:
-            places = [*page.headings, *page.passages]
-            subject = Term(about)
             self.names_subject = any(
-                mentions(text, subject) and not self._is_echo(url, subject, text) for text in places
+                mentions(text, subject) and not self._is_echo(texts, text, url, subject)
+                for texts in (page.headings, page.passages)
+                for text in texts
             )
         # A list of results for this name is about everything that was found.
         everywhere = not about or is_about(
-            page, about, counts=lambda heading: not self._is_echo(url, Term(about), heading)
+            page, about, counts=lambda heading: not self._is_echo(page.headings, heading, url, subject)
         )
+        labels = [control.label for control in page.controls]
         for hit in hits(page, self.ground, everywhere=everywhere):
-            if hit.term not in self.found and not self._is_echo(url, hit.term, hit.passage):
+            texts = labels if hit.way == "control" else page.passages
+            if hit.term not in self.found and not self._is_echo(texts, hit.passage, url, hit.term):
                 self.found[hit.term] = _find(hit, url)
         for each in self.passwords:
             if passage := each.passage(page):
                 self.found.setdefault(each, Find(what=each.user, way="password", url=url, passage=passage))
 
-    def _is_echo(self, url: str, term: Term, passage: str) -> bool:
-        """Whether a passage only repeats the words that were searched for: the same page for other words has it, too,
-        with these in their place."""
+    def _is_echo(self, texts: Sequence[str], text: str, url: str, term: Term) -> bool:
+        """Whether a text of a page only repeats the words that were searched for.
+
+        The answers to searches for nonsense, and for a known word, show where the page repeats them. A text of these
+        words alone repeats them if it is there as often as in such an answer. Any other text does if all of its words
+        are in a text of the answer that repeats them: "7 results for …" and "No result for …".
+        """
         if not in_place_of(url, term.text, _NONSENSE):
             return False
         key = f"{term.text} {url}"
         if key not in self._echoes:
             others = [_NONSENSE, f"{term.text} {_NONSENSE}", self._known_word]
-            self._echoes[key] = frozenset(
-                masked(text, other) for other in filter(None, others) for text in self._texts_for(url, term, other)
-            )
-        return masked(passage, term.text) in self._echoes[key]
+            answers = [self._texts_for(url, term, other) for other in others if other]
+            self._echoes[key] = [Counter(each for each in answer if MASK in each) for answer in answers]
+        own = masked(text, term.text)
+        words = set(own) - {"#"}
+        if words <= {MASK}:
+            count = sum(masked(each, term.text) == own for each in texts)
+            return any(count <= answer[own] for answer in self._echoes[key])
+        return any(words <= set(each) for answer in self._echoes[key] for each in answer)
 
-    def _texts_for(self, url: str, term: Term, other: str) -> tuple[str, ...]:
+    def _texts_for(self, url: str, term: Term, other: str) -> list[tuple[str, ...]]:
         page, _ = self._read(in_place_of(url, term.text, other))
         if page is None:
-            return ()
-        return (*page.passages, *page.headings, *(control.label for control in page.controls))
+            return []
+        labels = [control.label for control in page.controls]
+        return [masked(text, other) for texts in (page.passages, page.headings, labels) for text in texts]
 
 
 def _find(hit: Hit, url: str) -> Find:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
+from pytest_webarena.checks.computed.asked_units import another_unit
 from pytest_webarena.checks.computed.building import build, names_in
 from pytest_webarena.checks.computed.conventions import conventional, explained, other_readings, with_names
 from pytest_webarena.checks.computed.definitions import Definitions, Redefined
@@ -64,8 +65,8 @@ def compare(reference: str, answer: str, terms: Terms = EXACTLY) -> ComparedAnsw
         return ComparedAnswer(verdict="undecided", why=against)
     if (share := _SHARE.search(answer)) and not _SHARED.search(terms.intent):
         return ComparedAnswer(verdict="undecided", why=f"it is said '{share[1]}', which the task does not ask for")
-    if another := names_another(answer, terms.intent):
-        return ComparedAnswer(verdict="undecided", why=f"it is called the {another}, which the task does not ask for")
+    if called := names_another(answer, terms.intent):
+        return ComparedAnswer(verdict="undecided", why=f"it is called the {called}, which the task does not ask for")
     if (
         (fixed := _FIXED.search(answer))
         and fixed[1] in names_in(wanted)
@@ -76,6 +77,10 @@ def compare(reference: str, answer: str, terms: Terms = EXACTLY) -> ComparedAnsw
     reading = parse(answer, known, question=terms.intent)
     given = conventional(reading.tree)
     found = _first_equal(wanted, given, answer, terms)
+    another, same_quantity = another_unit(reading.unit, terms.intent, asked.unit)
+    if another and (found.verdict != "unequal" or same_quantity):
+        certain = asked.unit is not None and not same_quantity
+        return ComparedAnswer(verdict="unequal" if certain else "undecided", why=another)
     if found.verdict == "unequal" and (reading.ambiguous or asked.ambiguous):
         wanted = conventional(parse(reference, terms.variables, tight=True).tree)
         where = "it" if reading.ambiguous else "the reference"

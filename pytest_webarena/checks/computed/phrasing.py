@@ -10,6 +10,7 @@ import re
 from collections.abc import Collection
 
 from pytest_webarena.checks.computed.endings import without_ending
+from pytest_webarena.checks.computed.units import Unit
 
 __all__ = ["bare_formula"]
 
@@ -73,13 +74,13 @@ _DOUBLED = re.compile(r"\\\\(?=[A-Za-z]{2,})")
 """A command as a string of JSON or Python has it."""
 
 
-def bare_formula(text: str, known: Collection[str] = ()) -> str:
-    r"""``text`` without the words and the markup around its formula; units that are ``known`` names stay.
+def bare_formula(text: str, known: Collection[str] = ()) -> tuple[str, Unit | None]:
+    r"""``text`` without the words and the markup around its formula, and its unit; units that are ``known`` names stay.
 
-    >>> bare_formula("$x^2$."), bare_formula("A e^{kx}, where A and k are constants")
+    >>> bare_formula("$x^2$.")[0], bare_formula("A e^{kx}, where A and k are constants")[0]
     ('$x^2$', 'A e^{kx}')
     """
-    text = _plain_markup(text)
+    text, unit = _plain_markup(text), None
     for _ in range(_ROUNDS):
         before = text
         text = text.strip().lstrip("*_# ") if text.lstrip()[:1] in "*_#" and text.strip("*_# ") else text.strip()
@@ -89,10 +90,11 @@ def bare_formula(text: str, known: Collection[str] = ()) -> str:
             text = text[1:-1]
         if (found := _REMARK.search(text) or _APPOSED.search(text)) and found.start():
             text = text[: found.start()] + _closing(text[: found.start()], text[found.start() :])
-        text = without_ending(text, known)
+        text, found_unit = without_ending(text, known)
+        unit = unit or found_unit
         if text == before:
             break
-    return text
+    return text, unit
 
 
 def _closing(kept: str, gone: str) -> str:

@@ -61,8 +61,6 @@ def compare(reference: str, answer: str, terms: Terms = EXACTLY) -> ComparedAnsw
         _check(wanted)
     except Unreadable as error:
         raise BadReference(str(error)) from None
-    if against := goes_against(answer, terms.intent):
-        return ComparedAnswer(verdict="undecided", why=against)
     if (share := _SHARE.search(answer)) and not _SHARED.search(terms.intent):
         return ComparedAnswer(verdict="undecided", why=f"it is said '{share[1]}', which the task does not ask for")
     if called := names_another(answer, terms.intent):
@@ -75,6 +73,8 @@ def compare(reference: str, answer: str, terms: Terms = EXACTLY) -> ComparedAnsw
         return ComparedAnswer(verdict="undecided", why=f"it says that {fixed[1]} is constant")
     known = terms.variables | names_in(wanted)
     reading = parse(answer, known, question=terms.intent)
+    if against := goes_against(answer, terms.intent, reading.label):
+        return ComparedAnswer(verdict="undecided", why=against)
     given = conventional(reading.tree)
     found = _first_equal(wanted, given, answer, terms)
     another, same_quantity = another_unit(reading.unit, terms.intent, asked.unit)
@@ -135,7 +135,7 @@ def _first_equal(wanted: Node, given: Node, answer: str, terms: Terms) -> Compar
             return found
     except Unreadable as error:
         failed = error
-    for other in other_readings(wanted, given, answer):
+    for other in other_readings(wanted, given, answer, terms.intent):
         try:
             again = _compared(wanted, other, terms)
         except Unreadable:

@@ -37,6 +37,7 @@ mean average | median | mode | variance
 minimum | maximum
 area | perimeter circumference | volume | diameter | radius
 kinetic | potential
+parallel | perpendicular
 real | imaginary
 electron | proton | neutron
 edge | vertex vertice | face | diagonal

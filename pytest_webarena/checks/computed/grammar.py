@@ -51,7 +51,8 @@ def parse(text: str, known: Collection[str] = (), *, tight: bool = False, questi
     bare, unit = bare_formula(text[-LONGEST:], known)
     said = statement(bare, question)
     formula, sure = (said.formula, said.sure) if said is not None else (text, True)
-    return replace(_read(formula, known, tight), sure=sure, unit=unit or bare_formula(unwrap(formula), known)[1])
+    unit = unit or bare_formula(unwrap(formula), known)[1]
+    return replace(_read(formula, known, tight), sure=sure, unit=unit, label=said.label if said else None)
 
 
 def _read(text: str, known: Collection[str], tight: bool) -> Reading:

@@ -14,7 +14,7 @@ from functools import lru_cache
 import sympy as sp
 
 from pytest_webarena.checks.computed.building import build, names_in
-from pytest_webarena.checks.computed.derivatives import asked_function, asks_for, derivative_named
+from pytest_webarena.checks.computed.derivatives import asked_function, asks_for, derivative_named, question_heads
 from pytest_webarena.checks.computed.tokens import Unreadable
 from pytest_webarena.checks.computed.tree import Node
 
@@ -68,10 +68,12 @@ def is_label(left: Node, others: frozenset[str], intent: str) -> bool:
     >>> is_label(prime, frozenset("x"), "Solve it for y."), is_label(prime, frozenset("x"), "What is the slope?")
     (False, True)
     """
-    if names_in(left) & others and not (_is_applied(left) or _is_long_word(left)):
+    if names_in(left) & others and not (_is_applied(left) or _is_long_word(left) or _is_asked_word(left, intent)):
         return False
     if _COMPUTED_INDEX.search(_bare(left).text):
         return said_in(left, intent)
+    if _is_asked_word(left, intent):
+        return True
     if _is_plain(left, others):
         return _bare(left).text not in asked_function(intent) if _bare(left).op == "name" else True
     if derived := derivative_named(_derived(left)):
@@ -144,6 +146,16 @@ def _is_word(left: Node) -> bool:
     if not re.fullmatch(r"[A-Za-z]{2,20}", letters):
         return False
     return letters.isupper() or (len(letters) > 3 and letters[1:].islower() and not letters.startswith("d"))
+
+
+def _is_asked_word(left: Node, intent: str) -> bool:
+    """Whether it is letters side by side that the task asks for as a word: ``pH``."""
+    letters = _letters(left)
+    return (
+        len(letters) > 1
+        and letters.isalpha()
+        and any(re.search(rf"\b{letters}\b", head) for head in question_heads(intent))
+    )
 
 
 def _letters(tree: Node) -> str:

@@ -38,6 +38,7 @@ _REMARK = re.compile(
         {_WHO}{_COMPARED}\s?{_NUMBER}\$?
       | (?:for|with)\s+(?:(?:any|some|all|arbitrary|real|two|three)\s+){{1,3}}
         (?:constants?|parameters?|integers?)\s+{_MANY}
+      | (?:(?:for|with|where)\s+)?{_WHO}=\s*[01](?:\s*,\s*\d{{1,3}}){{1,4}}\s*,?\s*(?:…|\.\.\.|\\[lc]?dots)\$?
       | for\s+(?:all|any|every|each)\s+(?:(?:real|positive|integers?|values\s+of)\s+){{0,3}}{_WHO}
     )\s?[)\]]?\s?$""",
     re.IGNORECASE | re.VERBOSE,
@@ -49,6 +50,14 @@ _APPOSED = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 """What is said of a name or of the whole behind a formula, and does not change it."""
+_BRACKETED = re.compile(rf"\s?\(\s*{_WHO}{_COMPARED}\s?{_NUMBER}\$?\s*\)\$?$")
+"""Where the formula holds."""
+_AGAIN = re.compile(
+    r"(?:\s?(?:,\s*|\(\s*)(?:(?:or|i\.e\.,?|that\s+is,?)\s+)?(?:about|approximately|approx\.)\s+"
+    r"|\s?\(\s*(?:(?:or|i\.e\.,?)\s+)?(?:\\approx|≈|=)?\s*|\s?,\s*i\.e\.,?\s+)"
+    r"\$?(?P<value>[-−]?\d+\.\d+|[-−]?\d+(?:\.\d+)?\s?\\?%)\$?\s*\)?$"
+)
+"""The same value once more, as a decimal: it has to agree."""
 _IN_FORMULA = re.compile(r"\\(?:text|textrm|mathrm|mbox|quad\\text)\s*\{([^{}]*)\}")
 _SPOKEN = re.compile(
     r"\b(?:where|with|for|is|are|constant|integer|arbitrary|any|all|if|when|otherwise|else|answer|so|thus|therefore|"
@@ -88,7 +97,11 @@ def bare_formula(text: str, known: Collection[str] = ()) -> tuple[str, Unit | No
         text = _TRAILING.sub("", text) if not text.endswith("..") else text
         if text[:1] in _QUOTES and text[-1:] in _QUOTES and len(text) > 2:
             text = text[1:-1]
-        if (found := _REMARK.search(text) or _APPOSED.search(text)) and found.start():
+        if (again := _AGAIN.search(text)) and again.start() and text[again.start() - 1] not in "([{":
+            kept = text[: again.start()]
+            inside = "$" if kept.endswith("$") else ""
+            text = f"{kept.removesuffix('$')} \\approx {again['value']}{inside or _closing(kept, again[0])}"
+        if (found := _REMARK.search(text) or _APPOSED.search(text) or _BRACKETED.search(text)) and found.start():
             text = text[: found.start()] + _closing(text[: found.start()], text[found.start() :])
         text, found_unit = without_ending(text, known)
         unit = unit or found_unit

@@ -32,6 +32,8 @@ class Reading:
     """Whether it is the only formula in the text."""
     unit: Unit | None = None
     """The unit behind the formula."""
+    label: str | None = None
+    """The words of the formula's clause before it, if it is in a sentence."""
 
 
 def of_vectors(sign: str, left: Node, right: Node) -> Node:

@@ -159,6 +159,11 @@ class Comparison:
         """The same but for a multiple of what they are taken by."""
         if len(wanted) > len(given):
             wanted = wanted[-len(given) :]
+        if len(given) > len(wanted) > 2:
+            first, *steps, modulus = given
+            if not all(((build(one) - build(steps[-1])) / build(modulus)).is_Integer for one in steps):
+                return self.no("the answer says several different things, one after the other")
+            given = (first, steps[-1], modulus)
         if self.in_order((*wanted[:-2], wanted[-1]), (*given[:-2], given[-1])) != "equal":
             return self.no("the congruences are about different things")
         apart = (build(wanted[-2]) - build(given[-2])) / build(wanted[-1])

@@ -55,7 +55,7 @@ def test_what_turns_or_doubts_the_number_is_not_met(answer: str) -> None:
         ({"is": 45, "unit": "degree"}, "x = arctan(1) = 45°", True),
         ({"is": 45, "unit": "degree"}, "x = arctan(2) = 45°", False),
         ({"is": 3, "unit": "kJ"}, "Q = 2 * 1500 = 3 kJ", True),
-        ({"is": 3, "unit": "kJ"}, "Q = 2 * 1800 = 3 kJ", False),
+        ({"is": 3, "unit": "kJ"}, "Q = 2 * 2500 = 3 kJ", False),
         ({"is": 3}, "pH = -log(0.001) = 3", True),
         ({"is": 3}, "pH = -log(0.01) = 3", False),
     ],

@@ -149,7 +149,7 @@ def _formula(plain: str, asked: frozenset[str]) -> Found | None:
             raise
         if one is not None:
             found.append(one)
-        elif not named or number == len(parts) - 1 or _is_prose(part, asked):
+        elif number + named == len(parts) or not (measured(part) or (named and not _is_prose(part, asked))):
             return None
     if not found:
         return None

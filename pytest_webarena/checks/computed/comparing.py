@@ -12,7 +12,7 @@ from pytest_webarena.checks.computed.building import build, names_in
 from pytest_webarena.checks.computed.conventions import conventional, explained, other_readings, with_names
 from pytest_webarena.checks.computed.definitions import Definitions, Redefined
 from pytest_webarena.checks.computed.grammar import parse
-from pytest_webarena.checks.computed.labels import is_label, names_another
+from pytest_webarena.checks.computed.labels import is_label
 from pytest_webarena.checks.computed.repeated import goes_against
 from pytest_webarena.checks.computed.sampling import Verdict
 from pytest_webarena.checks.computed.structures import plus_minus
@@ -63,8 +63,6 @@ def compare(reference: str, answer: str, terms: Terms = EXACTLY) -> ComparedAnsw
         raise BadReference(str(error)) from None
     if (share := _SHARE.search(answer)) and not _SHARED.search(terms.intent):
         return ComparedAnswer(verdict="undecided", why=f"it is said '{share[1]}', which the task does not ask for")
-    if called := names_another(answer, terms.intent):
-        return ComparedAnswer(verdict="undecided", why=f"it is called the {called}, which the task does not ask for")
     if (
         (fixed := _FIXED.search(answer))
         and fixed[1] in names_in(wanted)

@@ -18,26 +18,16 @@ from pytest_webarena.checks.computed.derivatives import asked_function, asks_for
 from pytest_webarena.checks.computed.tokens import Unreadable
 from pytest_webarena.checks.computed.tree import Node
 
-__all__ = ["about", "is_label", "names_another", "near", "only_names", "said_in"]
+__all__ = ["is_label", "near", "only_names", "said_in"]
 
 _DERIVED = re.compile(r"(?:dot|ddot|nabla) .*|d2?.*/d.*|.*'")
-_ASKS = re.compile(
-    r"derivative|differentiat|slope|gradient|\brates?\b|velocit|\bspeeds?\b|how\s+fast|\bmarginal|accelerat",
-    re.IGNORECASE,
-)
 _UNDOES = re.compile(
     r"anti-?derivative|primitive|integra|\bsolv|\bsolution|differential\s+equation"
     r"|(?:whose|(?:its|the)\s+(?:first\s+|second\s+)?derivative\s+is|with(?:\s+the)?\s+derivative)",
     re.IGNORECASE,
 )
 """Words of tasks that speak of a derivative and ask for what has it."""
-_CALLED = re.compile(
-    r"\W*(?:(?:so|thus|hence|therefore|then)\b,?\s+)?(?:the|its)\s+(?:(?:first|second)\s+)?(derivative|inverse)\b[^.\n]{0,60}?\bis\b",
-    re.IGNORECASE,
-)
-_CONCLUDES = re.compile(r"\b(?:so|thus|hence|therefore|gives?|answer|then)\b|[.\n]\s*\S", re.IGNORECASE)
 _INVERTS = re.compile(r"\binver|\^\s*\{?\s*-\s*1", re.IGNORECASE)
-_PRIMED = re.compile(r"'|d/d|\\frac\s*\{\s*d|\\d?dot|d[a-z]/d|\\prime|\u2032")
 _FRAGMENT = re.compile(
     r"\$+([^$]{1,200})\$+|\\\((.{1,200}?)\\\)|(?<![\w\\$])(\\?[A-Za-z\u0370-\u03ff][^\s,;:?!$]{0,60})"
 )
@@ -85,21 +75,6 @@ def is_label(left: Node, others: frozenset[str], intent: str) -> bool:
     if _is_inverse(left) and _INVERTS.search(intent):
         return True
     return said_in(left, intent)
-
-
-def names_another(answer: str, intent: str) -> str:
-    """What an answer calls its formula, where the task is known and asks for nothing that is called so."""
-    found = _CALLED.match(answer)
-    if found is None or not intent or _CONCLUDES.search(answer, found.end()):
-        return ""
-    what = found[1].lower()
-    asked = _INVERTS.search(intent) if what == "inverse" else _ASKS.search(intent) or _PRIMED.search(intent)
-    return "" if asked else what
-
-
-def about(left: Node) -> bool:
-    """Whether it is a derivative by its name: in ``v = dx/dt = 2 a t`` it says what v is."""
-    return bool(_derived(left))
 
 
 def _bare(left: Node) -> Node:

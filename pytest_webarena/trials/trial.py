@@ -316,6 +316,10 @@ def _gather(
                 if see_pages:
                     progress.seconds["pages"] = round(collector.seconds_for_pages, 4)
                 progress.seconds["wait"] = round(collector.waited, 4)
+                if collector.late is not None and (late := collector.late.seconds):
+                    progress.seconds["late"] = late
+                    waits = {each.app: each.seconds for each in collector.late.quiet_waits}
+                    progress.environment["late_work"] = {"sites": waits, "checks": dict(collector.late.check_waits)}
                 if collector.unfinished:
                     progress.environment["unfinished_writes"] = [asdict(each) for each in collector.unfinished]
                 if collector.unanswered:

@@ -45,7 +45,7 @@ PUBLIC: dict[str, str] = {
     ),
     "evidence": (
         "Evidence JsonValue LONGEST_PAGE LONGEST_REPLY LONGEST_TEXT Probe ReachedSite RequestRecord "
-        "SCHEMA_VERSION ScriptAct SeenPage SignedIn StepRecord StopReason TabState TargetRecord Unfinished Unrecorded "
+        "QuietWait SCHEMA_VERSION ScriptAct SeenPage SignedIn StepRecord StopReason TabState TargetRecord Unfinished Unrecorded "
         "Usage cut"
     ),
     "extending": (

@@ -15,7 +15,7 @@ from typing import Any
 
 from pytest_webarena.changes import SiteChanges, changes_from_json
 from pytest_webarena.errors import SiteError, WebArenaError
-from pytest_webarena.evidence import ReachedSite, RequestRecord, Unfinished, Unrecorded
+from pytest_webarena.evidence import QuietWait, ReachedSite, RequestRecord, Unfinished, Unrecorded
 from pytest_webarena.sites.backends.base import Rows
 from pytest_webarena.sites.cleanup.private_directory import abandon_after_fork
 from pytest_webarena.sites.protocol import keys
@@ -237,6 +237,17 @@ class Lease:
         answer = self._connection.send("writes", lease=self.id, timeout=seconds, quiet=quiet, reads=reads, acted=acted)
         unfinished = self._connection.wait(answer, seconds + _ANSWER)
         return tuple(decode(Unfinished, each) for each in unfinished)
+
+    def wait_until_quiet(
+        self, *, spent: float = 0.0, once: bool = False, strict: bool = False
+    ) -> tuple[QuietWait, ...]:
+        """Wait until the apps with the key ``quiet`` have no queued work left, or their deadlines are over.
+
+        ``spent`` are seconds of the deadlines that have passed; ``once`` asks without waiting. With ``strict``, raises
+        `TaskError` for an invalid query, which otherwise counts as work. Raises `SiteError` when a replica has died.
+        """
+        answer = self._connection.send("quiet", lease=self.id, spent=spent, once=once, strict=strict)
+        return tuple(decode(QuietWait, each) for each in self._connection.wait_long(answer))
 
     def unrecorded(self) -> tuple[Unrecorded, ...]:
         """Returns what is missing in `requests` because of the size limit."""

@@ -76,6 +76,9 @@ class Site:
     def unrecorded(self) -> tuple[()]:
         return ()
 
+    def wait_until_quiet(self, **how: Any) -> tuple[QuietWait, ...]:
+        return ()
+
     def wait_for_writes(self, seconds: float, **more: float) -> tuple[()]:
         return ()
 

@@ -114,7 +114,7 @@ class TrialEnvironment:
         return {name: site.url for name, site in self.lease.sites.items() if site.app in apps}
 
     def open_first_pages(self) -> None:
-        """Load the task's first tabs, and wait for queued work of the set-up. All later changes count as the agent's."""
+        """Load the task's first tabs, and wait for queued work. All later changes on the sites count as the agent's."""
         self.session.open_tabs(self.start)
         if self.lease is not None:
             require_quiet(self.lease)

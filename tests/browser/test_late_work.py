@@ -1,0 +1,167 @@
+"""Sites that queue their work: right agents pass, wrong agents fail, and agents that never let a site rest fail too."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.inner import run_pytest
+from tests.queued_todo import QUIET, queued_project
+
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable"), pytest.mark.timeout(500)]
+
+AGENTS = '''
+from pytest_webarena.actions import Click, Selector, Stop, Type
+
+
+def entered(field, text, button):
+    return Type(Selector(f"role=textbox[name={field!r}]"), text), Click(Selector(f"role=button[name={button!r}]"))
+
+
+ADD, FLOOD = entered("New entry", "Buy oat milk", "Add"), entered("New entry", "flood", "Add")
+
+
+class Scripted:
+    def __init__(self, task):
+        self.actions = [*self.steps, Stop("1")]
+
+    def act(self, observation):
+        return self.actions.pop(0)
+
+
+class Adds(Scripted):
+    steps = ADD
+
+
+class Undoes(Scripted):
+    """What it was asked for appears late, and is gone a moment later."""
+    steps = (*ADD, *entered("Title", "Buy oat milk", "Undo"))
+
+
+class Removes(Scripted):
+    """It does what it was asked for, and removes another entry; both happen late."""
+    steps = (*ADD, *entered("Number", "1", "Remove"))
+
+
+class Floods(Scripted):
+    """It queues more work than anybody waits for."""
+    steps = FLOOD
+
+
+class AddsAndFloods(Scripted):
+    steps = (*ADD, *FLOOD)
+'''
+PRESENT = """
+  - id: todo-present
+    intent: Put "Buy oat milk" on my list.
+    checks: [{any: [{state: {sql: select title from todos, includes: Buy oat milk}}, {answer: never}]}]
+"""
+
+
+def trials(run: Path) -> list[dict[str, Any]]:
+    return [json.loads(file.read_text()) for file in sorted((run / "trials").glob("*/trial.json"))]
+
+
+@pytest.mark.matrix(2)
+@pytest.mark.parametrize("seed", range(10))
+def test_audit_of_a_site_with_delayed_work_finds_nothing(tmp_path: Path, seed: int) -> None:
+    """Each change is made up to 5 s after its response. The solutions pass and the wrong agents fail."""
+    queued_project(tmp_path, delays=(0, 5), seed=seed)
+    result = run_pytest(tmp_path, "--audit", "--run-dir=run", "--concurrency=4", timeout=450)
+    audit = json.loads((tmp_path / "run" / "audit.json").read_text())
+    assert audit["counts"]["valid"] == 3, result.stdout.str()
+    assert audit["mutation"]["wrong"] == audit["mutation"]["caught"] == 12
+    solved = [each for each in trials(tmp_path / "run") if each["key"]["agent"] == "oracle" and each["steps"] > 1]
+    assert all(each["outcome"] == "passed" for each in solved)
+    assert {each["attempt"] for each in trials(tmp_path / "run")} == {1}
+    assert max(each["seconds"].get("late", 0) for each in solved) > 0.1
+    assert all(each["environment"]["late_work"]["sites"]["todo"] for each in solved if "late" in each["seconds"])
+
+
+@pytest.mark.matrix(1)
+@pytest.mark.parametrize("seed", range(4))
+def test_audit_with_checks_that_wait_finds_nothing(tmp_path: Path, seed: int) -> None:
+    """The catalogue says nothing of queued work; the checks have ``within``."""
+    queued_project(tmp_path, delays=(1, 5), seed=seed, quiet="", within="12s")
+    result = run_pytest(tmp_path, "--audit", "--run-dir=run", "--concurrency=4", timeout=450)
+    audit = json.loads((tmp_path / "run" / "audit.json").read_text())
+    assert audit["counts"]["valid"] == 2, result.stdout.str()
+    assert audit["mutation"]["wrong"] == audit["mutation"]["caught"]
+    (first, *_) = [each for each in trials(tmp_path / "run") if each["key"]["agent"] == "oracle" and each["steps"] > 1]
+    waits = first["environment"]["late_work"]["checks"]
+    assert set(waits) == {"checks[0]", "checks[1]"}
+    assert all(0.5 < seconds < 12 for seconds in waits.values())
+    assert [check["waited"] for check in first["verdict"]["results"]] == list(waits.values())
+
+
+@pytest.mark.exhaustive
+def test_delayed_work_fails_the_solution_without_these_keys(tmp_path: Path) -> None:
+    queued_project(tmp_path, delays=(3, 4), quiet="")
+    run_pytest(tmp_path, "--audit", "--run-dir=run", "--concurrency=4", timeout=450)
+    assert json.loads((tmp_path / "run" / "audit.json").read_text())["counts"]["unsolvable"] == 1
+
+
+def test_wrong_agents_fail_when_their_work_comes_late(tmp_path: Path) -> None:
+    """An agent that undoes its work, one that damages something, and two that never let the site rest."""
+    queued_project(tmp_path, delays=(1, 2), quiet=QUIET.replace("30s", "4s"))
+    (tmp_path / "wrong.py").write_text(AGENTS)
+    with (tmp_path / "tasks" / "todo.yaml").open("a") as file:
+        file.write(PRESENT)
+    names = ("Adds", "Undoes", "Removes", "Floods", "AddsAndFloods")
+    result = run_pytest(
+        tmp_path, *(f"--agent=wrong.py:{name}" for name in names), "-k", "milk or present", "--run-dir=run",
+        "--concurrency=4", timeout=450,
+    )  # fmt: skip
+    records = {(each["key"]["task"], each["key"]["agent"]): each for each in trials(tmp_path / "run")}
+    outcomes = {key: each["outcome"] for key, each in records.items()}
+    assert outcomes == {
+        ("todo-milk", "Adds"): "passed",
+        ("todo-milk", "Undoes"): "failed",
+        ("todo-milk", "Removes"): "failed",
+        ("todo-milk", "Floods"): "failed",
+        ("todo-milk", "AddsAndFloods"): "failed",
+        ("todo-present", "Adds"): "passed",
+        ("todo-present", "Undoes"): "failed",
+        ("todo-present", "Removes"): "passed",  # it states nothing that must not change
+        ("todo-present", "Floods"): "failed",
+        ("todo-present", "AddsAndFloods"): "passed",  # what is there counts, whatever is still queued
+    }, result.stdout.str()
+    assert "todos: expected 0 removed, found 1" in records["todo-milk", "Removes"]["message"]
+    for agent in ("Floods", "AddsAndFloods"):
+        flooded = records["todo-milk", agent]
+        assert flooded["stop_reason"] == "broke_site"  # in every attempt, and replicas without it were quiet
+        assert "todo still had work after 4 s: select count(*) from jobs where done = 0 returned" in flooded["message"]
+
+
+@pytest.mark.parametrize(
+    ("quiet", "cause", "message"),
+    [
+        ("quiet: {sql: select 1, deadline: 1s}", "site", "expected no queued work before the agent begins, found that "
+         "todo still had work after 1 s: select 1 returned 1 (the key 'quiet' of todo in the catalogue)"),
+        ("quiet: {sql: select count(*) from nothing}", "task", "'quiet' of the app todo: the SQL statement failed"),
+        ("quiet: {http: {path: /login, includes: Nothing is queued}, deadline: 1s}", "site", "GET /login did not "
+         "contain 'Nothing is queued'"),
+    ],
+)  # fmt: skip
+def test_site_that_is_never_quiet_is_an_error_before_the_agent_begins(
+    tmp_path: Path, quiet: str, cause: str, message: str
+) -> None:
+    queued_project(tmp_path, delays=(0, 0), quiet=quiet)
+    run_pytest(tmp_path, "--agent=oracle", "-k", "milk", "--run-dir=run", "--env-retries=0", "-n1")
+    (record,) = trials(tmp_path / "run")
+    assert (record["outcome"], record["cause"], record["steps"]) == ("error", cause, 0)
+    assert message in record["message"]
+
+
+@pytest.mark.exhaustive
+def test_rescoring_judges_stored_evidence_without_waiting(tmp_path: Path) -> None:
+    queued_project(tmp_path, delays=(1, 2), quiet="", within="10s")
+    run_pytest(tmp_path, "--agent=oracle", "-k", "milk", "--run-dir=run")
+    (before,) = trials(tmp_path / "run")
+    assert before["outcome"] == "passed"
+    run_pytest(tmp_path, "--rescore=run", "-k", "milk")
+    (after,) = trials(tmp_path / "run")
+    assert after["verdict"] == before["verdict"]

@@ -104,38 +104,45 @@ def test_delayed_work_fails_the_solution_without_these_keys(tmp_path: Path) -> N
     assert json.loads((tmp_path / "run" / "audit.json").read_text())["counts"]["unsolvable"] == 1
 
 
-def test_wrong_agents_fail_when_their_work_comes_late(tmp_path: Path) -> None:
-    """An agent that undoes its work, one that damages something, and two that never let the site rest."""
-    queued_project(tmp_path, delays=(1, 2), quiet=QUIET.replace("30s", "4s"))
-    (tmp_path / "wrong.py").write_text(AGENTS)
-    with (tmp_path / "tasks" / "todo.yaml").open("a") as file:
+def outcomes_of(folder: Path, *agents: str, tasks: str) -> dict[tuple[str, str], dict[str, Any]]:
+    """Run agents of `AGENTS` on a site whose work comes 1 to 2 s late; return their records by task and agent."""
+    queued_project(folder, delays=(1, 2), quiet=QUIET.replace("30s", "4s"))
+    (folder / "wrong.py").write_text(AGENTS)
+    with (folder / "tasks" / "todo.yaml").open("a") as file:
         file.write(PRESENT)
-    names = ("Adds", "Undoes", "Removes", "Floods", "AddsAndFloods")
-    result = run_pytest(
-        tmp_path, *(f"--agent=wrong.py:{name}" for name in names), "-k", "milk or present", "--run-dir=run",
-        "--concurrency=4", timeout=450,
-    )  # fmt: skip
-    records = {(each["key"]["task"], each["key"]["agent"]): each for each in trials(tmp_path / "run")}
-    outcomes = {key: each["outcome"] for key, each in records.items()}
-    assert outcomes == {
-        ("todo-milk", "Adds"): "passed",
-        ("todo-milk", "Undoes"): "failed",
-        ("todo-milk", "Removes"): "failed",
+    chosen = [f"--agent=wrong.py:{name}" for name in agents]
+    run_pytest(folder, *chosen, "-k", tasks, "--run-dir=run", "--concurrency=4", timeout=450)
+    return {(each["key"]["task"], each["key"]["agent"].partition("-")[2]): each for each in trials(folder / "run")}
+
+
+def test_late_undoing_and_late_damage_are_seen(tmp_path: Path) -> None:
+    found = outcomes_of(tmp_path, "Adds", "Undoes", "Removes", tasks="milk")
+    assert {agent: each["outcome"] for (_, agent), each in found.items()} == {
+        "Adds": "passed",
+        "Undoes": "failed",
+        "Removes": "failed",
+    }
+    assert "todos: expected 0 removed, found 1: removed id=1" in found["todo-milk", "Removes"]["message"]
+
+
+@pytest.mark.exhaustive
+def test_agent_that_never_lets_a_site_rest_fails(tmp_path: Path) -> None:
+    """What is there counts, whatever is still queued; all else fails in every attempt, and the site is no excuse."""
+    found = outcomes_of(tmp_path, "Floods", "AddsAndFloods", tasks="milk or present")
+    assert {key: each["outcome"] for key, each in found.items()} == {
         ("todo-milk", "Floods"): "failed",
         ("todo-milk", "AddsAndFloods"): "failed",
-        ("todo-present", "Adds"): "passed",
-        ("todo-present", "Undoes"): "failed",
-        ("todo-present", "Removes"): "passed",  # it states nothing that must not change
         ("todo-present", "Floods"): "failed",
-        ("todo-present", "AddsAndFloods"): "passed",  # what is there counts, whatever is still queued
-    }, result.stdout.str()
-    assert "todos: expected 0 removed, found 1" in records["todo-milk", "Removes"]["message"]
+        ("todo-present", "AddsAndFloods"): "passed",
+    }
     for agent in ("Floods", "AddsAndFloods"):
-        flooded = records["todo-milk", agent]
-        assert flooded["stop_reason"] == "broke_site"  # in every attempt, and replicas without it were quiet
-        assert "todo still had work after 4 s: select count(*) from jobs where done = 0 returned" in flooded["message"]
+        flooded = found["todo-milk", agent]
+        assert flooded["stop_reason"] == "broke_site"
+        assert "todo still had work after 4" in flooded["message"]
+        assert "select count(*) from jobs where done = 0 returned" in flooded["message"]
 
 
+@pytest.mark.matrix(1)
 @pytest.mark.parametrize(
     ("quiet", "cause", "message"),
     [

@@ -321,6 +321,7 @@ PAGE: Kind[PageSpec] = Kind(
     collect=collect,
     phase=lambda spec: 1 if spec.open is None else 2,
     stateful=True,
+    sends_requests=lambda spec: spec.open is not None,
     presence=lambda spec: spec.only_requires_presence,
     category=_category,
     looks_at=lambda spec: {"place"} if spec.open is None else {"data"},

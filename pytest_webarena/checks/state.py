@@ -377,6 +377,7 @@ STATE: Kind[StateSpec] = Kind(
     judge=judge,
     collect=collect,
     stateful=True,
+    sends_requests=lambda spec: spec.api is not None,
     presence=lambda spec: spec.only_requires_presence,
     category=lambda spec: "content",
     looks_at=lambda spec: {"data"},

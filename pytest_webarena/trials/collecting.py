@@ -132,14 +132,14 @@ class Collector:
         late = self.late = LateWork(self._task, environment, seconds_per_check=self._check_timeout, patient=patient)
         if environment.lease is not None and self._looks_at_sites:
             late.await_quiet(environment.lease, self._wait_for_requests)
-        late.await_checks(opens_pages=False)
+        late.await_checks(that_visit=False)
         environment.check_sites(
             ask=stop_reason == "time"
         )  # a dead or hanging site must not look like an agent's failure
         tabs = environment.session.tabs()
         signals = environment.session.signals
         changes = environment.lease.changes() if environment.lease is not None else ()  # before checks open pages
-        late.await_checks(opens_pages=True)
+        late.await_checks(that_visit=True)
         probes = self._collect(self._checks if self._needs.end else (), "end", [tab.url for tab in tabs])
         requests = self._requests()  # last, so that checks see no effect of a request that is not listed
         # Checked last, because what a dying site shows is no evidence; and whatever the traffic was, because pages of a

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pytest_webarena.checks import collect, find_kind, judge_bounded
+from pytest_webarena.checks import Kind, collect, find_kind, judge_bounded
 from pytest_webarena.errors import SiteError, TrialError
 from pytest_webarena.evidence import Evidence, Probe, QuietWait
 
@@ -53,6 +53,8 @@ class LateWork:
         self._patient = patient
         self._began = 0.0
         self._pending = list(_late_checks(task.every_check)) if patient else []
+        self._is_quiet = False
+        """Whether all apps are known to be quiet, so that no more of their data can change."""
         self.quiet_waits: tuple[QuietWait, ...] = ()
         self.check_waits: dict[str, float] = {}
         """Seconds by the path of a check; complete after both calls of `await_checks`."""
@@ -77,28 +79,36 @@ class LateWork:
                 before = waits[each.app].seconds if each.app in waits else 0.0
                 waits[each.app] = replace(each, seconds=round(before + each.seconds, 3))
             self.quiet_waits = tuple(waits.values())
-            if not any(each.seconds for each in found) or any(each.busy for each in found):
+            busy = any(each.busy for each in found)
+            if busy or not any(each.seconds for each in found):
+                self._is_quiet = bool(waits) and not busy and {each.app for each in lease.replicas} <= waits.keys()
                 return
             wait_for_requests()
 
-    def await_checks(self, *, opens_pages: bool) -> None:
+    def await_checks(self, *, that_visit: bool) -> None:
         """Wait until each check with ``within`` is met, or its time is over; all at the same time.
 
-        First called for checks that only read, then, after the changes were read, for those that open pages.
+        First called for checks that only read, then, after the changes were read, for those that visit a site.
         """
         if not self._began:
             self._began = time.monotonic()
-        pending = [check for check in self._pending if _opens_pages(check) is opens_pages]
+        pending = [check for check in self._pending if _visits(check) is that_visit]
+        if self._is_quiet:
+            self.check_waits |= {check.path: 0.0 for check in pending if _reads_data(check)}
+            pending = [check for check in pending if check.path not in self.check_waits]
         pause = _FIRST_PAUSE
         while pending:
+            asked = time.monotonic()
             met = self._met(pending)
+            took = time.monotonic() - asked
             now = time.monotonic() - self._began
             for check in pending:
                 if check.path in met or now >= check.within:
                     self.check_waits[check.path] = round(min(now, check.within), 3)
             pending = [check for check in pending if check.path not in self.check_waits]
             if pending:
-                time.sleep(min(pause, max(0.0, min(check.within for check in pending) - now)))
+                left = max(0.0, min(check.within for check in pending) - now)
+                time.sleep(min(max(pause, took), left))  # leaves the site at least half of the time
                 pause = min(2 * pause, _LAST_PAUSE)
 
     def _met(self, checks: Sequence[Check]) -> set[str]:
@@ -133,7 +143,15 @@ def _late_checks(checks: Sequence[Check]) -> Iterator[Check]:
             yield check
 
 
-def _opens_pages(check: Check) -> bool:
+def _visits(check: Check) -> bool:
+    """Whether reading what the check needs may change a site."""
     kind = find_kind(check.kind)
-    phase = getattr(kind, "phase", None)
-    return phase is not None and phase(check.spec) == 2
+    if not isinstance(kind, Kind) or kind.collect is None:
+        return False
+    return kind.sends_requests is None or kind.sends_requests(check.spec)
+
+
+def _reads_data(check: Check) -> bool:
+    """Whether the check only reads what sites store, which is final when they are quiet; pages may lag behind."""
+    kind = find_kind(check.kind)
+    return kind is not None and kind.sights(check.spec) == {"data"} and not _visits(check)

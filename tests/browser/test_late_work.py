@@ -55,6 +55,12 @@ class AddsAndFloods(Scripted):
     steps = (*ADD, *FLOOD)
 '''
 PRESENT = """
+  - id: todo-milk-after-set-up
+    intent: Put "Buy oat milk" on my list.
+    setup:
+      - browser: [{fill: {'role=textbox[name="New entry"]': Salt}}, {click: 'role=button[name="Add"]'}]
+    checks: [{changes: {todos: {added: 1, where: {title: Buy oat milk}}}}]
+
   - id: todo-present
     intent: Put "Buy oat milk" on my list.
     checks: [{any: [{state: {sql: select title from todos, includes: Buy oat milk}}, {answer: never}]}]
@@ -117,10 +123,13 @@ def outcomes_of(folder: Path, *agents: str, tasks: str) -> dict[tuple[str, str],
 
 def test_late_undoing_and_late_damage_are_seen(tmp_path: Path) -> None:
     found = outcomes_of(tmp_path, "Adds", "Undoes", "Removes", tasks="milk")
-    assert {agent: each["outcome"] for (_, agent), each in found.items()} == {
-        "Adds": "passed",
-        "Undoes": "failed",
-        "Removes": "failed",
+    assert {key: each["outcome"] for key, each in found.items()} == {
+        ("todo-milk", "Adds"): "passed",
+        ("todo-milk", "Undoes"): "failed",
+        ("todo-milk", "Removes"): "failed",
+        ("todo-milk-after-set-up", "Adds"): "passed",  # what the set-up queued is not the agent's
+        ("todo-milk-after-set-up", "Undoes"): "failed",
+        ("todo-milk-after-set-up", "Removes"): "failed",
     }
     assert "todos: expected 0 removed, found 1: removed id=1" in found["todo-milk", "Removes"]["message"]
 
@@ -128,7 +137,7 @@ def test_late_undoing_and_late_damage_are_seen(tmp_path: Path) -> None:
 @pytest.mark.exhaustive
 def test_agent_that_never_lets_a_site_rest_fails(tmp_path: Path) -> None:
     """What is there counts, whatever is still queued; all else fails in every attempt, and the site is no excuse."""
-    found = outcomes_of(tmp_path, "Floods", "AddsAndFloods", tasks="milk or present")
+    found = outcomes_of(tmp_path, "Floods", "AddsAndFloods", tasks="(milk or present) and not set")
     assert {key: each["outcome"] for key, each in found.items()} == {
         ("todo-milk", "Floods"): "failed",
         ("todo-milk", "AddsAndFloods"): "failed",

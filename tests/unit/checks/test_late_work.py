@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from pytest_webarena.changes import SiteChanges
@@ -16,11 +18,11 @@ BUSY = (
     QuietWait(app="shop", seconds=30.0, busy="select count(*) from jobs returned 3"),
     QuietWait(app="wiki", seconds=0),
 )
-ROWS = {"columns": ["title"], "rows": [["Tea"], ["Rye"]]}
+ROWS: Any = {"columns": ["title"], "rows": [["Tea"], ["Rye"]]}
 WHY = "shop still had work after 30 s: select count(*) from jobs returned 3"
 
 
-def verdict(checks: str, *, busy: bool = True, extra: str = "", **facts: object) -> Verdict:
+def verdict(checks: str, *, busy: bool = True, extra: str = "", **facts: Any) -> Verdict:
     """Judge checks of the rows 'Tea' and 'Rye', or of a page with both."""
     made = task(checks, extra=extra)
     recorded = evidence(
@@ -31,7 +33,7 @@ def verdict(checks: str, *, busy: bool = True, extra: str = "", **facts: object)
         **facts,
     )
     paths = ("checks[0]", "checks[1]", "checks[0].not", "checks[0].any[0]", "checks[0].any[1]")
-    page = {"url": "http://shopping.test/", "status": 200, "texts": ["Tea", "Rye"]}
+    page: Any = {"url": "http://shopping.test/", "status": 200, "texts": ["Tea", "Rye"]}
     probes = [Probe(check=path, state="end", value=page if "page" in checks else ROWS) for path in paths]
     return judge(made, with_probes(recorded, *probes))
 

@@ -75,7 +75,7 @@ class QueuedWork:
             busy = await self._ask(lease, app, quiet, replica, min(max(left, _LEAST), _PATIENCE))
             left = seconds - (loop.time() - began)
             if not busy or left <= 0:
-                return QuietWait(app=app.name, seconds=round(waited, 3), busy=busy)
+                return QuietWait(app=app.name, seconds=round(min(waited, seconds), 3), busy=busy)
             await self.pool.check(lease, app.name)  # a dead replica has no work left to wait for
             await asyncio.sleep(min(pause, left))
             waited, pause = loop.time() - began, min(2 * pause, _LAST_PAUSE)

@@ -117,9 +117,11 @@ class Collector:
         answer_format: AnswerFormat,
         used: Used = _UNKNOWN,
         picture: Callable[[bytes], object] | None = None,
+        before_reading: Callable[[], object] | None = None,
         patient: bool = True,
     ) -> Evidence:
         """Collect the evidence after the agent has stopped; ``picture`` receives a last screenshot.
+        ``before_reading`` is called when late work has ended.
 
         First waits for deferred work of pages, for requests that may change a site, and for requests that may lead to
         such; then, if ``patient``, for queued work of the sites and for checks with ``within``. Raises `SiteError` when
@@ -133,6 +135,8 @@ class Collector:
         if environment.lease is not None and self._looks_at_sites:
             late.await_quiet(environment.lease, self._wait_for_requests)
         late.await_checks(that_visit=False)
+        if before_reading is not None:
+            before_reading()
         environment.check_sites(
             ask=stop_reason == "time"
         )  # a dead or hanging site must not look like an agent's failure

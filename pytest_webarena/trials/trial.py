@@ -302,8 +302,11 @@ def _gather(
         with environment.attributing_site_errors(), progress.timed("collect"):
             try:
                 _require_time(plan, episode, environment)
-                if plan.agent.tampers and environment.lease is not None:
-                    progress.environment["meddled"] = tamper_with(environment.lease, task)
+
+                def tamper() -> None:  # not earlier, because it might delete queued work, which is no damage
+                    if plan.agent.tampers and environment.lease is not None:
+                        progress.environment["meddled"] = tamper_with(environment.lease, task)
+
                 return collector.finish(
                     answer=episode.answer,
                     stop_reason=episode.ending.reason,
@@ -311,6 +314,7 @@ def _gather(
                     answer_format=plan.answer_format,
                     used=_used(plan, episode),
                     picture=lambda data: writer.screenshot("final", data),
+                    before_reading=tamper,
                 )
             finally:
                 if see_pages:

@@ -67,8 +67,18 @@ PRESENT = """
 """
 
 
+MILK_STRAY = ("todo-milk", "audit-stray")
+
+
 def trials(run: Path) -> list[dict[str, Any]]:
     return [json.loads(file.read_text()) for file in sorted((run / "trials").glob("*/trial.json"))]
+
+
+def check_damage(run: Path) -> None:
+    """Check that the audit's damaging agent failed for its damage: what the solution queued was done first."""
+    (found,) = [each for each in trials(run) if (each["key"]["task"], each["key"]["agent"]) == MILK_STRAY]
+    assert [check["score"] for check in found["verdict"]["results"]] == [1, 0]
+    assert "todos: expected 0 removed, found 1: removed id=" in found["message"]
 
 
 @pytest.mark.matrix(2)
@@ -80,6 +90,7 @@ def test_audit_of_a_site_with_delayed_work_finds_nothing(tmp_path: Path, seed: i
     audit = json.loads((tmp_path / "run" / "audit.json").read_text())
     assert audit["counts"]["valid"] == 3, result.stdout.str()
     assert audit["mutation"]["wrong"] == audit["mutation"]["caught"] == 12
+    check_damage(tmp_path / "run")
     solved = [each for each in trials(tmp_path / "run") if each["key"]["agent"] == "oracle" and each["steps"] > 1]
     assert all(each["outcome"] == "passed" for each in solved)
     assert {each["attempt"] for each in trials(tmp_path / "run")} == {1}
@@ -96,6 +107,7 @@ def test_audit_with_checks_that_wait_finds_nothing(tmp_path: Path, seed: int) ->
     audit = json.loads((tmp_path / "run" / "audit.json").read_text())
     assert audit["counts"]["valid"] == 2, result.stdout.str()
     assert audit["mutation"]["wrong"] == audit["mutation"]["caught"]
+    check_damage(tmp_path / "run")
     (first, *_) = [each for each in trials(tmp_path / "run") if each["key"]["agent"] == "oracle" and each["steps"] > 1]
     waits = first["environment"]["late_work"]["checks"]
     assert set(waits) == {"checks[0]", "checks[1]"}

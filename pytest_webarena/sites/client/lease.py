@@ -238,14 +238,8 @@ class Lease:
         unfinished = self._connection.wait(answer, seconds + _ANSWER)
         return tuple(decode(Unfinished, each) for each in unfinished)
 
-    def wait_until_quiet(
-        self, *, spent: float = 0.0, once: bool = False, strict: bool = False
-    ) -> tuple[QuietWait, ...]:
-        """Wait until the apps with the key ``quiet`` have no queued work left, or their deadlines are over.
-
-        ``spent`` are seconds of the deadlines that have passed; ``once`` asks without waiting. With ``strict``, raises
-        `TaskError` for an invalid query, which otherwise counts as work. Raises `SiteError` when a replica has died.
-        """
+    def wait_until_quiet(self, *, spent: float = 0, once: bool = False, strict: bool = False) -> tuple[QuietWait, ...]:
+        """Wait until apps have no queued work left, as `QueuedWork` does; ``strict`` raises its `TaskError`."""
         answer = self._connection.send("quiet", lease=self.id, spent=spent, once=once, strict=strict)
         return tuple(decode(QuietWait, each) for each in self._connection.wait_long(answer))
 

@@ -227,6 +227,9 @@ Agents get the sentence that asks for the type, e.g. "Answer with the number alo
 done, answer N/A and why." It is the same for all tasks of a type. If a question asks for a type, a task like it that
 can't be done has the same `type`. Tool-calling agents also get a JSON schema of the answer.
 
+A check has one type, and only the keys that qualify it. Its reference, given as the answer, must be met: a file with
+`{name: Acme, excludes: acme}` is refused.
+
 ## Scores and verdicts
 
 Every check has a score from 0 to 1. A single check scores 0 or 1; `python`, `rubric`, `key_nodes` and `symbolic` may

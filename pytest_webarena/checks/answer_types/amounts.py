@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from pytest_webarena.checks.answer_types.tokens import Token
-from pytest_webarena.checks.answer_types.units import CURRENCY_SIGNS, is_time_unit, seconds_of
+from pytest_webarena.checks.answer_types.units import CURRENCY_SIGNS, length_of
 from pytest_webarena.checks.numbers import number_in_words, numeral_value
 
 __all__ = ["Amount", "amounts_in", "contains_digits", "durations_in", "vague"]
@@ -20,6 +20,8 @@ _AMOUNT = re.compile(
 )
 _PART = re.compile(r"(\d+(?:\.\d+)?)([a-z]+)\.?")
 _PARTS = re.compile(r"(?:\d+(?:\.\d+)?[a-z]+\.?)+")
+_ISO = re.compile(r"p(\d+[wd])?(?:t((?:\d+[hms])+))?")
+"""A length of time as in ISO 8601: ``PT1H25M``."""
 _CLOCK = re.compile(r"(\d+):(\d\d)(h?)")
 _VAGUE = frozenset("half quarter dozen couple single twice double pair both once noon midnight o'clock".split())  # noqa: SIM905
 
@@ -84,46 +86,53 @@ def _is_pronoun(answer: Sequence[Token], index: int, end: int) -> bool:
     )
 
 
-def durations_in(answer: Sequence[Token]) -> Iterator[tuple[Fraction, int, int]]:
-    """Yields lengths of time in seconds, each with the index of its first token and the index after its last one."""
+def durations_in(answer: Sequence[Token], *, months: bool = False) -> Iterator[tuple[Fraction, int, int]]:
+    """Yields lengths of time in seconds, each with the index of its first token and the index after its last one.
+
+    With ``months``, yields those in months and years instead, in months: these have no length in seconds.
+    """
     index = 0
     while index < len(answer):
         total, end = Fraction(0), index
         smallest: Fraction | None = None
-        while (part := _duration_part(answer, end)) is not None and not (end > index and answer[end].new_line):
+        while (part := _duration_part(answer, end, months)) is not None and not (end > index and answer[end].new_line):
             if smallest is not None and part[2] >= smallest:
                 break  # another length
             total, end, smallest = total + part[0], part[1], part[2]
-            if end < len(answer) and answer[end].plain == "and" and _duration_part(answer, end + 1):
+            if end < len(answer) and answer[end].plain == "and" and _duration_part(answer, end + 1, months):
                 end += 1
         if end > index:
             yield total, index, end
         index = max(end, index + 1)
 
 
-def _duration_part(answer: Sequence[Token], index: int) -> tuple[Fraction, int, Fraction] | None:
-    """Returns a length in seconds, the index after it and its smallest unit in seconds; None if there is none."""
+def _duration_part(answer: Sequence[Token], index: int, months: bool) -> tuple[Fraction, int, Fraction] | None:
+    """Returns a length, the index after it and its smallest unit, in seconds or months; None if there is none."""
     if index >= len(answer):
         return None
+    word = answer[index].plain
     following = answer[index + 1].plain if index + 1 < len(answer) else ""
-    if (clock := _CLOCK.fullmatch(answer[index].plain)) and (clock[3] or following == "h"):
+    if not months and (clock := _CLOCK.fullmatch(word)) and (clock[3] or following == "h"):
         seconds = int(clock[1]) * 3600 + int(clock[2]) * 60
         return Fraction(seconds), index + 1 + (not clock[3]), Fraction(60)
-    parts = _PART.findall(answer[index].plain)
-    if len(parts) > 1:  # an m alone is a metre
+    if word in ("a", "an") and (unit := length_of(following, months=months)) is not None:
+        return unit, index + 2, unit
+    iso = _ISO.fullmatch(word)
+    parts = _PART.findall((iso[1] or "") + (iso[2] or "")) if iso else _PART.findall(word)
+    if iso or len(parts) > 1:  # an m alone is a metre
         parts = [(number, "min" if unit == "m" else unit) for number, unit in parts]
-    if parts and _PARTS.fullmatch(answer[index].plain):
-        if all(is_time_unit(unit) for _, unit in parts):
-            total = sum((Fraction(number) * seconds_of(unit) for number, unit in parts), Fraction(0))
-            return total, index + 1, min(seconds_of(unit) for _, unit in parts)
-        return None
+    if parts and (iso or _PARTS.fullmatch(word)):
+        units = [length_of(unit, months=months) for _, unit in parts]
+        known = [unit for unit in units if unit is not None]
+        if len(known) < len(units):
+            return None
+        total = sum((Fraction(number) * unit for (number, _), unit in zip(parts, known, strict=True)), Fraction(0))
+        return total, index + 1, min(known)
     amount = next(amounts_in(answer[index : index + 4]), None)
     if amount is None or amount.start or amount.unit or index + amount.end >= len(answer):
         return None
-    unit = answer[index + amount.end].plain
-    if not is_time_unit(unit):
-        return None
-    return amount.value * seconds_of(unit), index + amount.end + 1, seconds_of(unit)
+    unit = length_of(answer[index + amount.end].plain, months=months)
+    return None if unit is None else (amount.value * unit, index + amount.end + 1, unit)
 
 
 def vague(answer: Sequence[Token]) -> bool:

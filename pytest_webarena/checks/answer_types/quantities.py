@@ -16,9 +16,8 @@ from pytest_webarena.checks.answer_types.units import (
     COMMON_UNITS,
     convert,
     currencies,
-    is_time_unit,
     is_unit,
-    seconds_of,
+    length_of,
 )
 
 __all__ = ["Digits", "Duration", "NumberValue"]
@@ -46,9 +45,9 @@ class NumberValue:
                 unread = " ".join(token.text for token in answer[amount.start : amount.end])
             else:
                 stated.update(range(amount.start - self._code_before(amount, answer), end))
-        if is_time_unit(self.unit):
+        if (unit := length_of(self.unit)) is not None:
             for seconds, start, stop in durations_in(answer):
-                if self.equals(seconds / seconds_of(self.unit)):
+                if self.equals(seconds / unit):
                     stated.update(range(start, stop))
         if stated or unread:
             return Finding(frozenset(stated), unread)
@@ -162,22 +161,26 @@ class Duration:
 
     count = 0
 
-    seconds: Fraction
-    tolerance: Fraction = Fraction(0)
+    length: Fraction
+    """In seconds, or in months if `months`."""
+    months: bool = False
+    """Whether it is in months and years, which have no length in seconds."""
 
     def find(self, answer: Sequence[Token], question: str) -> Finding:
         stated: set[int] = set()
-        for seconds, start, end in durations_in(answer):
-            if abs(seconds - self.seconds) <= self.tolerance:
+        read: set[int] = set()
+        for length, start, end in durations_in(answer, months=self.months):
+            read.update(range(start, end))
+            if length == self.length:
                 stated.update(range(start, end))
         if stated:
             return Finding(frozenset(stated))
         unread = next((token.text for token in answer if re.fullmatch(r"\d+(?::\d\d){1,2}h?", token.text)), "")
-        bare = any(amount for amount in amounts_in(answer)) and not any(durations_in(answer))
+        bare = any(amount for amount in amounts_in(answer)) and not read
         return Finding(in_part=unread or ("it may give the length in another way" if bare or vague(answer) else ""))
 
     def __str__(self) -> str:
-        return f"a length of {float(self.seconds):g} seconds"
+        return f"a length of {float(self.length):g} {'months' if self.months else 'seconds'}"
 
     def instruction(self) -> str:
         return "Answer with the length of time alone, such as '1 h 25 min'."

@@ -9,9 +9,9 @@ from fractions import Fraction
 
 from pytest_webarena.checks.answer_types.tokens import Token
 from pytest_webarena.checks.answer_types.units import CURRENCY_SIGNS, length_of
-from pytest_webarena.checks.numbers import number_in_words, numeral_value
+from pytest_webarena.checks.numbers import number_in_words, numbers_in, numeral_value
 
-__all__ = ["Amount", "amounts_in", "contains_digits", "durations_in", "vague"]
+__all__ = ["Amount", "amounts_in", "contains_digits", "durations_in", "other_readings", "vague"]
 
 _SIGNS = "".join(sign for sign in CURRENCY_SIGNS if len(sign) == 1)
 _AMOUNT = re.compile(
@@ -23,7 +23,9 @@ _PARTS = re.compile(r"(?:\d+(?:\.\d+)?[a-z]+\.?)+")
 _ISO = re.compile(r"p(\d+[wd])?(?:t((?:\d+[hms])+))?")
 """A length of time as in ISO 8601: ``PT1H25M``."""
 _CLOCK = re.compile(r"(\d+):(\d\d)(h?)")
-_VAGUE = frozenset("half quarter dozen couple single twice double pair both once noon midnight o'clock".split())  # noqa: SIM905
+_GROUPED = re.compile(r"(?<![\d.,])\d{1,3}(?:([.,])\d{3})(?:\1\d{3})*(?![\d.,]*\d)")
+"""A number whose separator may group digits or begin decimals."""
+_VAGUE = frozenset("half quarter dozen couple single twice double pair both once noon midday midnight o'clock".split())  # noqa: SIM905
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,8 @@ def _amount(token: Token, index: int) -> Amount | None:
     found = _AMOUNT.fullmatch(token.text)
     if found is None or (found["before"] and found["after"] and found["after"] not in ("-",)):
         return None
+    if found["sign"] and found["inner"]:
+        return None  # --5
     value = numeral_value(found["digits"])
     if value is None:
         return None
@@ -142,6 +146,22 @@ def vague(answer: Sequence[Token]) -> bool:
     return not any(token.has_digit for token in answer) and any(True for _ in amounts_in(answer))
 
 
+def other_readings(answer: Sequence[Token]) -> set[Fraction]:
+    """Returns numbers that an answer may give in forms that are not read: fractions, powers, sums of units, per cent as
+    a share, separators with another meaning.
+
+    >>> from pytest_webarena.checks.answer_types.tokens import tokens
+    >>> [sorted(map(str, other_readings(tokens(text)))) for text in ("6/5", "1.200", "45 %", "36")]
+    [['6/5'], ['1200'], ['9/20'], []]
+    """
+    found = {value for number in numbers_in(" ".join(token.text for token in answer)) for value in number.values}
+    for token in answer:
+        if numeral := _GROUPED.search(token.text):
+            whole, _, rest = re.sub(r"(?<=\d)[.,](?=.*[.,])", "", numeral[0]).replace(",", ".").partition(".")
+            found |= {Fraction(whole + rest), Fraction(f"{whole}.{rest}")}
+    return found - {amount.value for amount in amounts_in(answer)}
+
+
 def contains_digits(answer: Sequence[Token], digits: str) -> bool:
     """Whether a clause of an answer contains just these digits, other than as one number.
 
@@ -152,7 +172,8 @@ def contains_digits(answer: Sequence[Token], digits: str) -> bool:
     run: list[Token] = []
     for token in (*answer, Token("", new_clause=True)):
         if run and token.new_clause:
-            alone = len(run) == 1 and _amount(run[0], 0) is not None
+            one = _amount(run[0], 0) if len(run) == 1 else None
+            alone = one is not None and not any(map(str.isdigit, one.unit))
             if not alone and re.sub(r"\D", "", "".join(part.text for part in run)) == digits:
                 return True
             run = []

@@ -9,7 +9,14 @@ from decimal import Decimal
 from fractions import Fraction
 
 from pytest_webarena.checks.answer_types.accounting import LABELS, counts, is_content, is_negation, is_neutral
-from pytest_webarena.checks.answer_types.amounts import Amount, amounts_in, contains_digits, durations_in, vague
+from pytest_webarena.checks.answer_types.amounts import (
+    Amount,
+    amounts_in,
+    contains_digits,
+    durations_in,
+    other_readings,
+    vague,
+)
 from pytest_webarena.checks.answer_types.finding import Finding
 from pytest_webarena.checks.answer_types.tokens import Token, tokens
 from pytest_webarena.checks.answer_types.units import (
@@ -57,8 +64,15 @@ class NumberValue:
             return Finding(in_part="it may give the number in words")
         if self.value and any(self.equals(-amount.value) for amount in amounts_in(answer)):
             return Finding(in_part="it may give the sign in words")
+        if any(self.equals(each) or (self.unit == "%" and self.equals(each * 100)) for each in self._others(answer)):
+            return Finding(in_part="it may give the number in another way")
         digits = "".join(filter(str.isdigit, f"{self.value:f}"))
         return Finding(in_part=f"{self.value:f}" if contains_digits(answer, digits) else "")
+
+    def _others(self, answer: Sequence[Token]) -> set[Fraction]:
+        """Returns what the numbers of an answer may mean in other forms."""
+        bare = {amount.value for amount in amounts_in(answer) if not amount.unit} if self.unit == "%" else set()
+        return other_readings(answer) | {value for value in bare if abs(value) < 1}
 
     def _code_before(self, amount: Amount, answer: Sequence[Token]) -> bool:
         """Whether the token before a number is its currency."""
@@ -175,9 +189,9 @@ class Duration:
                 stated.update(range(start, end))
         if stated:
             return Finding(frozenset(stated))
-        unread = next((token.text for token in answer if re.fullmatch(r"\d+(?::\d\d){1,2}h?", token.text)), "")
-        bare = any(amount for amount in amounts_in(answer)) and not read
-        return Finding(in_part=unread or ("it may give the length in another way" if bare or vague(answer) else ""))
+        unread = any(token.has_digit and place not in read for place, token in enumerate(answer))
+        spelt = vague(answer) or (not read and any(True for _ in amounts_in(answer)))
+        return Finding(in_part="it may give the length in another way" if unread or spelt else "")
 
     def __str__(self) -> str:
         return f"a length of {float(self.length):g} {'months' if self.months else 'seconds'}"

@@ -44,7 +44,7 @@ TYPED = [
         "digits",
     ),
     (["{name: Ann}", "{name: B4a, aliases: [b]}", "{unachievable: none, type: name}"], "name"),
-    (["{names: [Ann]}", "{names: [a, b], ordered: true}", "{unachievable: none, type: names}"], "each line"),
+    (["{names: [Ann]}", "{names: [x, y], ordered: true}", "{unachievable: none, type: names}"], "each line"),
     (["{date: 2026-03-14}", "{date: 2026}", "{unachievable: none, type: date}"], "YYYY-MM-DD"),
     (["{time: '14:30'}", "{unachievable: none, type: time}"], "HH:MM"),
     (["{duration: 5 min}", "{duration: 3 days}", "{unachievable: none, type: duration}"], "length of time"),

@@ -90,8 +90,13 @@ class Time:
     """Minutes since midnight."""
 
     @property
+    def _asked_form(self) -> str:
+        """The form that agents are asked for, so that 10:00 is no 22:00."""
+        return f"{self.minutes // 60:02}:{self.minutes % 60:02}"
+
+    @property
     def _digits(self) -> str:
-        return f"{self.minutes // 60:02}{self.minutes % 60:02}"
+        return self._asked_form.replace(":", "")
 
     def find(self, answer: Sequence[Token], question: str) -> Finding:
         stated: set[int] = set()
@@ -99,7 +104,8 @@ class Time:
         read: set[int] = set()
         for readings, start, end in times_in(answer):
             read.update(range(start, end))
-            if readings == {self.minutes}:
+            asked = self.minutes in readings and " ".join(token.text for token in answer[start:end]) == self._asked_form
+            if asked or readings == {self.minutes}:
                 stated.update(range(start, end))
             elif self.minutes in readings:
                 unread = unread or " ".join(token.text for token in answer[start:end])
@@ -122,7 +128,7 @@ class Time:
         return bool(re.search(rf"(?<!\d)0?(?:{hour}|{hour % 12 or 12}){minutes}(?!\d)", token.text))
 
     def __str__(self) -> str:
-        return f"the time {self._digits[:2]}:{self._digits[2:]}"
+        return f"the time {self._asked_form}"
 
     def instruction(self) -> str:
         return "Answer with the time alone, as HH:MM (24 hours)."

@@ -171,6 +171,9 @@ def _date_forms(value: Date) -> Iterator[str]:
 
 
 def _duration_forms(value: Duration) -> Iterator[str]:
+    if value.length.denominator > 1:
+        yield f"{float(value.length):g} {'months' if value.months else 's'}"
+        return
     rest, parts = int(value.length), []
     for size, unit in _MONTHS if value.months else _SECONDS:
         count, rest = divmod(rest, size)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pytest_webarena.checks.answer_types.accounting import PREPOSITIONS, is_content, is_neutral
 from pytest_webarena.checks.answer_types.amounts import contains_digits
 from pytest_webarena.checks.answer_types.finding import Finding
-from pytest_webarena.checks.answer_types.tokens import Token, tokens
+from pytest_webarena.checks.answer_types.tokens import Token, fold, tokens
 from pytest_webarena.checks.urls import parse_url
 
 __all__ = ["Name", "Names", "Pattern", "Url", "is_code"]
@@ -158,17 +158,18 @@ class Url:
     value: str
 
     def find(self, answer: Sequence[Token], question: str) -> Finding:
-        wanted, scheme = _place(self.value), self.value.partition("://")[0]
+        value = fold(self.value).rstrip(".,;:!")  # as a token is split
+        wanted, scheme = _place(value), value.partition("://")[0]
         stated: set[int] = set()
         unread = ""
         for index, token in enumerate(answer):
             places = (_place(token.text), _place(f"{scheme}://{token.text}"))
-            if token.text == self.value or (wanted is not None and wanted in places):
+            if token.text == value or (wanted is not None and wanted in places):
                 stated.add(index)
-            elif sorted(self.value) == sorted(token.text):
+            elif sorted(value) == sorted(token.text):
                 unread = token.text  # parameters in another order
-            elif "/" in token.text and (bare := token.text.rpartition("://")[2].strip("/")) in self.value:
-                whole = "://" in token.text and bare != self.value.rpartition("://")[2].strip("/")
+            elif "/" in token.text and (bare := token.text.rpartition("://")[2].strip("/")) in value:
+                whole = "://" in token.text and bare != value.rpartition("://")[2].strip("/")
                 unread = unread if whole else token.text
         return Finding(frozenset(stated), unread)
 

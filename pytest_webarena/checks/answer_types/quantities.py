@@ -18,7 +18,7 @@ from pytest_webarena.checks.answer_types.amounts import (
     vague,
 )
 from pytest_webarena.checks.answer_types.finding import Finding
-from pytest_webarena.checks.answer_types.tokens import Token, tokens
+from pytest_webarena.checks.answer_types.tokens import Token, fold, tokens
 from pytest_webarena.checks.answer_types.units import (
     COMMON_UNITS,
     convert,
@@ -89,8 +89,8 @@ class NumberValue:
         unit, end = amount.unit, amount.end
         following = answer[end] if end < len(answer) and not answer[end].new_clause else None
         if not unit and following is not None and self.unit:
-            words = self.unit.split()
-            if [token.plain for token in answer[end : end + len(words)]] == [word.casefold() for word in words]:
+            words = tokens(self.unit)
+            if [token.plain for token in answer[end : end + len(words)]] == [word.plain for word in words]:
                 unit, end = self.unit, end + len(words)
             elif self._known(phrase := " ".join(token.text for token in answer[end : end + 2])):
                 unit, end = phrase, min(end + 2, len(answer))
@@ -128,6 +128,8 @@ class NumberValue:
     def _with_unit(self, value: Fraction, unit: str, end: int) -> int | None:
         if not self.unit or self._scaled(value, unit.casefold()):
             return -1 if self.equals(value) or self._scaled(value, unit.casefold()) else None
+        if fold(unit) == fold(self.unit):  # m² is split as m2
+            return end if self.equals(value) else None
         if wanted := currencies(self.unit):
             if set(wanted) & set(currencies(unit)):
                 return end if self.equals(value) else None

@@ -83,6 +83,7 @@ def test_senseless_keys_are_reported_with_their_line(check: str, message: str) -
         "{names: [Ann, Bo], ordered: true, case: true}", "{name: IT, excludes: other}", "{exact: ''}", "{json: null}",
         "{regex: a, excludes: b}", "{duration: 0 s}", "{duration: 14 months}", "{number: 3, unit: crowns}",
         "{includes: [tea, '10'], case: true}", "{text: 'Who is it?'}", "{name: '36'}", "{number: -4}", "{time: '0:00'}",
+        "{time: '10:30'}", "{number: 5, unit: m\u00b2}", "{url: 'https://x.test/\u00fc'}", "{duration: 0.5 s}",
     ],
 )  # fmt: skip
 def test_sensible_keys_are_accepted(check: str) -> None:

@@ -71,6 +71,7 @@ WRONG = [
       for answer in ("--5", "+-5", "-+5", "!5", "[ ] 5", "( ) 5", "> 5", ",5", "- [ ] 5")),
     *(("{name: Acme}", "Which shop is it?", answer) for answer in ("[ ] Acme", "!Acme", "[x] Acme", "?Acme")),
     ("{yes_no: 'yes'}", "Is it open?", "[ ] yes"),
+    *(("{time: '10:30'}", "When does it leave?", answer) for answer in ("10:30 pm", "10:30 in the evening", "22:30")),
     # it was done, and it can't be done
     *(("{unachievable: there is no order 99}", "Delete order 99.", answer)
       for answer in ("Deleted. There is no order 99", "N/A. Deleted.", "There is no order 99, so it is deleted.",
@@ -114,6 +115,7 @@ RIGHT = [
     ("{duration: 90 days}", "How long does it take?", "3 months"),
     *(("{time: '14:00'}", "When does it leave?", answer)
       for answer in ("14 Uhr", "14h", "14", "2 o'clock", "T14:00:00Z", "2026-01-01T14:00:00")),
+    *(("{time: '22:30'}", "When does it leave?", answer) for answer in ("10:30", "10:30 pm")),
     *(("{time: '12:00'}", "When does it leave?", answer) for answer in ("noon", "midday", "12 noon", "twelve")),
     *(("{date: 2024-03-03}", "When was it released?", answer)
       for answer in ("3. M\u00e4rz 2024", "3 mars 2024", "le 3 mars", "20240303", "3-Mar-24",
@@ -137,6 +139,9 @@ MET = [
     ("{duration: 14 months}", "How long does it take?", "1 year and 2 months"),
     ("{duration: 2 years}", "How long does it take?", "24 months"),
     ("{time: '12:00'}", "When does it leave?", "at noon"),
+    *(("{number: 5, unit: m\u00b2}", "How large is it?", answer) for answer in ("5 m\u00b2", "5m\u00b2", "5 m^2", "5")),
+    ("{url: 'https://x.test/\u00fc'}", "Which page is it?", "https://x.test/\u00fc"),
+    *(("{time: '10:30'}", "When does it leave?", answer) for answer in ("10:30", "It leaves at 10:30.", "10:30 am")),
     ("{time: '00:00'}", "When does it leave?", "midnight"),
 ]
 

@@ -48,7 +48,7 @@ class NumberValue:
         for amount in amounts_in(answer):
             if (end := self._states(amount, answer, question)) is None:
                 continue
-            if end < 0:
+            if end < 0 or self._groups(answer[amount.start].text):
                 unread = " ".join(token.text for token in answer[amount.start : amount.end])
             else:
                 stated.update(range(amount.start - self._code_before(amount, answer), end))
@@ -105,6 +105,11 @@ class NumberValue:
         if label or self._is_asked(amount, following, question):
             return -1
         return end
+
+    def _groups(self, numeral: str) -> bool:
+        """Whether a point may group digits: ``36.000`` is 36 or 36,000, if the value itself is not written so."""
+        found = re.search(r"(?<![\d.,])\d{1,3}\.\d\d0(?![\d.,]*\d)", numeral)
+        return found is not None and found[0] != f"{abs(self.value):f}"
 
     def _scaled(self, value: Fraction, word: str) -> bool:
         """Whether a multiplier or a small unit of currency makes the value of a number."""

@@ -66,6 +66,9 @@ WRONG = [
     ("{names: [Ann Lee, Bo Ray], ordered: true}", "Who gave it to whom?", "to Ann Lee, Bo Ray"),
     ("{names: [Ann Lee, Bo Ray]}", "From whom to whom was it moved?", "Ann Lee to Bo Ray"),
     ("{names: [Ann Lee, Bo Ray]}", "From whom to whom was it moved?", "Bo Ray to Ann Lee"),
+    # a point that may group digits
+    *((check, "How many lamps are there?", answer)
+      for check, answer in (("{number: 36}", "36.000"), ("{number: 5, unit: km}", "5.000 km"))),
     # signs around the value
     *((f"{{number: {number}}}", "How many lamps are there?", answer) for number in (5, -5)
       for answer in ("--5", "+-5", "-+5", "!5", "[ ] 5", "( ) 5", "> 5", ",5", "- [ ] 5")),
@@ -134,6 +137,17 @@ MET = [
     ("{names: [Ann Lee, Bo Ray], ordered: true}", "Who gave it to whom?", "Ann Lee to Bo Ray"),
     ("{unachievable: there is no order 99}", "Delete order 99.", "N/A: there is no order 99"),
     ("{unachievable: there is no order 99}", "Delete order 99.", "There is no order 99."),
+    *(
+        (check, "How far is it?", answer)
+        for check, answer in (
+            ("{number: 1.250}", "1.250"),
+            ("{number: 1.25}", "1.25"),
+            ("{number: 1.234}", "1.234"),
+            ("{number: 36}", "36.00"),
+            ("{number: 36000}", "36,000"),
+            ("{number: -1.230}", "-1.230"),
+        )
+    ),
     ("{duration: 85 min}", "How long does it take?", "PT1H25M"),
     ("{duration: 60 min}", "How long does it take?", "an hour"),
     ("{duration: 14 months}", "How long does it take?", "1 year and 2 months"),

@@ -24,6 +24,7 @@ from pytest_webarena.checks.answer_types.values import (
     Value,
     YesNo,
 )
+from pytest_webarena.checks.ground import GROUND_FIELDS, GROUND_KEYS, REASON, ground_of
 from pytest_webarena.checks.json_answer import SCHEMA
 from pytest_webarena.checks.text import TextMatch, Tolerance, read_tolerance
 from pytest_webarena.tasks.file_reading import Reading
@@ -49,7 +50,7 @@ _GOES_WITH: Mapping[str, tuple[str, ...]] = {
     "yes_no": _MORE,
     "text": ("aliases", "case", *_MORE),
     "url": _MORE,
-    "unachievable": ("type",),
+    "unachievable": ("type", *GROUND_KEYS),
     "exact": ("case",),
     "one_of": ("case",),
     "regex": _MORE,
@@ -92,6 +93,7 @@ def _build(**given: Any) -> AnswerSpec:
         text=TextMatch(exact=given["exact"], one_of=given["one_of"], excludes=given["excludes"], case=given["case"]),
         unachievable=given["unachievable"],
         asked=given["type"],
+        ground=ground_of(given),
         json=given["json"],
         any_order=given["any_order"],
         schema=given["schema"],
@@ -115,6 +117,9 @@ def _fault(given: dict[str, Any], node: MapNode, reading: Reading) -> Fault | No
         expected = f"'{main}' alone, or with {', '.join(others)}{' or ' * bool(others)}{last}"
         both = main in _TYPES and other in _TYPES
         return Fault(expected, f"'{other}' too", "give a second value as 'includes'" if both else "")
+    absent = [key for key in keys if key in GROUND_KEYS[:2]]
+    if not absent and (other := next((key for key in keys if key in GROUND_KEYS[2:]), "")):
+        return Fault(f"'{other}' with {' or '.join(map(repr, GROUND_KEYS[:2]))}", "it alone")
     return _unreadable(_build(**given))
 
 
@@ -277,7 +282,7 @@ _FIELDS: Sequence[Field] = [
     ),
     Field(
         key="unachievable",
-        shape=Text("the reason in words", strip=True),
+        shape=REASON,
         default="",
         default_text="none",
         doc=(
@@ -299,6 +304,7 @@ _FIELDS: Sequence[Field] = [
         ),
         example="- answer: {unachievable: there is no such order, type: date}",
     ),
+    *GROUND_FIELDS,
     Field(
         key="exact",
         shape=Text(blank=True),

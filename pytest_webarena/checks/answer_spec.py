@@ -15,6 +15,7 @@ from pytest_webarena.checks.answer_types.reading import Reading as Found
 from pytest_webarena.checks.answer_types.reading import read
 from pytest_webarena.checks.answer_types.tokens import tokens
 from pytest_webarena.checks.answer_types.values import Absence, Name, NumberValue, Value
+from pytest_webarena.checks.ground import Ground
 from pytest_webarena.checks.json_answer import explain_schema, same_json
 from pytest_webarena.checks.text import ANY_TEXT, TextMatch, judge_text, normalise
 from pytest_webarena.text import clip
@@ -55,6 +56,8 @@ class AnswerSpec:
     asked: str = ""
     """The type that an impossible task asks for, so that its instruction does not give it away; empty if it asks for
     an action, or for a form of its own."""
+    ground: Ground | None = None
+    """What an audit attacks of an impossible task; None: it declares nothing."""
     json: Wanted | None = None
     any_order: bool = False
     schema: Any = None

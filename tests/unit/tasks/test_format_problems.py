@@ -72,6 +72,29 @@ from .helpers import problems, task_text
         ("checks: [{answer: x, weight: 2}]", "2:5: expected 'score: mean' for checks with a weight, found 'weight' in"),
         ("checks: [{answer: x, weight: 0}]", "expected a number above 0, found the number 0"),
         ("checks: [{answer: x, when: any_step}]", "expected 'when' on url, page or state, found it on 'answer'"),
+        *(
+            (f"checks: [{{state: {{sql: select 1, equals: 1}}, within: {value}}}]", f"such as 10s, found {found}")
+            for value, found in (
+                ("0", "the number 0"),
+                ("-1", "the number -1"),
+                ("soon", "'soon'"),
+                ("10m", "'10m'"),
+                ("1e9", "the number 1e9 (at most 3600)"),
+                ("'10'", "the text '10' (remove the quotes)"),
+            )
+        ),
+        ("checks: [{answer: x, within: 5}]", "expected 'within' on state, page or changes, found it on 'answer'"),
+        ("checks: [{url: /a, within: 5}]", "expected 'within' on state, page or changes, found it on 'url'"),
+        (
+            "checks: [{any: [{page: {includes: x}}], within: 5s}]",
+            "found it on 'any' (write it on the checks inside)",
+        ),
+        ("checks: [{page: {includes: x}, within: 5s, when: any_step}]", "found it with 'when: any_step'"),
+        ("checks: [{any: [{page: {includes: x}, within: 5s}], when: any_step}]", "found it with 'when: any_step'"),
+        (
+            "checks: [{not: {any: [{page: {includes: x}, within: 5s}]}}]",
+            "expected 'within' outside of 'not', found it inside (absence can only be judged when no work is left",
+        ),
         ("checks: [{url: /a, when: always}]", "expected one of end, any_step, found 'always'"),
         ("checks: [{all: [{answer: x}], when: any_step}]", "found it on 'all' of such checks"),
         (
@@ -106,8 +129,22 @@ def test_invalid_task_keys_are_reported(keys: str, message: str) -> None:
         ("answer: {number: many}", "expected a number, found 'many'"),
         ("answer: {regex: 'a('}", "expected a regular expression, found 'a(' (missing ), unterminated subpattern at"),
         ("answer: {includes: []}", "expected a text or a list of texts, found an empty list"),
-        ("answer: {unachievable: true}", ""),
-        ("answer: {unachievable: no, exact: x}", "expected 'unachievable' alone, or with 'type', found 'exact' too"),
+        ("answer: {unachievable: true}", "expected the reason in words, found 'true' (say why it can't be done"),
+        ("answer: {unachievable: N/A}", "expected the reason in words, found 'N/A'"),
+        ("answer: {unachievable: impossible}", "expected the reason in words, found 'impossible'"),
+        ("answer: {unachievable: It is impossible to pay online}", ""),
+        ("answer: {unachievable: no such thing, about: x}", "expected 'about' with 'absent' or 'absent_controls'"),
+        ("answer: {unachievable: no such thing, visible_to: x}", "expected 'visible_to' with 'absent'"),
+        (
+            "answer: {number: 1, absent: x}",
+            "'includes' or 'excludes', found 'absent' too",
+        ),
+        ("answer: {unachievable: no such thing, absent: '--'}", "expected words or a number, found '--'"),
+        (
+            "answer: {unachievable: no such thing, absent: 1.5, visible_to: ''}",
+            "expected an account name, found an empty",
+        ),
+        ("answer: {unachievable: no such thing, exact: x}", "expected 'unachievable' alone, or with 'type'"),
         (
             "page: {exact: x, whole_words: false}",
             "expected 'whole_words' with 'includes' or 'excludes', found neither",

@@ -222,7 +222,11 @@ def test_single_trials_have_no_whole_set_interval() -> None:
 
 def test_undecided_trials_do_not_make_a_task_flaky() -> None:
     undecided: dict[str, Any] = {"verdict": {"schema_version": 3, "judgeable": True}}
-    outcomes: dict[str, list[Any]] = {"sure": ["passed", "failed"], "open": ["passed", "?"], "both": ["passed", "?", "failed"]}
+    outcomes: dict[str, list[Any]] = {
+        "sure": ["passed", "failed"],
+        "open": ["passed", "?"],
+        "both": ["passed", "?", "failed"],
+    }
     records = [
         TrialRecord(
             key=TrialKey(task, "a", number),

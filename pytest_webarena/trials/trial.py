@@ -306,8 +306,11 @@ def _gather(
                 _require_time(plan, episode, environment)
                 if plan.agent.crawls and (ground := declared_ground(task)) is not None:
                     progress.environment["crawl"] = attack_ground(task, ground, environment, resources)
-                if plan.agent.tampers and environment.lease is not None:
-                    progress.environment["meddled"] = tamper_with(environment.lease, task)
+
+                def tamper() -> None:  # not earlier, because it might delete queued work, which is no damage
+                    if plan.agent.tampers and environment.lease is not None:
+                        progress.environment["meddled"] = tamper_with(environment.lease, task)
+
                 return collector.finish(
                     answer=episode.answer,
                     stop_reason=episode.ending.reason,
@@ -315,11 +318,16 @@ def _gather(
                     answer_format=plan.answer_format,
                     used=_used(plan, episode),
                     picture=lambda data: writer.screenshot("final", data),
+                    before_reading=tamper,
                 )
             finally:
                 if see_pages:
                     progress.seconds["pages"] = round(collector.seconds_for_pages, 4)
                 progress.seconds["wait"] = round(collector.waited, 4)
+                if collector.late is not None and (late := collector.late.seconds):
+                    progress.seconds["late"] = late
+                    waits = {each.app: each.seconds for each in collector.late.quiet_waits}
+                    progress.environment["late_work"] = {"sites": waits, "checks": dict(collector.late.check_waits)}
                 if collector.unfinished:
                     progress.environment["unfinished_writes"] = [asdict(each) for each in collector.unfinished]
                 if collector.unanswered:

@@ -15,7 +15,7 @@ from typing import Any
 
 from pytest_webarena.changes import SiteChanges, changes_from_json
 from pytest_webarena.errors import SiteError, WebArenaError
-from pytest_webarena.evidence import ReachedSite, RequestRecord, Unfinished, Unrecorded
+from pytest_webarena.evidence import QuietWait, ReachedSite, RequestRecord, Unfinished, Unrecorded
 from pytest_webarena.sites.backends.base import Rows
 from pytest_webarena.sites.cleanup.private_directory import abandon_after_fork
 from pytest_webarena.sites.protocol import keys
@@ -241,6 +241,11 @@ class Lease:
         answer = self._connection.send("writes", lease=self.id, timeout=seconds, quiet=quiet, reads=reads, acted=acted)
         unfinished = self._connection.wait(answer, seconds + _ANSWER)
         return tuple(decode(Unfinished, each) for each in unfinished)
+
+    def wait_until_quiet(self, *, spent: float = 0, once: bool = False, strict: bool = False) -> tuple[QuietWait, ...]:
+        """Wait until apps have no queued work left, as `QueuedWork` does; ``strict`` raises its `TaskError`."""
+        answer = self._connection.send("quiet", lease=self.id, spent=spent, once=once, strict=strict)
+        return tuple(decode(QuietWait, each) for each in self._connection.wait_long(answer))
 
     def unrecorded(self) -> tuple[Unrecorded, ...]:
         """Returns what is missing in `requests` because of the size limit."""

@@ -72,6 +72,29 @@ from .helpers import problems, task_text
         ("checks: [{answer: x, weight: 2}]", "2:5: expected 'score: mean' for checks with a weight, found 'weight' in"),
         ("checks: [{answer: x, weight: 0}]", "expected a number above 0, found the number 0"),
         ("checks: [{answer: x, when: any_step}]", "expected 'when' on url, page or state, found it on 'answer'"),
+        *(
+            (f"checks: [{{state: {{sql: select 1, equals: 1}}, within: {value}}}]", f"such as 10s, found {found}")
+            for value, found in (
+                ("0", "the number 0"),
+                ("-1", "the number -1"),
+                ("soon", "'soon'"),
+                ("10m", "'10m'"),
+                ("1e9", "the number 1e9 (at most 3600)"),
+                ("'10'", "the text '10' (remove the quotes)"),
+            )
+        ),
+        ("checks: [{answer: x, within: 5}]", "expected 'within' on state, page or changes, found it on 'answer'"),
+        ("checks: [{url: /a, within: 5}]", "expected 'within' on state, page or changes, found it on 'url'"),
+        (
+            "checks: [{any: [{page: {includes: x}}], within: 5s}]",
+            "found it on 'any' (write it on the checks inside)",
+        ),
+        ("checks: [{page: {includes: x}, within: 5s, when: any_step}]", "found it with 'when: any_step'"),
+        ("checks: [{any: [{page: {includes: x}, within: 5s}], when: any_step}]", "found it with 'when: any_step'"),
+        (
+            "checks: [{not: {any: [{page: {includes: x}, within: 5s}]}}]",
+            "expected 'within' outside of 'not', found it inside (absence can only be judged when no work is left",
+        ),
         ("checks: [{url: /a, when: always}]", "expected one of end, any_step, found 'always'"),
         ("checks: [{all: [{answer: x}], when: any_step}]", "found it on 'all' of such checks"),
         (

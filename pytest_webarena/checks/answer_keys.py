@@ -25,6 +25,7 @@ from pytest_webarena.checks.answer_types.values import (
     Value,
     YesNo,
 )
+from pytest_webarena.checks.ground import GROUND_FIELDS, GROUND_KEYS, REASON, Ground, ground_of
 from pytest_webarena.checks.json_answer import SCHEMA
 from pytest_webarena.checks.text import ANY_TEXT, TextMatch, Tolerance, read_tolerance
 from pytest_webarena.tasks.file_reading import Reading
@@ -70,6 +71,8 @@ class AnswerSpec:
     asked: str = ""
     """The type that an impossible task asks for, so that its instruction does not give it away; empty if it asks for
     an action, or for a form of its own."""
+    ground: Ground | None = None
+    """What an audit attacks of an impossible task; None: it declares nothing."""
     json: Wanted | None = None
     any_order: bool = False
     schema: Any = None
@@ -128,6 +131,7 @@ def _build(**given: Any) -> AnswerSpec:
         text=TextMatch(exact=given["exact"], one_of=given["one_of"], excludes=given["excludes"], case=given["case"]),
         unachievable=given["unachievable"],
         asked=given["type"],
+        ground=ground_of(given),
         json=given["json"],
         any_order=given["any_order"],
         schema=given["schema"],
@@ -150,11 +154,12 @@ def _fault(given: dict[str, Any], node: MapNode, reading: Reading) -> Fault | No
             return Fault("a condition that the answer must meet", "only 'excludes'", hint)
         return Fault("a condition on the answer", "none", f"e.g. {', '.join(_TYPES[:4])} or unachievable")
     for key, owners in _BELONGS.items():
-        if given[key] not in (None, (), "", False) and not any(given[owner] not in (None, "", ()) for owner in owners):
+        if given[key] not in _UNSET and not any(given[owner] not in _UNSET for owner in owners):
             return Fault(f"'{key}' with {' or '.join(map(repr, owners))}", "it alone")
     return None
 
 
+_UNSET = (None, (), "", False, {})
 _BELONGS = {
     "unit": ("number",),
     "tolerance": ("number",),
@@ -162,6 +167,8 @@ _BELONGS = {
     "ordered": ("names",),
     "any_order": ("json",),
     "type": ("unachievable",),
+    **dict.fromkeys(GROUND_KEYS[:2], ("unachievable",)),
+    **dict.fromkeys(GROUND_KEYS[2:], GROUND_KEYS[:2]),
 }
 """Keys that only qualify another one."""
 
@@ -315,7 +322,7 @@ FORM: Any = Either(
             ),
             Field(
                 key="unachievable",
-                shape=Text("the reason in words", strip=True),
+                shape=REASON,
                 default="",
                 default_text="none",
                 doc=(
@@ -337,6 +344,7 @@ FORM: Any = Either(
                 ),
                 example="- answer: {unachievable: there is no such order, type: date}",
             ),
+            *GROUND_FIELDS,
             Field(
                 key="exact",
                 shape=Text(blank=True),

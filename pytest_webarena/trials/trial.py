@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_webarena.checks import judge_all_bounded
 from pytest_webarena.checks.grading import needs_pages
+from pytest_webarena.checks.ground import declared_ground
 from pytest_webarena.errors import (
     BrowserLost,
     Cause,
@@ -30,6 +31,7 @@ from pytest_webarena.trials.agent_run import run_agent
 from pytest_webarena.trials.archive_misses import missing_resources, reporting_misses, with_misses
 from pytest_webarena.trials.collecting import Collector, Used
 from pytest_webarena.trials.fault_attribution import Unanswered, blamed, sites_survive_without_agent, unanswered
+from pytest_webarena.trials.ground_attack import attack_ground
 from pytest_webarena.trials.hung_agent import guarded
 from pytest_webarena.trials.live_sites import obstacles, reporting_obstacles, with_obstacles
 from pytest_webarena.trials.memory import Recollection, recollection
@@ -302,6 +304,8 @@ def _gather(
         with environment.attributing_site_errors(), progress.timed("collect"):
             try:
                 _require_time(plan, episode, environment)
+                if plan.agent.crawls and (ground := declared_ground(task)) is not None:
+                    progress.environment["crawl"] = attack_ground(task, ground, environment, resources)
 
                 def tamper() -> None:  # not earlier, because it might delete queued work, which is no damage
                     if plan.agent.tampers and environment.lease is not None:

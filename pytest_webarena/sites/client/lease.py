@@ -210,6 +210,10 @@ class Lease:
         """
         return tuple(decode(RequestRecord, record) for record in self._connection.call("requests", lease=self.id))
 
+    def look(self, sites: Sequence[str]) -> Mapping[str, SiteAccess]:
+        """Returns access information on sites of the catalogue, which this lease need not include."""
+        return decode(Mapping[str, SiteAccess], self._connection.call("look", sites=list(sites)))  # type: ignore[type-abstract]
+
     def visited(self) -> tuple[ReachedSite, ...]:
         """Returns the sites of `reach` that were visited so far, after waiting until all are available. Raises the
         error of one that is not."""

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from pytest_webarena.results.audit import Audit
     from pytest_webarena.results.comparing.comparison import Comparison
     from pytest_webarena.results.gate import Ruling
-    from pytest_webarena.results.rundir import Stored, Unreadable
+    from pytest_webarena.results.stored_records import Stored, Unreadable
     from pytest_webarena.sites.protocol.report import BrokerReport
     from pytest_webarena.sites.protocol.waits import Waiting
 

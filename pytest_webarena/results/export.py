@@ -19,8 +19,9 @@ from pytest_webarena.results.conditions import mixed, source_of
 from pytest_webarena.results.files import write_atomically
 from pytest_webarena.results.gradings import Comparison, compare, words_of
 from pytest_webarena.results.records import TrialRecord
-from pytest_webarena.results.rundir import RunDir, Stored
+from pytest_webarena.results.rundir import RunDir
 from pytest_webarena.results.statistics import Rate, Summary, summarise
+from pytest_webarena.results.stored_records import Stored
 from pytest_webarena.text import printable
 
 __all__ = ["COLUMNS", "export", "gradings_json", "results_csv", "summary_json"]

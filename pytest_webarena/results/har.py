@@ -15,7 +15,8 @@ from pytest_webarena.evidence import Evidence
 from pytest_webarena.har import archive
 from pytest_webarena.results.attempts import read_evidence
 from pytest_webarena.results.records import TrialRecord, names_of
-from pytest_webarena.results.rundir import RunDir, Stored, Unreadable
+from pytest_webarena.results.rundir import RunDir
+from pytest_webarena.results.stored_records import Stored, Unreadable
 
 __all__ = ["CONFIG", "Exported", "export_verified", "trial_har", "write_hars"]
 
@@ -108,7 +109,10 @@ def export_verified(run: RunDir, target: Path) -> Exported:
 def _evidence(run: RunDir, records: Sequence[TrialRecord]) -> Iterator[tuple[TrialRecord, Evidence | None]]:
     for record in records:
         try:
-            yield record, read_evidence(run.folder(record.key).path / f"attempt-{record.attempt}")
+            yield (
+                record,
+                read_evidence(run.folder(record.key).path / f"attempt-{record.attempt}", manifest=record.manifest),
+            )
         except (ValueError, KeyError, TypeError):
             yield record, None
 

@@ -25,7 +25,8 @@ from pytest_webarena.results.export import export
 from pytest_webarena.results.memory import memories_of
 from pytest_webarena.results.plan import extend_plan, has_plan, read_plan, write_plan
 from pytest_webarena.results.records import TrialKey, TrialRecord
-from pytest_webarena.results.rundir import RunDir, Unreadable
+from pytest_webarena.results.rundir import RunDir
+from pytest_webarena.results.stored_records import Unreadable
 
 __all__ = ["Merge", "merge_runs"]
 

@@ -23,10 +23,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from pytest_webarena.errors import UsageError, closest
+from pytest_webarena.record_files import is_record
 from pytest_webarena.results.atomic_folders import made_whole
 from pytest_webarena.results.conditions import IMPORTED
 from pytest_webarena.results.files import write_atomically
-from pytest_webarena.results.record_files import is_record
 from pytest_webarena.results.records import TrialKey, TrialRecord
 from pytest_webarena.results.rundir import RunDir
 from pytest_webarena.text import clip

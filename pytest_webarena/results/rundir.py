@@ -8,10 +8,11 @@
       broker.log
       memory/                      agents' memories across trials, if they have any
       trials/<slug>-<hash>/
-        trial.json                 written last and atomically: its presence means "finished"
+        trial.json                 written last and atomically: its presence means "finished"; with its own digest
         started.json               which process started it, to distinguish a crashed worker from a missing trial
         attempt-1/                 steps.jsonl browser_events.jsonl network.jsonl evidence.json
                                    tabs/ observations/ screenshots/ intent_images/ model_calls/
+          manifest.json            digests of these files, written after them; the record has its digest
 
 One process owns one trial folder, so it has no lock. Merging runs is a union of folders.
 """
@@ -24,28 +25,34 @@ import os
 import shutil
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from glob import escape as glob_escape
 from pathlib import Path
 from typing import Any
 
 from pytest_webarena.errors import HarnessError, UsageError, recording
 from pytest_webarena.evidence import StepRecord
+from pytest_webarena.file_digests import PRUNED, note_pruned
 from pytest_webarena.llm.model_calls import calls_of, read_bills
 from pytest_webarena.results.attempts import INTENT_IMAGES, AttemptWriter, read_steps
 from pytest_webarena.results.billing import billed
 from pytest_webarena.results.files import write_atomically
-from pytest_webarena.results.record_files import require_plain
 from pytest_webarena.results.records import Attempt, TrialKey, TrialRecord
+from pytest_webarena.results.stored_records import (
+    Stored,
+    Unreadable,
+    read_record,
+    readable_record,
+    write_attempt_manifest,
+    write_record,
+)
 from pytest_webarena.secrets import scrub_plain
 
 __all__ = [
     "RunDir",
-    "Stored",
     "TrialFolder",
-    "Unreadable",
     "claim",
     "ignore",
 ]
@@ -73,30 +80,6 @@ def claim(path: Path) -> int | None:
         os.close(held)
         return None
     return held
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unreadable:
-    """A trial that was started and has no usable record."""
-
-    folder: Path
-    problem: str
-    """The file, what was expected of it and what was found."""
-
-    def __str__(self) -> str:
-        return self.problem
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stored:
-    """All trials of a run directory."""
-
-    records: tuple[TrialRecord, ...] = ()
-    """Records of the finished trials, ordered by key."""
-    unreadable: tuple[Unreadable, ...] = ()
-    """Trials that no figure includes. Commands that show figures have to name them and return a failure."""
-    unfinished: tuple[str, ...] = ()
-    """Folders of trials that were started and never finished."""
 
 
 class RunDir:
@@ -149,7 +132,7 @@ class RunDir:
     def folder(self, key: TrialKey) -> TrialFolder:
         """Return the folder of one trial; it need not exist."""
         path, older = self.trials / key.folder, self.trials / key.older_folder
-        if older != path and not path.exists() and (record := _record(older)) is not None and record.key == key:
+        if older != path and not path.exists() and (record := readable_record(older)) is not None and record.key == key:
             path = older
         return TrialFolder(path, key)
 
@@ -164,7 +147,7 @@ class RunDir:
     def of_task(self, task: str) -> list[TrialRecord]:
         """Return the finished trials of one task, without reading the others."""
         slug = TrialKey(task, "", 0).folder.partition("..")[0]
-        found = (_record(folder) for folder in sorted(self.trials.glob(f"{glob_escape(slug)}.*")))
+        found = (readable_record(folder) for folder in sorted(self.trials.glob(f"{glob_escape(slug)}.*")))
         return [record for record in found if record is not None and record.key.task == task]
 
     def read(self) -> Stored:
@@ -172,7 +155,7 @@ class RunDir:
         records, unreadable, unfinished = [], [], []
         for folder in self._folders():
             try:
-                record = _read_record(folder)
+                record = read_record(folder)
             except ValueError as error:
                 unreadable.append(Unreadable(folder=folder, problem=str(error)))
                 continue
@@ -233,7 +216,7 @@ class RunDir:
             folder = self.folder(record.key)
             whole = billed(record, bills.get(record.key.folder), cut_off=folder.cut_off(record))
             if whole != record:
-                _write_record(folder.path / "trial.json", whole)
+                write_record(folder.path / "trial.json", whole)
 
     def _folders(self) -> Iterator[Path]:
         if self.trials.is_dir():
@@ -311,12 +294,25 @@ class TrialFolder:
                 seconds=record.seconds.get("total", 0.0),
                 usage=record.total_usage,
             )
-            _write_record(self.path / f"attempt-{record.attempt}" / "trial.json", record)
+            record = replace(record, manifests=self._manifests(record))
+            write_record(self.path / f"attempt-{record.attempt}" / "trial.json", record)
             record = replace(first, reruns=(*first.reruns, later))
+        else:
+            record = replace(record, manifests=self._manifests(record))
+        return self.update(record)
+
+    def update(self, record: TrialRecord) -> TrialRecord:
+        """Write ``trial.json`` of a trial that has finished before. Returns it as it was written."""
         bills = read_bills(calls_of(self.path.parent.parent), self.key.folder)
         record = billed(record, bills.get(self.key.folder), cut_off=self.cut_off(record))
-        _write_record(self.path / "trial.json", record)
+        write_record(self.path / "trial.json", record)
         return record
+
+    def _manifests(self, record: TrialRecord) -> dict[str, str]:
+        """Write the manifests of the record's attempts; return their digests by the attempts' folders."""
+        numbers = {record.attempt, *(each.number for each in record.attempts)}
+        folders = [self.path / f"attempt-{number}" for number in numbers]
+        return {folder.name: write_attempt_manifest(folder) for folder in sorted(folders) if folder.is_dir()}
 
     def cut_off(self, record: TrialRecord) -> int:
         """Return the number of attempts before those of ``record`` that ended with their process.
@@ -328,7 +324,7 @@ class TrialFolder:
         ended: dict[int, bool] = {}
         for number, folder in folders.items():
             if (folder / "trial.json").exists():
-                earlier = _record(folder, of=self.path.name)
+                earlier = readable_record(folder, of=self.path.name)
                 attempts = earlier.attempts if earlier is not None else ()
                 ended |= {number: False} | {each.number: each.left_by_process for each in attempts}
         return sum(folder.is_dir() and ended.get(number, True) for number, folder in folders.items())
@@ -338,7 +334,8 @@ class TrialFolder:
         earlier = (
             kept
             for attempt in self.path.glob("attempt-*")
-            if attempt.name != f"attempt-{record.attempt}" and (kept := _record(attempt, of=self.path.name)) is not None
+            if attempt.name != f"attempt-{record.attempt}"
+            and (kept := readable_record(attempt, of=self.path.name)) is not None
         )
         return min(
             (
@@ -355,6 +352,7 @@ class TrialFolder:
     def drop_films(self, *names: str) -> None:
         """Remove traces (`TRACE`) or videos (`VIDEOS`) of all attempts."""
         for attempt in self.path.glob("attempt-*"):
+            _note_pruned(attempt, names)
             for name in names:
                 if (path := attempt / name).is_dir():
                     shutil.rmtree(path, ignore_errors=True)
@@ -364,22 +362,28 @@ class TrialFolder:
     def drop_pictures(self) -> None:
         """Remove screenshots, observation texts and prompts of all attempts; steps, evidence and verdict remain."""
         for attempt in self.path.glob("attempt-*"):
-            for name in ("screenshots", "observations", "model_calls", INTENT_IMAGES):
+            _note_pruned(attempt, names := ("screenshots", "observations", "model_calls", INTENT_IMAGES))
+            for name in names:
                 shutil.rmtree(attempt / name, ignore_errors=True)
 
     def record(self) -> TrialRecord | None:
         """Return the finished trial's record; None when there is none that can be read."""
-        return _record(self.path)
+        return readable_record(self.path)
 
     def read(self) -> TrialRecord:
         """Return the finished trial's record. Raises `HarnessError` when there is none that can be read."""
         try:
-            record = _read_record(self.path)
+            record = read_record(self.path)
         except ValueError as error:
             raise HarnessError(str(error)) from None
         if record is None:
             raise HarnessError(f"{self.path}: expected the record of a finished trial, found none")
         return record
+
+
+def _note_pruned(attempt: Path, names: Iterable[str]) -> None:
+    with recording(attempt / PRUNED):
+        note_pruned(attempt, [name for name in names if (attempt / name).exists()])
 
 
 def point_latest(run: Path) -> None:
@@ -392,39 +396,6 @@ def point_latest(run: Path) -> None:
         ignore(run.parent)  # otherwise git add would include the link
     except OSError:
         temporary.unlink(missing_ok=True)
-
-
-def _write_record(path: Path, record: TrialRecord) -> None:
-    write_atomically(path, json.dumps(record.to_json(), indent=1, default=str))
-
-
-def _record(folder: Path, *, of: str = "") -> TrialRecord | None:
-    try:
-        return _read_record(folder, of=of)
-    except ValueError:
-        return None
-
-
-def _read_record(folder: Path, *, of: str = "") -> TrialRecord | None:
-    """The record of a trial's folder, or of an attempt's in the trial's folder that is named ``of``.
-
-    None where it is not finished. Raises `ValueError` for a record that can't be read, and for links among the records:
-    in a foreign run they may lead to files outside of it.
-    """
-    file = folder / "trial.json"
-    if not of:
-        require_plain(folder)
-    try:
-        if not file.exists() and not file.is_symlink():
-            return None
-        data = json.loads(file.read_text(encoding="utf-8"))
-        record = TrialRecord.from_json(data)
-    except (OSError, ValueError, RecursionError) as error:
-        what = error.strerror if isinstance(error, OSError) else error
-        raise ValueError(f"{file}: expected the record of a trial, found none that can be read: {what}") from None
-    if (of or folder.name) not in (record.key.folder, record.key.older_folder):
-        raise ValueError(f"{file}: expected the record of the trial in this folder, found that of {record.key.folder}")
-    return record
 
 
 def ignore(folder: Path) -> None:

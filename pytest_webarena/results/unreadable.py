@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pytest_webarena.results.rundir import Unreadable
+    from pytest_webarena.results.stored_records import Unreadable
 
 __all__ = ["name_unreadable"]
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from pytest_webarena.results import Rate, TrialRecord
     from pytest_webarena.results.gate import Ruling
     from pytest_webarena.results.plan import Coverage
-    from pytest_webarena.results.rundir import Unreadable
+    from pytest_webarena.results.stored_records import Unreadable
     from pytest_webarena.sites.protocol.report import AppReport, BrokerReport, Durations
 
 __all__ = [

@@ -14,10 +14,10 @@ from pytest_webarena.errors import UsageError
 from pytest_webarena.llm_judge.config import JudgeSettings
 from pytest_webarena.plugin.rescoring import read_stored_run
 from pytest_webarena.plugin.resuming import restore_options
+from pytest_webarena.record_files import is_record
 from pytest_webarena.results import RunDir
 from pytest_webarena.results.attempts import INTENT_IMAGES, TRACE, VIDEOS, read_evidence, read_steps
 from pytest_webarena.results.merge import merge_runs
-from pytest_webarena.results.record_files import is_record
 from tests.recordings import record_trial
 
 SEEN = "[1] link 'Home'"

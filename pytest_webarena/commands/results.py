@@ -105,6 +105,8 @@ def _runs(options: argparse.Namespace) -> int:
     for run in shown:
         text = ", ".join(run.rates) if run.finished else f"not finished; pytest --resume={_relative(run.path)}"
         lines = textwrap.wrap(text, 80 - 18, break_long_words=False, break_on_hyphens=False) or ["no trial"]
+        if changed := run.changed:
+            lines += [f"changed after the run: {name}" for name in changed]
         print(f"{run.when}  {_relative(run.path)}", *(f"{'':18}{line}" for line in lines), sep="\n")
     if len(shown) < len(found):
         print(f"{'':18}and {len(found) - len(shown)} older ones (-n 0)")
@@ -124,7 +126,7 @@ def _times(options: argparse.Namespace) -> int:
     run = RunDir(requested_run(options))
     run.facts()
     stored = run.read()
-    code = name_unreadable(stored.unreadable)
+    code = name_unreadable(stored)
     known = ", ".join(dict.fromkeys(record.key.agent for record in stored.records))
     if options.agent is not None and options.agent not in known.split(", "):
         raise UsageError(f"--agent: expected one of {known or 'none'}, found {options.agent!r}")
@@ -149,7 +151,7 @@ def _gradings(options: argparse.Namespace) -> int:
     run = RunDir(requested_run(options))
     check_rates(run.path, run.facts())
     stored = run.read()
-    code = name_unreadable(stored.unreadable)
+    code = name_unreadable(stored)
     found = compare(stored.records)
     if options.agent is not None:
         known = ", ".join(dict.fromkeys(each.agent for each in found.values()))
@@ -176,7 +178,7 @@ def _explain(options: argparse.Namespace) -> int:
     run = RunDir(requested_run(options))
     run.facts()
     stored = run.read()
-    code = name_unreadable(stored.unreadable)
+    code = name_unreadable(stored)
     other = RunDir(options.against) if options.against is not None else run
     other.facts()
     candidates = other.read().records if options.against is not None else stored.records
@@ -215,7 +217,7 @@ def _har(options: argparse.Namespace) -> int:
     written = write_hars(RunDir(run_dir), target)
     print(f"{written.trials} file{'s' * (written.trials != 1)} in {target}")
     _print_left_out(written)
-    return name_unreadable(written.unreadable)
+    return name_unreadable(written.stored)
 
 
 def _export(options: argparse.Namespace) -> int:
@@ -293,7 +295,7 @@ def _export_verified(options: argparse.Namespace) -> int:
     for folder in exported.folders:
         print(f"  webarena-verified eval-tasks --output-dir {folder} --config {folder / CONFIG}")
     _print_left_out(exported)
-    return name_unreadable(exported.unreadable)
+    return name_unreadable(exported.stored)
 
 
 def _print_left_out(exported: Exported) -> None:

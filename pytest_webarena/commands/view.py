@@ -63,7 +63,11 @@ def _view(options: argparse.Namespace) -> int:
     print(f"{target} ({size / 1e6:.1f} MB)")
     if options.open:
         _open(target.resolve().as_uri(), "file")
-    return name_unreadable(run.read().unreadable)
+    stored = run.read()
+    code = name_unreadable(stored)
+    changed = [problem for record in stored.records for problem in run.changes(record)]
+    print(*(f"changed after the run: {each}" for each in changed), sep="\n", end="\n" * bool(changed), file=sys.stderr)
+    return 1 if changed else code
 
 
 def _form(options: argparse.Namespace) -> int:

@@ -217,6 +217,8 @@ def _of_records(records: Iterable[TrialRecord]) -> Iterator[tuple[str, object, b
                 yield what, f"{judge.model} (prompt {prompt}, temperature {judge.temperature})", True
         for app, digest in record.replicas.items():
             yield f"what served {app}", digest, False
+        for change in record.accepted:
+            yield "files changed after the run", change.get("because", ""), True
 
 
 def _of_parts(parts: Iterable[Mapping[str, Any]], records: Iterable[TrialRecord]) -> Iterator[tuple[str, object, bool]]:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from pytest_webarena.file_digests import seal
 from pytest_webarena.llm.model_calls import calls_of, read_model_calls
 from pytest_webarena.results.comparing.uncertainty import bounds
 from pytest_webarena.results.conditions import mixed, source_of
@@ -22,6 +22,7 @@ from pytest_webarena.results.records import TrialRecord
 from pytest_webarena.results.rundir import RunDir
 from pytest_webarena.results.statistics import Rate, Summary, summarise
 from pytest_webarena.results.stored_records import Stored
+from pytest_webarena.secrets import scrub
 from pytest_webarena.text import printable
 
 __all__ = ["COLUMNS", "export", "gradings_json", "results_csv", "summary_json"]
@@ -46,7 +47,7 @@ def export(run: RunDir, stored: Stored | None = None) -> None:
         summary["agents"][name]["mixed"] = [str(each) for each in found]
     summary["unreadable"] = [str(each) for each in stored.unreadable]
     summary = {**summary, "model_calls": [asdict(line) for line in read_model_calls(calls_of(run.path))]}
-    write_atomically(run.path / "summary.json", json.dumps(summary, indent=1))
+    write_atomically(run.path / "summary.json", seal(summary, mask=scrub))
     write_atomically(run.path / "results.csv", results_csv(records))
 
 

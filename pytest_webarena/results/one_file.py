@@ -65,7 +65,14 @@ def pack_trial(folder: Path, target: Path, *, task_file: Path | None = None) -> 
     """
     run = RunDir(folder.parent.parent)
     run.facts()
-    record = next((each for each in run.records() if run.folder(each.key).path.name == folder.name), None)
+    stored = run.read()
+    record = next((each for each in stored.records if run.folder(each.key).path.name == folder.name), None)
+    own = [str(each) for each in stored.unreadable if each.folder.name == folder.name]
+    if changed := own or (run.changes(record) if record is not None else []):
+        raise UsageError(
+            f"{changed[0]}. Bring the file back, or keep it as it is: webarena runs verify {run.path} --accept "
+            f"{folder.name} --because TEXT"
+        )
     if record is None:
         known = [path.name for path in run.trials.glob("*") if (path / "trial.json").is_file()]
         raise UsageError(

@@ -43,6 +43,7 @@ from pytest_webarena.results.records import Attempt, TrialKey, TrialRecord
 from pytest_webarena.results.stored_records import (
     Stored,
     Unreadable,
+    changes,
     read_record,
     readable_record,
     write_attempt_manifest,
@@ -184,6 +185,25 @@ class RunDir:
         if not stored.records:
             raise UsageError(f"{self.path}: expected a run with finished trials, found none")
         return stored.records
+
+    def changes(self, record: TrialRecord) -> list[str]:
+        """Return a message for each file of the trial's attempts that is not as it was when its attempt ended."""
+        return [*changes(self.folder(record.key).path, record)]
+
+    def accept(self, folder: Path, *, because: str, at: float) -> TrialRecord:
+        """Take a trial's files as they are now, with a mark and the reason ``because`` in its record, at Unix time
+        ``at``. Raises `UsageError` for a record that can't be read, and where nothing was changed."""
+        try:
+            record = read_record(folder, changed=True)
+        except ValueError as error:
+            raise UsageError(str(error)) from None
+        assert record is not None, "the caller has seen its file"
+        if readable_record(folder) is not None and not self.changes(record):
+            raise UsageError(f"{folder}: expected a trial that was changed, found its files as they were written")
+        found = TrialFolder(folder, record.key)
+        manifests = {path.name: write_attempt_manifest(path) for path in sorted(folder.glob("attempt-*"))}
+        mark = {"at": at, "because": because, "outcome": record.outcome}
+        return found.update(replace(record, manifests=manifests, accepted=(*record.accepted, mark)))
 
     def size(self) -> int:
         """Return the size of all files in bytes."""

@@ -18,6 +18,7 @@ from pytest_webarena.secrets import scrub
 __all__ = [
     "Stored",
     "Unreadable",
+    "changed_records",
     "changes",
     "read_record",
     "readable_record",
@@ -79,6 +80,19 @@ def record_fault(content: bytes, data: Any, folder: Path) -> str:
         older = isinstance(version, int) and version < SEALED_SINCE and b'"manifests"' not in content
         return "" if older and not any(folder.glob(f"attempt-*/{MANIFEST}")) else fault
     return ""
+
+
+def changed_records(run: Path) -> list[str]:
+    """Return the folders of a run's trials whose record was changed, without reading what the records say."""
+    found = []
+    for file in sorted((run / "trials").glob("*/trial.json")):
+        try:
+            content = file.read_bytes()
+            if seal_fault(content) and record_fault(content, json.loads(content), file.parent):
+                found.append(file.parent.name)
+        except (OSError, ValueError, RecursionError):
+            found.append(file.parent.name)
+    return found
 
 
 def readable_record(folder: Path, *, of: str = "") -> TrialRecord | None:

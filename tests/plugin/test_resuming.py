@@ -350,7 +350,10 @@ def test_rescore_counts_unreadable_record_as_lost(canned: pytest.Pytester, make_
     result = canned.runpytest("--rescore=run", "--min-pass-rate=0.5", "--max-errors=5")
     assert result.ret == 11
     result.stdout.fnmatch_lines(
-        ["trials         3 planned, 3 run (2 judged, 1 lost)", "gate: 1 trials have a record that can't be read*"]
+        [
+            "trials         3 planned, 3 run (2 judged, 1 lost)",
+            "gate: 1 trial has a record that was changed or can't be read*",
+        ]
     )
 
 

@@ -46,6 +46,10 @@ class RunStart:
                 "workers": worker_count(self._config),
                 "asked": self._config.stash.get(REQUESTED, None),
             }
+            if settings is not None:
+                from pytest_webarena.plugin.resuming import pace_options
+
+                facts["pace"] = pace_options(self._config)
             if settings is not None and settings.rescore is not None:
                 self.chosen = RunInfo(run_dir=settings.rescore, broker="", temp_dir=Path(), facts=facts)
             else:

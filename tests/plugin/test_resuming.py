@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -65,6 +66,34 @@ def test_resume_restores_options_of_the_run(
         (each["agents"], each["trials"], each["limits"]["stop_rule"], each["limits"]["steps"]) for each in facts
     ] == [(["null", "na"], 2, "upstream", 7)]
     assert [each["asked"]["options"]["--check-timeout"] for each in facts] == [50]
+
+
+@pytest.mark.parametrize(
+    ("first", "again", "expected"),
+    [
+        (("-n2", "--dist=loadfile"), ("-n3",), (3, 1, {"--dist": "loadfile"})),
+        (("-n2", "--concurrency=3"), (), (2, 3, {"--dist": "load", "--concurrency": 3})),
+        (("-n2", "--concurrency=3"), ("-n0", "--concurrency=2"), (1, 2, {"--concurrency": 2})),
+        (
+            ("--concurrency=3", "--replicas=2", "--record=failures"),
+            ("--replicas=1",),
+            (1, 3, {"--concurrency": 3, "--replicas": 1, "--record": "failures"}),
+        ),
+    ],
+)
+def test_resume_keeps_concurrency_unless_it_is_given(
+    canned: pytest.Pytester,
+    make_tasks: MakeTasks,
+    first: tuple[str, ...],
+    again: tuple[str, ...],
+    expected: tuple[int, int, dict[str, Any]],
+) -> None:
+    make_tasks("a", "b", "c")
+    canned.runpytest("tasks", "--run-dir=run", *first).assert_outcomes(passed=3)
+    forget(canned, "b.oracle.1")
+    canned.runpytest("--resume=run", *again).assert_outcomes(passed=1)
+    (facts,) = json.loads((canned.path / "run" / "resumed.json").read_text())
+    assert (facts["workers"], facts["wide"], facts["pace"]) == expected
 
 
 def test_resume_restores_selection_of_the_run(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:

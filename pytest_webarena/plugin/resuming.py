@@ -136,10 +136,9 @@ def _restore_workers(config: pytest.Config, facts: Mapping[str, Any]) -> None:
     option, workers = config.option, facts.get("workers")
     if not isinstance(workers, int) or workers < 2 or hasattr(config, "workerinput"):
         return
-    if getattr(option, "numprocesses", 0) is not None or option.tx or config.getoption("usepdb"):
-        return
-    option.numprocesses, option.tx = workers, ["popen"] * workers
-    if option.dist == "no":
+    if getattr(option, "numprocesses", 0) is None and not option.tx and not config.getoption("usepdb"):
+        option.numprocesses, option.tx = workers, ["popen"] * workers
+    if getattr(option, "tx", None) and option.dist in ("no", "load"):
         option.dist = (facts.get("pace") or {}).get(_SPREAD, "load")
 
 

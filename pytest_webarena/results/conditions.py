@@ -16,6 +16,7 @@ from typing import Any
 
 from pytest_webarena.agents.registry import agent_id
 from pytest_webarena.errors import UsageError
+from pytest_webarena.results.program_changes import changed_program, program_changes
 from pytest_webarena.results.records import DEFAULT_BROWSER, Entrant, TrialKey, TrialRecord
 from pytest_webarena.results.statistics import grouped
 
@@ -201,7 +202,12 @@ _JUDGED = {"formula": "judge of formulas", "rubric": "judge of rubrics", "rule":
 
 def _of_records(records: Iterable[TrialRecord]) -> Iterator[tuple[str, object, bool]]:
     """Name and value of each property, and whether it matters; unknown values are empty."""
+    records = [*records]
+    edited = {change.app for change in program_changes(records)}
     for record in records:
+        for app in edited & record.replicas.keys():
+            files = ", ".join(changed_program(record, app))
+            yield f"program of the site {app}", f"{files} changed during the run" if files else "as at the start", True
         yield "model", record.model, True
         yield "digest of the agent", record.agent_digest, True
         yield f"digest of the task {record.key.task}", record.task_digest, True

@@ -18,6 +18,7 @@ from pytest_webarena.results.comparing.uncertainty import bounds
 from pytest_webarena.results.conditions import mixed, source_of
 from pytest_webarena.results.files import write_atomically
 from pytest_webarena.results.gradings import Comparison, compare, words_of
+from pytest_webarena.results.program_changes import program_changes
 from pytest_webarena.results.records import TrialRecord
 from pytest_webarena.results.rundir import RunDir
 from pytest_webarena.results.statistics import Rate, Summary, summarise
@@ -45,6 +46,7 @@ def export(run: RunDir, stored: Stored | None = None) -> None:
     summary = summary_json(records)
     for name, found in mixed(source_of(run.path, run.facts(), records)).items():
         summary["agents"][name]["mixed"] = [str(each) for each in found]
+    summary["program_changes"] = [each.to_json() for each in program_changes(records)]
     summary["unreadable"] = [str(each) for each in stored.unreadable]
     summary = {**summary, "model_calls": [asdict(line) for line in read_model_calls(calls_of(run.path))]}
     write_atomically(run.path / "summary.json", seal(summary, mask=scrub))

@@ -279,6 +279,8 @@ def _gather(
         progress.environment |= plan.conditions
         if task.user:
             progress.environment["users"] = dict(task.user)
+        if programs := environment.programs:
+            progress.environment["programs"] = programs
         if external := environment.external_sites:
             progress.environment["external_sites"] = external
         if environment.lease is not None:

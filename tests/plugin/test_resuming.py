@@ -15,6 +15,7 @@ from pytest_webarena.commands.cli import main
 from pytest_webarena.results import RunDir
 from pytest_webarena.results.records import JudgeRecord
 from tests.cases import each_case
+from tests.rewritten import rewrite
 
 MakeTasks = Callable[..., None]
 
@@ -164,13 +165,13 @@ def test_resume_rejects_changed_judge_prompt(canned: pytest.Pytester, make_tasks
     prompt = json.loads((canned.path / "run" / "run.json").read_text())["judge"]["prompt"]
     (file,) = (canned.path / "run" / "trials").glob("beta*/trial.json")
     judge_record = asdict(JudgeRecord(model="m", prompt=f"{prompt} + formula@0", temperature=0.0, questions=1))
-    file.write_text(json.dumps(json.loads(file.read_text()) | {"judge": judge_record}))
+    rewrite(file, judge=judge_record)
     forget(canned, "alpha")
     (canned.path / "own.j2").write_text("--- user\nWell, {{ answer }}")
     result = canned.runpytest("--resume=run")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["ERROR: --resume: expected the judge's prompt formula as the run has it, digest 0*"])
-    file.write_text(json.dumps(json.loads(file.read_text()) | {"judge": judge_record | {"prompt": prompt}}))
+    rewrite(file, judge=judge_record | {"prompt": prompt})
     result = canned.runpytest("--resume=run")
     result.stderr.fnmatch_lines(["ERROR: --resume: expected the judge's prompt own as the run has it, digest *"])
     canned.runpytest("--resume=run", "--allow-mixed").assert_outcomes(passed=1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Awaitable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 
 from pytest_webarena.sites.backends.base import Replica
 from pytest_webarena.sites.catalogues.program_files import Program, ProgramFiles
@@ -17,16 +17,21 @@ class UnitPrograms:
     """The programs of the apps of one unit."""
 
     def __init__(self, unit: Unit) -> None:
-        self._files = {app.name: ProgramFiles(app) for app in unit.apps}
+        self._files = {
+            app.name: ProgramFiles(app) for app in unit.apps if app.process is not None or app.docker is not None
+        }
         self._started: dict[str, Program] = {}
 
-    async def noted(self, work: Awaitable[Replica]) -> Replica:
-        """Return the replica that ``work`` starts, with the programs as they were before the start."""
+    async def noted(self, start: Callable[[], Awaitable[Replica]]) -> Replica:
+        """Return the replica that ``start`` starts, with the programs as they were before the start."""
+        if not self._files:
+            return await start()
         programs = await asyncio.to_thread(self._look)
-        replica = await work
+        replica = await start()
         for each in (replica, *replica.parts.values()):
-            each.program = program = programs.get(each.app, Program())
-            self._started[each.app] = program
+            if (program := programs.get(each.app)) is None:
+                continue
+            each.program = self._started[each.app] = program
             if program.changed:
                 each.digest = hashlib.sha256(f"{each.digest} {program.digest}".encode()).hexdigest()[:16]
         return replica

@@ -339,7 +339,7 @@ class ReplicaSet:
         began = self._clock()
         try:
             backend = await self._preparation.done()
-            replica = await self._in_time(self.programs.noted(backend.start(self.app, slot.id)), "start")
+            replica = await self._in_time(self.programs.noted(partial(backend.start, self.app, slot.id)), "start")
         except Exception as error:
             self._metrics.failed_starts += 1
             self.failure_kind = _kind(error)
@@ -359,7 +359,7 @@ class ReplicaSet:
         began = self._clock()
         replica = slot.running()
         try:
-            work = self.programs.noted(self._preparation.backend().reset(self.app, replica))
+            work = self.programs.noted(partial(self._preparation.backend().reset, self.app, replica))
             slot.replica = await self._in_time(work, "reset")
         except Exception as error:
             self._fail(slot, error, "could not be reset")

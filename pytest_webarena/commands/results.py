@@ -8,6 +8,7 @@ import os
 import shlex
 import sys
 import textwrap
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -174,6 +175,7 @@ def _explain(options: argparse.Namespace) -> int:
     from pytest_webarena.errors import UsageError
     from pytest_webarena.results.explaining import Passed, explain
     from pytest_webarena.results.rundir import RunDir
+    from pytest_webarena.results.wording import sign_in_words
 
     run = RunDir(requested_run(options))
     run.facts()
@@ -194,10 +196,17 @@ def _explain(options: argparse.Namespace) -> int:
     passed = Passed(candidates, other.steps_of)
     explained = [(record, explain((record, run.steps_of(record)), passed.of(record.key.task))) for record in failed]
     if options.format == "json":
-        print(json.dumps([found.to_json() for _, found in explained if found is not None], indent=1))
+        found_ones = [
+            {**found.to_json(), "signed_in": {site: asdict(each) for site, each in record.signed_in.items()}}
+            for record, found in explained
+            if found is not None
+        ]
+        print(json.dumps(found_ones, indent=1))
         return code
     for record, found in explained:
         print(f"{record.key.task} ({record.key.agent}, trial {record.key.trial})")
+        if record.signed_in:
+            print(f"  signed in at the end: {sign_in_words(record.signed_in)}")
         if found is None:
             print("  no trial of this task passed; --against names a run with one, e.g. of --agent=oracle")
         else:

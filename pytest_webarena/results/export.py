@@ -35,7 +35,7 @@ COLUMNS = (
     "steps", "attempts", "seconds", "episode_seconds", "started", "answer", "intent", "folder",
     "model", "model_calls", "cached_calls", "input_tokens", "output_tokens", "cost",
     "grading", "original", "repaired", "verified", "judge", "judge_questions", "judge_cost", "reruns", "browser",
-    "chance", "undecided", "calls_without_cost",
+    "chance", "undecided", "calls_without_cost", "signed_in",
 )  # fmt: skip
 
 
@@ -102,6 +102,7 @@ def _row(record: TrialRecord) -> dict[str, Any]:
         "judge_questions": judge.questions if judge else None,
         "judge_cost": judge.usage.cost if judge else None,
         "grading": record.grading if verdicts else "",
+        "signed_in": "; ".join(f"{site} {found}" for site, found in record.signed_in.items()),
         **{name: verdicts.get(name) for name in ("original", "repaired", "verified")},
         "model": record.model,
         "model_calls": used.calls if used else None,

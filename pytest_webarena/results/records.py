@@ -28,6 +28,7 @@ __all__ = [
     "JudgeRecord",
     "MemoryUse",
     "Outcome",
+    "SignedInAtEnd",
     "TrialKey",
     "TrialRecord",
     "browser_text",
@@ -171,6 +172,22 @@ class JudgeRecord:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SignedInAtEnd:
+    """Whether a site's account was still signed in when the agent stopped."""
+
+    user: str
+    """Account with which the task visits the site."""
+    signed_in: bool | None
+    """None where it is unknown."""
+    why: str = ""
+    """Why it was not signed in, or why that is unknown."""
+
+    def __str__(self) -> str:
+        state = "unknown" if self.signed_in is None else "yes" if self.signed_in else "no"
+        return f"{state} ({self.user})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryUse:
     """A trial's use of memory across trials. The texts are next to the steps, ``memory-*.txt``."""
 
@@ -260,6 +277,8 @@ class TrialRecord:
     """Seconds of ``lease``, ``session``, ``setup``, ``episode``, ``collect``, ``judge``, ``total``."""
     started: float = 0.0
     """Start of the trial: Unix time in seconds."""
+    signed_in: Mapping[str, SignedInAtEnd] = field(default_factory=dict)
+    """Sign-ins at the end of the agent's work, by site; without sites that the task visits without an account."""
     manifests: Mapping[str, str] = field(default_factory=dict)
     """SHA-256 of the manifest of each attempt, by the name of its folder; empty in records of older versions."""
     accepted: tuple[Mapping[str, Any], ...] = ()
@@ -336,6 +355,9 @@ class TrialRecord:
                     "judge": _judge(data["judge"]) if data.get("judge") else None,
                     "shortfall": _FORMER_SHORTFALLS.get(data.get("shortfall", ""), data.get("shortfall", "")),
                     "history": tuple(data.get("history", ())),
+                    "signed_in": {
+                        site: SignedInAtEnd(**found) for site, found in (data.get("signed_in") or {}).items()
+                    },
                     "accepted": tuple(data.get("accepted", ())),
                     "memory": MemoryUse(**data["memory"]) if data.get("memory") else None,
                 }

@@ -30,6 +30,7 @@ from pytest_webarena.trials.agent_run import run_agent
 from pytest_webarena.trials.archive_misses import missing_resources, reporting_misses, with_misses
 from pytest_webarena.trials.collecting import Collector, Used
 from pytest_webarena.trials.fault_attribution import Unanswered, blamed, sites_survive_without_agent, unanswered
+from pytest_webarena.trials.final_sign_ins import final_sign_ins
 from pytest_webarena.trials.hung_agent import guarded
 from pytest_webarena.trials.live_sites import obstacles, reporting_obstacles, with_obstacles
 from pytest_webarena.trials.memory import Recollection, recollection
@@ -306,7 +307,7 @@ def _gather(
                 _require_time(plan, episode, environment)
                 if plan.agent.tampers and environment.lease is not None:
                     progress.environment["meddled"] = tamper_with(environment.lease, task)
-                return collector.finish(
+                evidence = collector.finish(
                     answer=episode.answer,
                     stop_reason=episode.ending.reason,
                     steps=episode.steps,
@@ -314,6 +315,8 @@ def _gather(
                     used=_used(plan, episode),
                     picture=lambda data: writer.screenshot("final", data),
                 )
+                progress.signed_in = final_sign_ins(environment.lease, environment.session, task.user or {}, evidence)
+                return evidence
             finally:
                 if see_pages:
                     progress.seconds["pages"] = round(collector.seconds_for_pages, 4)
@@ -391,5 +394,6 @@ def _record(
         started=round(started, 3),
         node_id=plan.node_id,
         worker=plan.worker,
+        signed_in=progress.signed_in,
         **plan.facts(progress.sites),
     )

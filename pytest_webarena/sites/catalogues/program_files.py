@@ -18,7 +18,9 @@ __all__ = ["Program", "ProgramFiles", "code_files", "command_files", "files_iden
 
 _IGNORED = frozenset({"__pycache__", ".git", "node_modules"})
 _PERIOD = 1.0
-"""Seconds for which a look at the files is valid, because replicas may start in quick succession."""
+_LONG_PERIOD = 10.0
+"""Seconds for which a look at the files is valid, because replicas may start in quick succession; the long one is for
+code that is loaded once for all replicas."""
 _MOST = 2000
 """Maximum number of files that are read; of more, the first ones in order."""
 
@@ -47,7 +49,9 @@ class ProgramFiles:
         """Return the program as it is now, or was within the last second unless ``fresh``. Unreadable files count as
         missing."""
         now = time.monotonic()
-        if fresh or now - self._looked >= _PERIOD:
+        process = self._app.process
+        period = _LONG_PERIOD if process is not None and process.factory else _PERIOD
+        if fresh or now - self._looked >= period:
             self._looked = now
             self._latest = self._read()
         return self._latest

@@ -18,6 +18,7 @@ from pytest_webarena.sites.catalogues.manifest import AppManifest, ProcessManife
 from pytest_webarena.sites.catalogues.program_files import ProgramFiles, program_files
 from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
 from pytest_webarena.sites.client.lease import BrokerClient
+from pytest_webarena.sites.protocol.messages import ReplicaInfo
 from tests.made_up import make_run, make_trial
 
 CATALOGUE = """
@@ -124,7 +125,7 @@ def test_broker_reports_with_which_program_each_replica_started(shop: AppManifes
     run_dir = tmp_path / "run"
     run_dir.mkdir()
     config = BrokerConfig(catalogue=str(shop.folder / "sites.yaml"), run_dir=run_dir, max_replicas=1, spares=0)
-    found = []
+    found: list[ReplicaInfo] = []
     with BrokerLauncher(config) as launcher:
         with BrokerClient(launcher.address, name="gw0") as client:
             for words in ("", "GREETING = 'Good evening'\n"):

@@ -145,7 +145,7 @@ def test_element_without_text_is_decided_by_the_redirect(board: Board) -> None:
     assert ask(board, None, check=check).signed_in is False
 
 
-def tested(**fields: Any) -> Probe:
+def probe_of(**fields: Any) -> Probe:
     return Probe(check="checks[0]", state="end", value="", sign_ins=(SignedIn(site="board", user="emma", **fields),))
 
 
@@ -160,14 +160,14 @@ def tested(**fields: Any) -> Probe:
     ],
 )
 def test_sign_ins_that_checks_tested_are_not_tested_again(board: Board, fields: dict[str, Any], expected: bool) -> None:
-    assert ask(board, "emma", tested(**fields)).signed_in is expected
+    assert ask(board, "emma", probe_of(**fields)).signed_in is expected
     assert board.requests == 0
 
 
 @pytest.mark.parametrize("fields", [{"failed": True, "before": "503"}, {"way": "api", "before": "a token is needed"}])
 def test_undecided_test_of_a_check_is_followed_by_a_request(board: Board, fields: dict[str, Any]) -> None:
     board.answer = redirecting
-    assert ask(board, "emma", tested(**fields)).signed_in is True
+    assert ask(board, "emma", probe_of(**fields)).signed_in is True
 
 
 def test_record_keeps_sign_ins() -> None:

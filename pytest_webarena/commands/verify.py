@@ -18,7 +18,11 @@ def add_command(runs: Any) -> None:
     verify = runs.add_parser("verify", help="find files that changed after the run")
     verify.add_argument("run_dir", **RUN_DIR)
     verify.add_argument(
-        "--accept", action="append", default=[], metavar="TRIAL", help="keep this changed trial, marked in all reports"
+        "--accept",
+        action="append",
+        default=[],
+        metavar="TRIAL|run.json",
+        help="keep what was changed, marked in reports",
     )
     verify.add_argument("--because", default="", metavar="TEXT", help="reason of the change, for --accept")
     verify.set_defaults(run=_verify)
@@ -29,10 +33,13 @@ def _verify(options: argparse.Namespace) -> int:
     from pytest_webarena.results.unreadable import name_unreadable
 
     run = RunDir(requested_run(options))
-    run.facts()
     if options.accept and not options.because.strip():
         raise UsageError("--accept: expected the reason of the change, found none; add --because TEXT")
-    for name in options.accept:
+    if "run.json" in options.accept:
+        run.accept_facts(because=options.because.strip(), at=round(time.time(), 3))
+        print("accepted: run.json; comparisons mark it")
+    run.facts()
+    for name in (name for name in options.accept if name != "run.json"):
         folder = run.trials / Path(name).name
         if not (folder / "trial.json").is_file():
             raise UsageError(f"--accept: expected a trial of {run.path}, found none named {Path(name).name}")

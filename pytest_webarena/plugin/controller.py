@@ -29,7 +29,7 @@ from pytest_webarena.results.export import export
 from pytest_webarena.results.gate import STOPPED_EARLY, TOO_MANY_ERRORS
 from pytest_webarena.results.plan import Coverage, PlannedTrial, cover, extend_plan, read_plan
 from pytest_webarena.results.records import browser_text
-from pytest_webarena.results.rundir import claim, point_latest
+from pytest_webarena.results.run_identity import claim, point_latest
 from pytest_webarena.results.unreadable import why_no_rate
 from pytest_webarena.sites.protocol.waits import directory_of, read_waits
 from pytest_webarena.text import printable

@@ -42,6 +42,7 @@ def run_facts(config: pytest.Config, controller_facts: Mapping[str, Any]) -> dic
     settings = settings_of(config)
     return {
         "started": controller_facts["started"],
+        "id": controller_facts.get("id", ""),
         "argv": controller_facts["argv"],
         "agents": list(settings.agents),
         "preset": settings.preset,

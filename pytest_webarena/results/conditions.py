@@ -240,6 +240,8 @@ def _of_parts(parts: Iterable[Mapping[str, Any]], records: Iterable[TrialRecord]
         if graded := part.get("grading"):
             without = f" without {', '.join(graded['without'])}" if graded.get("without") else ""
             yield "--grading", f"{graded['name']}{without}", True
+        for change in part.get("accepted") or ():
+            yield "run.json changed after the run", change.get("because", ""), True
         known = part.get("apps")
         if known is None:
             yield "--sites", part.get("catalogue"), True

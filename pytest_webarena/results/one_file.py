@@ -23,6 +23,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from pytest_webarena.errors import UsageError, closest
+from pytest_webarena.file_digests import seal
 from pytest_webarena.record_files import is_record
 from pytest_webarena.results.atomic_folders import made_whole
 from pytest_webarena.results.conditions import IMPORTED
@@ -157,7 +158,7 @@ def unpack_trial(source: Path, target: Path) -> TrialKey:
             raise UsageError(
                 f"{source}: expected one trial, of {clip(key.task)} by {clip(key.agent)}, found {len(records)}"
             )
-        write_atomically(made / "run.json", json.dumps({**facts, IMPORTED: True}, indent=2))
+        write_atomically(made / "run.json", seal({**facts, IMPORTED: True}, indent=2))
     return key
 
 

@@ -279,6 +279,8 @@ class TrialRecord:
     """Start of the trial: Unix time in seconds."""
     signed_in: Mapping[str, SignedInAtEnd] = field(default_factory=dict)
     """Sign-ins at the end of the agent's work, by site; without sites that the task visits without an account."""
+    run: str = ""
+    """Id of the run that the trial belongs to; empty in records of older versions."""
     manifests: Mapping[str, str] = field(default_factory=dict)
     """SHA-256 of the manifest of each attempt, by the name of its folder; empty in records of older versions."""
     accepted: tuple[Mapping[str, Any], ...] = ()

@@ -25,6 +25,7 @@ import os
 import shutil
 import threading
 import time
+import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
@@ -34,12 +35,13 @@ from typing import Any
 
 from pytest_webarena.errors import HarnessError, UsageError, recording
 from pytest_webarena.evidence import StepRecord
-from pytest_webarena.file_digests import PRUNED, note_pruned
+from pytest_webarena.file_digests import PRUNED, SEAL, note_pruned, seal, seal_fault
 from pytest_webarena.llm.model_calls import calls_of, read_bills
 from pytest_webarena.results.attempts import INTENT_IMAGES, AttemptWriter, read_steps
 from pytest_webarena.results.billing import billed
 from pytest_webarena.results.files import write_atomically
 from pytest_webarena.results.records import Attempt, TrialKey, TrialRecord
+from pytest_webarena.results.run_identity import ignore, own_id
 from pytest_webarena.results.stored_records import (
     Stored,
     Unreadable,
@@ -49,38 +51,15 @@ from pytest_webarena.results.stored_records import (
     write_attempt_manifest,
     write_record,
 )
-from pytest_webarena.secrets import scrub_plain
+from pytest_webarena.secrets import scrub, scrub_plain
 
 __all__ = [
     "RunDir",
     "TrialFolder",
-    "claim",
-    "ignore",
 ]
 
-RUN_SCHEMA_VERSION = 1
-
-
-def claim(path: Path) -> int | None:
-    """Lock a run's folder for this process until it ends; return a file descriptor to keep open.
-
-    Raises `BlockingIOError` when another run has the folder. None where locks are not available.
-    """
-    import fcntl  # not on every system
-
-    try:
-        held = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    except OSError:
-        return None
-    try:
-        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(held)
-        raise
-    except OSError:  # a file system without locks
-        os.close(held)
-        return None
-    return held
+RUN_SCHEMA_VERSION = 2
+"""Version of ``run.json``; 2 added ``id`` and the file's digest."""
 
 
 class RunDir:
@@ -100,7 +79,9 @@ class RunDir:
         if target.exists():
             return
         temporary = target.with_name(f".run.json.{os.getpid()}-{threading.get_ident()}.tmp")
-        text = json.dumps({"schema_version": RUN_SCHEMA_VERSION, **scrub_plain(facts)}, indent=2)
+        identity = facts.get("id") or uuid.uuid4().hex[:16]
+        plain = {**scrub_plain(facts), "schema_version": RUN_SCHEMA_VERSION, "id": identity}
+        text = seal(plain, mask=scrub, indent=2)
         with recording(target):
             self.path.mkdir(parents=True, exist_ok=True)
             try:
@@ -115,7 +96,8 @@ class RunDir:
     def facts(self) -> dict[str, Any]:
         """Return the content of ``run.json``. Raises `UsageError` when this is not a run directory."""
         try:
-            data = json.loads((self.path / "run.json").read_text(encoding="utf-8"))
+            content = (self.path / "run.json").read_bytes()
+            data = json.loads(content)
         except FileNotFoundError:
             raise UsageError(f"{self.path}: expected a run directory with a run.json, found none") from None
         except (OSError, ValueError) as error:
@@ -128,7 +110,39 @@ class RunDir:
                 f"{self.path / 'run.json'}: expected a run of schema version {RUN_SCHEMA_VERSION} or older, "
                 f"found {version!r}"
             )
+        if version > 1 and (fault := seal_fault(content)):
+            raise UsageError(
+                f"{self.path / 'run.json'}: expected the run's conditions as it wrote them, but {fault}; bring the "
+                f"file back, or keep it as it is: webarena runs verify {self.path} --accept run.json --because TEXT"
+            )
+        data.pop(SEAL, None)
         return data
+
+    def accept_facts(self, *, because: str, at: float) -> None:
+        """Take ``run.json`` as it is now, with a mark and the reason ``because``, at Unix time ``at``. Raises
+        `UsageError` unless it was changed."""
+        file = self.path / "run.json"
+        try:
+            content = file.read_bytes()
+            data = json.loads(content)
+            accepted = [*data.get("accepted", ()), {"at": at, "because": because}]
+        except (OSError, ValueError, AttributeError) as error:
+            raise UsageError(
+                f"{file}: expected the conditions of a run, found none that can be read: {error}"
+            ) from None
+        if not seal_fault(content):
+            raise UsageError(f"{file}: expected a file that was changed, found it as it was written")
+        write_atomically(file, seal({**data, "accepted": accepted}, indent=2))
+
+    def _origins(self) -> tuple[frozenset[str], bool]:
+        """The ids of the runs whose trials may be here, this one and merged ones, empty where they are unknown; and
+        whether all records have digests, because no older version wrote any of them."""
+        try:
+            data = json.loads((self.path / "run.json").read_bytes())
+            ids = frozenset({*filter(None, [data.get("id")]), *data.get("ids", ())})
+            return ids, data["schema_version"] > 1 and "merged" not in data
+        except (OSError, ValueError, KeyError, AttributeError, TypeError):
+            return frozenset(), False
 
     def folder(self, key: TrialKey) -> TrialFolder:
         """Return the folder of one trial; it need not exist."""
@@ -154,13 +168,18 @@ class RunDir:
     def read(self) -> Stored:
         """Return all trials: finished ones, unfinished ones, and those that can't be read."""
         records, unreadable, unfinished = [], [], []
+        ids, all_sealed = self._origins()
         for folder in self._folders():
             try:
-                record = read_record(folder)
+                record = read_record(folder, sealed=all_sealed)
             except ValueError as error:
                 unreadable.append(Unreadable(folder=folder, problem=str(error)))
                 continue
-            if record is not None:
+            if record is not None and record.run and ids and record.run not in ids:
+                found = f"one of the run {record.run}"
+                problem = f"{folder / 'trial.json'}: expected a trial of this run, found {found}"
+                unreadable.append(Unreadable(folder=folder, problem=problem))
+            elif record is not None:
                 records.append(record)
             else:
                 unfinished.append(folder.name)
@@ -323,7 +342,10 @@ class TrialFolder:
 
     def update(self, record: TrialRecord) -> TrialRecord:
         """Write ``trial.json`` of a trial that has finished before. Returns it as it was written."""
-        bills = read_bills(calls_of(self.path.parent.parent), self.key.folder)
+        run = self.path.parents[1]
+        bills = read_bills(calls_of(run), self.key.folder)
+        if not record.run and record.manifests:
+            record = replace(record, run=own_id(run))
         record = billed(record, bills.get(self.key.folder), cut_off=self.cut_off(record))
         write_record(self.path / "trial.json", record)
         return record
@@ -404,21 +426,3 @@ class TrialFolder:
 def _note_pruned(attempt: Path, names: Iterable[str]) -> None:
     with recording(attempt / PRUNED):
         note_pruned(attempt, [name for name in names if (attempt / name).exists()])
-
-
-def point_latest(run: Path) -> None:
-    """Make the link ``latest`` next to a run's folder point to it. The link is optional, so errors are ignored."""
-    link = run.parent / "latest"
-    temporary = run.parent / f".latest.{os.getpid()}"
-    try:
-        temporary.symlink_to(run.name)
-        temporary.replace(link)
-        ignore(run.parent)  # otherwise git add would include the link
-    except OSError:
-        temporary.unlink(missing_ok=True)
-
-
-def ignore(folder: Path) -> None:
-    """Make git ignore everything in the folder."""
-    if not (ignored := folder / ".gitignore").exists():
-        ignored.write_text("# Written by pytest-webarena: runs are not meant to be committed.\n*\n", encoding="utf-8")

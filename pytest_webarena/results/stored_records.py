@@ -73,12 +73,15 @@ def write_attempt_manifest(attempt: Path) -> str:
         return write_manifest(attempt, wanted=is_attempt_file)
 
 
-def record_fault(content: bytes, data: Any, folder: Path) -> str:
-    """Return why the content of a record file, parsed as ``data``, is not as it was written; empty if it is."""
+def record_fault(content: bytes, data: Any, folder: Path, *, sealed: bool = False) -> str:
+    """Return why the content of a record file, parsed as ``data``, is not as it was written; empty if it is.
+
+    ``sealed`` says that the record has a digest, whatever its version.
+    """
     if fault := seal_fault(content):
         version = data.get("schema_version") if isinstance(data, dict) else None
         older = isinstance(version, int) and version < SEALED_SINCE and b'"manifests"' not in content
-        return "" if older and not any(folder.glob(f"attempt-*/{MANIFEST}")) else fault
+        return "" if older and not sealed and not any(folder.glob(f"attempt-*/{MANIFEST}")) else fault
     return ""
 
 
@@ -103,11 +106,11 @@ def readable_record(folder: Path, *, of: str = "") -> TrialRecord | None:
         return None
 
 
-def read_record(folder: Path, *, of: str = "", changed: bool = False) -> TrialRecord | None:
+def read_record(folder: Path, *, of: str = "", changed: bool = False, sealed: bool = False) -> TrialRecord | None:
     """Return the record in a trial's folder, or in an attempt's of the trial whose folder is named ``of``.
 
     None where it is not finished. Raises `ValueError` for a record that can't be read or, unless ``changed``, was
-    changed, and for links among the records: in a foreign run they may lead to files outside of it.
+    changed (`record_fault`), and for links among the records: in a foreign run they may lead to files outside of it.
     """
     file = folder / "trial.json"
     if not of:
@@ -123,7 +126,7 @@ def read_record(folder: Path, *, of: str = "", changed: bool = False) -> TrialRe
         raise ValueError(f"{file}: expected the record of a trial, found none that can be read: {what}") from None
     if (of or folder.name) not in (record.key.folder, record.key.older_folder):
         raise ValueError(f"{file}: expected the record of the trial in this folder, found that of {record.key.folder}")
-    if not changed and (fault := record_fault(content, data, folder)):
+    if not changed and (fault := record_fault(content, data, folder, sealed=sealed)):
         raise ValueError(f"{file}: expected the record as its trial wrote it, but {fault}")
     return record
 

@@ -160,7 +160,7 @@ def test_missing_plan_fails_the_gate(
         (run / "plan.json").write_text(plan)
     thresholds = ("--min-pass-rate=0.5", "--max-errors=2")
     assert main(["runs", "gate", str(run), *thresholds]) == TOO_MANY_ERRORS
-    assert "plan.json is missing or unreadable" in capsys.readouterr().out
+    assert "plan.json is missing, unreadable or changed" in capsys.readouterr().out
     merge_runs([run, part(tmp_path, 1, 1, "z")], tmp_path / "whole", allow_mixed=True)
     assert main(["runs", "gate", str(tmp_path / "whole"), *thresholds]) == TOO_MANY_ERRORS
     assert "1 of 2 merged runs had no readable plan.json" in capsys.readouterr().out

@@ -205,3 +205,63 @@ def test_edited_summary_is_named(run: RunDir, tmp_path: Path, capsys: pytest.Cap
     file.write_text(file.read_text().replace('"passed": 1', '"passed": 2'))
     assert call("runs list RUNS", run, tmp_path) == 0
     assert "changed after the run: summary.json" in capsys.readouterr().out
+
+
+# --- other ways to a better result
+
+
+def with_run_json(path: Path) -> RunDir:
+    """A run of this version with one failed trial."""
+    made = RunDir(path)
+    made.describe({"agents": ["a"], "started": 1.0})
+    make_trial(made, "bad", "failed")
+    return made
+
+
+def test_trial_of_another_run_is_no_trial_of_this_one(tmp_path: Path) -> None:
+    run, other = with_run_json(tmp_path / "run"), RunDir(tmp_path / "other")
+    other.describe({"agents": ["a"], "started": 2.0})
+    make_trial(other, "bad")
+    shutil.rmtree(run.folder(BAD).path)
+    shutil.copytree(other.folder(BAD).path, run.folder(BAD).path)
+    stored = run.read()
+    assert stored.records == ()
+    assert f"expected a trial of this run, found one of the run {other.facts()['id']}" in str(stored.unreadable[0])
+    merge_runs([other.path, with_run_json(tmp_path / "third").path], tmp_path / "merged")
+    merged = RunDir(tmp_path / "merged")
+    assert len(merged.read().records) == 1
+    merge_runs([merged.path], tmp_path / "again")
+    assert len(RunDir(tmp_path / "again").read().records) == 1
+
+
+def test_record_of_an_older_version_is_none_of_a_run_of_this_version(tmp_path: Path) -> None:
+    run = with_run_json(tmp_path / "run")
+    as_older(run.folder(BAD).path)
+    assert "it has no digest" in str(run.read().unreadable[0])
+
+
+def test_edited_conditions_are_refused_until_they_are_accepted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = with_run_json(tmp_path / "run")
+    file = run.path / "run.json"
+    assert main(["compare", "tables", str(run.path)]) == 0
+    file.write_text(file.read_text().replace('"started": 1.0', '"limits": {"steps": 9}, "started": 1.0'))
+    capsys.readouterr()
+    for command in ("compare tables", "runs gate --min-pass-rate=0", "view", "runs verify"):
+        assert main([*command.split(), str(run.path)]) == 2
+        assert f"{file}: expected the run's conditions as it wrote them" in capsys.readouterr().err
+    assert main(["runs", "verify", str(run.path), "--accept", "run.json", "--because", "wrong limits"]) == 0
+    assert run.facts()["accepted"][0]["because"] == "wrong limits"
+    assert main(["compare", "tables", str(run.path)]) == 0
+
+
+def test_edited_plan_counts_as_none(run: RunDir, capsys: pytest.CaptureFixture[str]) -> None:
+    plan = run.path / "plan.json"
+    assert main(["runs", "gate", str(run.path), "--min-pass-rate=0"]) == 0
+    shutil.rmtree(run.folder(BAD).path)
+    data = json.loads(plan.read_text())
+    data["trials"] = [each for each in data["trials"] if each["key"]["task"] != "bad"]
+    plan.write_text(json.dumps(data))
+    assert main(["runs", "gate", str(run.path), "--min-pass-rate=0.9"]) == 11
+    assert "plan.json is missing, unreadable or changed" in capsys.readouterr().out

@@ -30,6 +30,7 @@ def add_command(runs: Any) -> None:
 
 def _verify(options: argparse.Namespace) -> int:
     from pytest_webarena.results.rundir import RunDir
+    from pytest_webarena.results.stored_records import changed_derived_files
     from pytest_webarena.results.unreadable import name_unreadable
 
     run = RunDir(requested_run(options))
@@ -48,6 +49,8 @@ def _verify(options: argparse.Namespace) -> int:
     stored = run.read()
     code = name_unreadable(stored)
     changed = [problem for record in stored.records for problem in run.changes(record)]
+    derived = changed_derived_files(run.path)
+    changed += [f"{run.path / name}: expected the file as it was written, found it changed" for name in derived]
     print(*changed, sep="\n", end="\n" * bool(changed))
     found = len(changed) + len(stored.unreadable)
     count = f"{len(stored.records)} trial{'s' * (len(stored.records) != 1)}"

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_webarena.errors import UsageError
-from pytest_webarena.file_digests import SEAL, seal_fault
-from pytest_webarena.results.stored_records import changed_records
+from pytest_webarena.results.stored_records import changed_derived_files, changed_records
 from pytest_webarena.text import clip
 
 __all__ = ["LATEST", "RUNS", "ListedRun", "chosen_run", "find_runs", "list_runs"]
@@ -45,10 +44,7 @@ class ListedRun:
     @property
     def changed(self) -> tuple[str, ...]:
         """Files with results that were changed after they were written, relative to the run; the records are read."""
-        summary = self.path / "summary.json"
-        content = summary.read_bytes() if summary.is_file() else b""
-        edited = SEAL.encode() in content and bool(seal_fault(content))
-        return (*(["summary.json"] if edited else []), *(f"trials/{name}" for name in changed_records(self.path)))
+        return (*changed_derived_files(self.path), *(f"trials/{name}" for name in changed_records(self.path)))
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""

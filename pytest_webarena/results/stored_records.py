@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pytest_webarena.errors import recording
-from pytest_webarena.file_digests import MANIFEST, changed_files, seal, seal_fault, write_manifest
+from pytest_webarena.file_digests import MANIFEST, SEAL, changed_files, seal, seal_fault, write_manifest
 from pytest_webarena.record_files import is_attempt_file, is_evidence, require_plain
 from pytest_webarena.results.files import write_atomically
 from pytest_webarena.results.records import SEALED_SINCE, TrialRecord
@@ -18,6 +19,7 @@ from pytest_webarena.secrets import scrub
 __all__ = [
     "Stored",
     "Unreadable",
+    "changed_derived_files",
     "changed_records",
     "changes",
     "read_record",
@@ -83,6 +85,17 @@ def record_fault(content: bytes, data: Any, folder: Path, *, sealed: bool = Fals
         older = isinstance(version, int) and version < SEALED_SINCE and b'"manifests"' not in content
         return "" if older and not sealed and not any(folder.glob(f"attempt-*/{MANIFEST}")) else fault
     return ""
+
+
+def changed_derived_files(run: Path) -> list[str]:
+    """Return the names of a run's own files next to ``run.json`` that were changed after they were written."""
+    found = []
+    for name in ("plan.json", "summary.json"):
+        with suppress(OSError):
+            content = (run / name).read_bytes()
+            if f'"{SEAL}"'.encode() in content and seal_fault(content):
+                found.append(name)
+    return found
 
 
 def changed_records(run: Path) -> list[str]:

@@ -236,7 +236,7 @@ def test_trial_of_another_run_is_no_trial_of_this_one(tmp_path: Path) -> None:
 
 def test_record_of_an_older_version_is_none_of_a_run_of_this_version(tmp_path: Path) -> None:
     run = with_run_json(tmp_path / "run")
-    as_older(run.folder(BAD).path)
+    as_older(run.folder(BAD).path, whole_run=False)
     assert "it has no digest" in str(run.read().unreadable[0])
 
 
@@ -265,3 +265,25 @@ def test_edited_plan_counts_as_none(run: RunDir, capsys: pytest.CaptureFixture[s
     plan.write_text(json.dumps(data))
     assert main(["runs", "gate", str(run.path), "--min-pass-rate=0.9"]) == 11
     assert "plan.json is missing, unreadable or changed" in capsys.readouterr().out
+
+
+UNSEALED = {"started.json", "results.csv", ".gitignore"}
+"""Files without a verdict, and a table that no command reads."""
+
+
+def test_a_changed_byte_in_any_file_is_found(run: RunDir, capsys: pytest.CaptureFixture[str]) -> None:
+    make_trial(run, "again", "failed")
+    make_trial(run, "again")  # its first record is set aside
+    export(run)
+    assert main(["runs", "verify", str(run.path)]) == 0
+    unnoticed, tried = [], 0
+    for file in sorted(path for path in run.path.rglob("*") if path.is_file()):
+        before = file.read_bytes()
+        for place in (0, len(before) // 3, 2 * len(before) // 3, len(before) - 1):
+            tried += 1
+            file.write_bytes(before[:place] + bytes([before[place] ^ 1]) + before[place + 1 :])
+            if main(["runs", "verify", str(run.path)]) == 0:
+                unnoticed.append(file.relative_to(run.path).as_posix())
+        file.write_bytes(before)
+    assert tried > 100
+    assert [name for name in unnoticed if name.rpartition("/")[2] not in UNSEALED] == []

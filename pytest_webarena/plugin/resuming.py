@@ -25,13 +25,12 @@ from pytest_webarena.results import RunDir
 from pytest_webarena.results.conditions import (
     IMPORTED,
     RESUMED,
+    add_note,
     browsers_of,
     check_on_sites,
     latest_judging,
-    notes,
     reach_words,
 )
-from pytest_webarena.results.files import write_atomically
 from pytest_webarena.results.plan import read_plan
 from pytest_webarena.suites.published import SUITES
 
@@ -261,8 +260,9 @@ def check(config: pytest.Config, settings: Settings) -> None:
     if stored.unreadable:
         lines = "".join(f"\n  {each}" for each in stored.unreadable)
         raise UsageError(
-            "--resume: expected a run whose records can be read; use the version of pytest-webarena that wrote them, "
-            f"or move these folders away, which runs the trials again:{lines}"
+            "--resume: expected a run whose records can be read and are unchanged; bring them back, use the version of "
+            "pytest-webarena that wrote them, accept them (webarena runs verify --accept), or move these folders away, "
+            f"which runs the trials again:{lines}"
         )
     if config.getoption("--allow-mixed"):
         return
@@ -313,9 +313,7 @@ def note(config: pytest.Config, run: RunDir, controller_facts: Mapping[str, Any]
     """Store next to ``run.json`` the facts of this invocation, which resumes the run."""
     from pytest_webarena.plugin.run_facts import run_facts
 
-    write_atomically(
-        run.path / RESUMED, json.dumps([*notes(run.path / RESUMED), run_facts(config, controller_facts)], indent=1)
-    )
+    add_note(run.path / RESUMED, run_facts(config, controller_facts))
 
 
 def _option(config: pytest.Config, name: str) -> Any:

@@ -7,6 +7,7 @@ raises ``schema_version``. Documented in ``docs/results.md``.
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -26,7 +27,7 @@ from pytest_webarena.results.stored_records import Stored
 from pytest_webarena.secrets import scrub
 from pytest_webarena.text import printable
 
-__all__ = ["COLUMNS", "export", "gradings_json", "results_csv", "summary_json"]
+__all__ = ["COLUMNS", "export", "gradings_json", "outcomes_digest", "results_csv", "summary_json"]
 
 SUMMARY_SCHEMA_VERSION = 1
 
@@ -46,11 +47,18 @@ def export(run: RunDir, stored: Stored | None = None) -> None:
     summary = summary_json(records)
     for name, found in mixed(source_of(run.path, run.facts(), records)).items():
         summary["agents"][name]["mixed"] = [str(each) for each in found]
+    summary["outcomes"] = outcomes_digest(records)
     summary["program_changes"] = [each.to_json() for each in program_changes(records)]
     summary["unreadable"] = [str(each) for each in stored.unreadable]
     summary = {**summary, "model_calls": [asdict(line) for line in read_model_calls(calls_of(run.path))]}
     write_atomically(run.path / "summary.json", seal(summary, mask=scrub))
     write_atomically(run.path / "results.csv", results_csv(records))
+
+
+def outcomes_digest(records: Sequence[TrialRecord]) -> str:
+    """Return a digest of which trials a run has, and of their outcomes."""
+    found = sorted(f"{record.key.folder} {record.outcome} {record.score}" for record in records)
+    return hashlib.sha256("\n".join(found).encode()).hexdigest()
 
 
 def summary_json(records: Sequence[TrialRecord]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from pytest_webarena.results.conditions import RESUMED
 from pytest_webarena.results.gate import BELOW_THRESHOLD, STOPPED_EARLY, TOO_MANY_ERRORS
 from pytest_webarena.results.merge import merge_runs
 from pytest_webarena.results.plan import PlannedTrial, extend_plan, write_plan
+from tests.rewritten import rewrite
 
 
 @pytest.fixture
@@ -59,8 +60,7 @@ def test_unreadable_record_fails_the_gate(run: Path, capsys: pytest.CaptureFixtu
 def test_replays_and_audits_cannot_be_gated(
     run: Path, fact: dict[str, object], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    facts = run / "run.json"
-    facts.write_text(json.dumps(json.loads(facts.read_text()) | fact))
+    rewrite(run / "run.json", **fact)
     assert main(["runs", "gate", str(run), "--max-errors=9"]) == 2
     assert message in capsys.readouterr().err
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pytest_webarena.commands.cli import main
+from pytest_webarena.errors import UsageError
 from pytest_webarena.results import RunDir, TrialKey
 from pytest_webarena.results.attempts import read_evidence
+from pytest_webarena.results.conditions import RESUMED, add_note, notes
 from pytest_webarena.results.export import export
 from pytest_webarena.results.merge import merge_runs
 from pytest_webarena.results.plan import PlannedTrial, extend_plan
@@ -287,3 +290,39 @@ def test_a_changed_byte_in_any_file_is_found(run: RunDir, capsys: pytest.Capture
         file.write_bytes(before)
     assert tried > 100
     assert [name for name in unnoticed if name.rpartition("/")[2] not in UNSEALED] == []
+
+
+def test_earlier_state_of_a_trial_and_a_removed_one_are_found(run: RunDir, capsys: pytest.CaptureFixture[str]) -> None:
+    """The files are as some process wrote them, but not as the run ended."""
+    before = record_of(run).read_bytes()
+    folder = run.folder(BAD)
+    folder.update(replace(folder.read(), outcome="passed", score=1.0))  # judged again
+    export(run)
+    assert main(["runs", "verify", str(run.path)]) == 0
+    record_of(run).write_bytes(before)
+    assert main(["runs", "verify", str(run.path)]) == 1
+    assert "expected the outcomes that the run ended with" in capsys.readouterr().out
+    shutil.rmtree(folder.path)
+    assert main(["runs", "verify", str(run.path)]) == 1
+
+
+@pytest.mark.parametrize("edit", ["first", "last", "removed"])
+def test_edited_entries_of_later_invocations_are_refused(run: RunDir, edit: str) -> None:
+    for steps in (9, 10, 11):
+        add_note(run.path / RESUMED, {"agents": ("a",), "limits": {"steps": steps}})
+    assert [note["limits"]["steps"] for note in notes(run.path / RESUMED)] == [9, 10, 11]
+    found = json.loads((run.path / RESUMED).read_text())
+    if edit == "removed":
+        del found[1]
+    else:
+        found[0 if edit == "first" else -1]["limits"]["steps"] = 50
+    (run.path / RESUMED).write_text(json.dumps(found))
+    with pytest.raises(UsageError, match="expected its entries as they were written"):
+        notes(run.path / RESUMED)
+    assert main(["compare", "tables", str(run.path)]) == 2
+
+
+def test_entries_of_older_versions_are_read(run: RunDir) -> None:
+    (run.path / RESUMED).write_text('[{"agents": ["a"]}]')
+    add_note(run.path / RESUMED, {"agents": ["b"]})
+    assert [note["agents"] for note in notes(run.path / RESUMED)] == [["a"], ["b"]]

@@ -52,7 +52,7 @@ def seal(data: Mapping[str, Any], *, mask: Callable[[str], str] = str, indent: i
 
 def seal_fault(content: bytes) -> str:
     """Return why the content of a file is not that of an unchanged sealed file; empty if it is."""
-    if (found := _SEALED.search(content)) is None:
+    if (found := _SEALED.search(content, max(0, len(content) - 200))) is None:
         return "it has no digest"
     whole = content[: found.start()] + _EMPTY.encode() + found[2]
     return "" if _digest(whole) == found[1].decode() else "it was changed after it was written"

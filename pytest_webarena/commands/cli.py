@@ -210,7 +210,7 @@ def _try(options: argparse.Namespace) -> int:
 def _merge(options: argparse.Namespace) -> int:
     from pytest_webarena.results.merge import merge_runs
     from pytest_webarena.results.rundir import RunDir
-    from pytest_webarena.results.unreadable import name_unreadable
+    from pytest_webarena.results.unreadable import name_changed, name_unreadable
 
     merged = merge_runs(options.runs, options.output, allow_mixed=options.allow_mixed)
     print(
@@ -223,8 +223,9 @@ def _merge(options: argparse.Namespace) -> int:
         print(f"{'mixed' if each.matters else 'differs'}: {each}")
     if merged.cut_off:
         print(f"cut off: {merged.cut_off} trials that no run has finished; pytest --resume={options.output} runs them")
-    named = replace(RunDir(options.output).read(), unreadable=merged.unreadable)
-    return name_unreadable(named)
+    run = RunDir(options.output)
+    stored = replace(run.read(), unreadable=merged.unreadable)
+    return max(name_unreadable(stored), name_changed(run, stored.records))
 
 
 def _agents(options: argparse.Namespace) -> int:

@@ -52,7 +52,7 @@ def _view(options: argparse.Namespace) -> int:
     if options.serve:
         return _serve(options)
     from pytest_webarena.results.rundir import RunDir
-    from pytest_webarena.results.unreadable import name_unreadable
+    from pytest_webarena.results.unreadable import name_changed, name_unreadable
     from pytest_webarena.results.viewer import write_view
 
     if options.port:
@@ -64,10 +64,7 @@ def _view(options: argparse.Namespace) -> int:
     if options.open:
         _open(target.resolve().as_uri(), "file")
     stored = run.read()
-    code = name_unreadable(stored)
-    changed = [problem for record in stored.records for problem in run.changes(record)]
-    print(*(f"changed after the run: {each}" for each in changed), sep="\n", end="\n" * bool(changed), file=sys.stderr)
-    return 1 if changed else code
+    return max(name_unreadable(stored), name_changed(run, stored.records))
 
 
 def _form(options: argparse.Namespace) -> int:

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from pytest_webarena.text import clip
 
 if TYPE_CHECKING:
+    from pytest_webarena.results.records import TrialRecord
+    from pytest_webarena.results.rundir import RunDir
     from pytest_webarena.results.stored_records import Stored
 
-__all__ = ["name_unreadable", "why_no_rate"]
+__all__ = ["name_changed", "name_unreadable", "why_no_rate"]
+
+
+def name_changed(run: RunDir, records: Iterable[TrialRecord]) -> int:
+    """Name files of attempts that are not as they were written; return the exit code: 1 where there are any."""
+    changed = [problem for record in records for problem in run.changes(record)]
+    for each in changed:
+        print(f"changed after the run: {each}", file=sys.stderr)
+    return 1 if changed else 0
 
 
 def why_no_rate(unreadable: int) -> str:

@@ -74,6 +74,7 @@ def call(command: str, run: RunDir, tmp_path: Path) -> int:
         "RUN": run.path,
         "OUT": tmp_path / "out",
         "OUT2": tmp_path / "out2",
+        "OUT3": tmp_path / "out3",
         "TRIAL": run.folder(BAD).path,
     }
     other = tmp_path / "other"
@@ -131,9 +132,9 @@ def test_damaged_file_of_an_attempt_is_named(
     file.unlink()
     if harm != "missing":
         file.write_bytes(content if harm == "flipped" else content[:-1])
-    for command in ("runs verify RUN", "view RUN -o OUT"):
+    for command in ("runs verify RUN", "view RUN -o OUT", "runs merge RUN -o OUT3"):
         assert call(command, run, tmp_path) == 1
-        assert f"{file}: expected" in "".join(capsys.readouterr())
+        assert f"attempt-1/{name}: expected" in "".join(capsys.readouterr())
     assert call("runs export TRIAL -o OUT2", run, tmp_path) == 2
     assert f"{file}: expected" in capsys.readouterr().err
     if not name.startswith("screenshots"):

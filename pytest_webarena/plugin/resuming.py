@@ -193,10 +193,9 @@ def _options(facts: Mapping[str, Any], run: Path) -> dict[str, Any]:
 
 
 def _cluster(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """The run's cluster and concurrency, which are used unless the command line has others."""
+    """The run's cluster, if it had one, which is used unless the command line has another."""
     if not (ray := facts.get("ray")) or not ray.get("address"):
-        wide = facts.get("wide")
-        return {"--concurrency": wide if isinstance(wide, int) and wide > 1 else None}
+        return {}
     return {"--ray": ray["address"], "--ray-insecure": ray.get("insecure") or None, "--concurrency": ray.get("wide")}
 
 

@@ -1,7 +1,7 @@
 """Whether each account was still signed in at its site when the agent stopped, for the trial's record.
 
-The sign-ins that checks tested anyway are reused. For each other site it takes one to three plain requests with the
-agent's cookies, on the harness's port; no page is opened.
+The sign-ins that checks tested anyway are reused. Each other site gets a plain request with the agent's cookies, on the
+harness's port, and at most two more where that does not decide; no page is opened.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from pytest_webarena.trials.live import visitor_account
 if TYPE_CHECKING:
     from pytest_webarena.browser.session import Session
     from pytest_webarena.evidence import Evidence, SignedIn
+    from pytest_webarena.sites.catalogues.manifest import LoginCheck
     from pytest_webarena.sites.client.lease import Lease
     from pytest_webarena.sites.protocol.messages import SiteAccess
 
@@ -27,6 +28,10 @@ __all__ = ["final_sign_ins"]
 
 _TIMEOUT = 10.0
 """Seconds for one request; a site that takes longer leaves its sign-in unknown."""
+
+
+_DISTINGUISHED: set[tuple[str, LoginCheck]] = set()
+"""Sites by address, and their checks, whose answers to anonymous visitors differ; asked once a process."""
 
 
 def final_sign_ins(
@@ -48,7 +53,7 @@ def final_sign_ins(
             continue
         try:
             began = (session.config.storage_state or {}).get("cookies", ())
-            now = session.storage_state()["cookies"]
+            now = session.own_cookies()
             signed_in, why = _ask(site, user, lease.harness_proxy, now=now, began=began)
         except TrialError as error:
             signed_in, why = None, str(error).partition("\n")[0]
@@ -92,8 +97,10 @@ def _ask(
     if no_answer(answer.status) == "site":
         return None, f"the site answered with HTTP status {answer.status}"
     if not doubt:
-        if recipe.kind != "header" and not request([])[1]:
+        distinguishes = recipe.kind == "header" or (site.url, check) in _DISTINGUISHED or bool(request([])[1])
+        if not distinguishes:
             return None, "visitors who are not signed in get the same answer to a plain request"
+        _DISTINGUISHED.add((site.url, check))
         return True, ""
     if answer.status >= 400 or _left(answer, address_of(check, account, site.url)):
         return False, doubt

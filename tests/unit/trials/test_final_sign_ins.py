@@ -97,7 +97,7 @@ def ask(board: Board, sid: str | None, *probes: Probe, check: LoginCheck | None 
     lease = SimpleNamespace(sites={"board": access, "map": other}, harness_proxy=None)
     session = SimpleNamespace(
         config=SimpleNamespace(storage_state={"cookies": [{**cookie, "value": "emma"}]}),
-        storage_state=lambda: {"cookies": [{**cookie, "value": sid}] if sid else []},
+        own_cookies=lambda: [{**cookie, "value": sid}] if sid else [],
     )
     evidence = Evidence(answer="", stop_reason="answered", probes=probes)
     found = final_sign_ins(cast("Any", lease), cast("Any", session), {}, evidence)

@@ -213,10 +213,11 @@ def _merge(options: argparse.Namespace) -> int:
     from pytest_webarena.results.unreadable import name_changed, name_unreadable
 
     merged = merge_runs(options.runs, options.output, allow_mixed=options.allow_mixed)
-    print(
-        f"{merged.trials} trials in {options.output}"
-        + (f", {merged.replaced} superseded left out" if merged.replaced else "")
-    )
+    print(f"{merged.trials} trials in {options.output}")
+    if merged.rejudged:
+        print(f"judged twice: {merged.rejudged} trials; the later verdict counts, the earlier one is in their history")
+    if merged.run_again:
+        print(f"run twice: {merged.run_again} trials left out for a later one, or one with a verdict")
     if merged.memories_replaced:
         print(f"memories in several runs: {merged.memories_replaced} left out for ones with a longer history")
     for each in merged.differences:

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from pytest_webarena.errors import UsageError
-from pytest_webarena.results import RunDir, summarise
+from pytest_webarena.results import RunDir
 from pytest_webarena.results.completeness import why_plan_unknown
-from pytest_webarena.results.conditions import check_rates
+from pytest_webarena.results.conditions import check_rates, summaries_of
 from pytest_webarena.results.gate import STOPPED_EARLY, TOO_MANY_ERRORS, Gate
 from pytest_webarena.results.plan import cover, read_plan
 from pytest_webarena.results.unreadable import name_unreadable, why_no_rate
@@ -53,7 +53,7 @@ def _gate(options: argparse.Namespace) -> int:
         rate_end=options.min_pass_rate_end,
     )
     coverages = cover(plan, stored.records, begun=run.begun(), lost=(), allowed=gate.allow_skipped)
-    ruling = gate.rule(summarise(stored.records, named_with=tuple(plan)), coverages)
+    ruling = gate.rule(summaries_of(run, stored.records, named_with=tuple(plan)), coverages)
     assert ruling is not None, "something was asked"
     if stored.unreadable:
         print(f"gate: {why_no_rate(len(stored.unreadable))} (exit code {TOO_MANY_ERRORS})")

@@ -145,15 +145,17 @@ def _times(options: argparse.Namespace) -> int:
 
 def _gradings(options: argparse.Namespace) -> int:
     from pytest_webarena.errors import UsageError
-    from pytest_webarena.results.conditions import check_rates
+    from pytest_webarena.results.conditions import check_rates, summaries_of
     from pytest_webarena.results.gradings import compare, render
     from pytest_webarena.results.rundir import RunDir
+    from pytest_webarena.results.wording import mixed_words
 
     run = RunDir(requested_run(options))
     check_rates(run.path, run.facts())
     stored = run.read()
     code = name_unreadable(stored)
     found = compare(stored.records)
+    differing = {name: each.mixed for name, each in summaries_of(run, stored.records).items() if each.mixed}
     if options.agent is not None:
         known = ", ".join(dict.fromkeys(each.agent for each in found.values()))
         found = {name: each for name, each in found.items() if options.agent in (name, each.agent)}
@@ -168,6 +170,8 @@ def _gradings(options: argparse.Namespace) -> int:
         print("no task of this run knows gradings: each has one verdict")
     for number, comparison in enumerate(found.values()):
         print("\n" * bool(number) + "\n".join(render(comparison)))
+        if comparison.name in differing:
+            print(f"  {mixed_words(differing[comparison.name])}")
     return code
 
 
@@ -175,7 +179,7 @@ def _explain(options: argparse.Namespace) -> int:
     from pytest_webarena.errors import UsageError
     from pytest_webarena.results.explaining import Passed, explain
     from pytest_webarena.results.rundir import RunDir
-    from pytest_webarena.results.wording import sign_in_words
+    from pytest_webarena.results.wording import sign_in_words, why_undecided
 
     run = RunDir(requested_run(options))
     run.facts()
@@ -208,6 +212,8 @@ def _explain(options: argparse.Namespace) -> int:
         if record.signed_in:
             print(f"  signed in at the end: {sign_in_words(record.signed_in)}")
         if found is None:
+            if undecided := why_undecided(record):
+                print(f"  undecided: {undecided}")
             print("  no trial of this task passed; --against names a run with one, e.g. of --agent=oracle")
         else:
             print(*found.lines(), sep="\n")

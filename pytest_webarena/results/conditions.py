@@ -11,9 +11,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.agents.registry import agent_id
 from pytest_webarena.errors import UsageError
@@ -21,8 +21,11 @@ from pytest_webarena.file_digests import SEAL
 from pytest_webarena.results.files import write_atomically
 from pytest_webarena.results.program_changes import changed_program, program_changes
 from pytest_webarena.results.records import DEFAULT_BROWSER, Entrant, TrialKey, TrialRecord
-from pytest_webarena.results.statistics import grouped
+from pytest_webarena.results.statistics import Summary, grouped, summarise
 from pytest_webarena.secrets import scrub_plain
+
+if TYPE_CHECKING:
+    from pytest_webarena.results.rundir import RunDir
 
 __all__ = [
     "IMPORTED",
@@ -36,12 +39,14 @@ __all__ = [
     "check_on_sites",
     "check_rates",
     "differences",
+    "differing_values",
     "invocations",
     "latest_judging",
     "mixed",
     "notes",
     "reach_words",
     "source_of",
+    "summaries_of",
     "traits_of",
 ]
 
@@ -157,6 +162,18 @@ def mixed(source: Source) -> dict[str, list[Difference]]:
     return found
 
 
+def summaries_of(
+    run: RunDir, records: Sequence[TrialRecord], *, named_with: Iterable[TrialKey] = ()
+) -> dict[str, Summary]:
+    """Return `summarise` of the ``records`` of ``run``, marked with what makes a rate meaningless (`mixed`)."""
+    named = [*named_with]
+    traits = traits_of(source_of(run.path, run.facts(), records), named_with=[*(each.key for each in records), *named])
+    return {
+        name: replace(summary, mixed=differing_values(traits.get(name, ())))
+        for name, summary in summarise(records, named_with=named).items()
+    }
+
+
 def differences(sources: Sequence[Source]) -> list[Difference]:
     """Return all differences between the trials of each agent in each browser, those that matter first."""
     all_keys = [record.key for source in sources for record in source.records]
@@ -171,6 +188,16 @@ def differences(sources: Sequence[Source]) -> list[Difference]:
         if not alike(what, by)
     ]
     return sorted(found, key=lambda each: not each.matters)
+
+
+def differing_values(traits: Iterable[tuple[str, str, bool]]) -> tuple[str, ...]:
+    """Return the differences that make a rate over trials with these ``traits`` meaningless, as `Difference.short`."""
+    values: dict[str, dict[str, tuple[str, ...]]] = {}
+    for what, value, matters in traits:
+        if matters:
+            values.setdefault(what, {})[value] = ()
+    found = (Difference(agent="", what=what, values=by, matters=True) for what, by in values.items())
+    return tuple(each.short for each in found if not alike(each.what, each.values))
 
 
 def traits_of(source: Source, *, named_with: Iterable[TrialKey] = ()) -> dict[str, list[tuple[str, str, bool]]]:
@@ -203,6 +230,9 @@ def browsers_of(part: Mapping[str, Any]) -> list[str]:
 
 _JUDGED = {"formula": "judge of formulas", "rubric": "judge of rubrics", "rule": "judge of rules"}
 """Kinds of judge, by the name of the prompt."""
+_UNJUDGED = {"symbolic": "judge of formulas", "rubric": "judge of rubrics"}
+"""Kinds of judge that undecided checks lack, by the kind of check; others lack the judge of answers."""
+_NO_JUDGE = "none"
 
 
 def _of_records(records: Iterable[TrialRecord]) -> Iterator[tuple[str, object, bool]]:
@@ -226,14 +256,33 @@ def _of_records(records: Iterable[TrialRecord]) -> Iterator[tuple[str, object, b
             for prompt in judge.prompt.split(" + "):  # each kind of question has its own prompt
                 what = _JUDGED.get(prompt.partition("@")[0], "judge")
                 yield what, f"{judge.model} (prompt {prompt}, temperature {judge.temperature})", True
+        elif record.undecided:  # a judge could have decided it, as it did for other trials
+            for kind in _undecided_kinds(record):
+                yield _UNJUDGED.get(kind, "judge"), _NO_JUDGE, True
+        if graded := (record.verdict or {}).get("grading"):
+            yield "--grading", graded, True
         for app, digest in record.replicas.items():
             yield f"what served {app}", digest, False
         for change in record.accepted:
             yield "files changed after the run", change.get("because", ""), True
 
 
+def _undecided_kinds(record: TrialRecord) -> set[str]:
+    """The kinds of the checks that the rules could not decide."""
+    found: set[str] = set()
+    results = [*((record.verdict or {}).get("results") or ())]
+    while results:
+        result = results.pop()
+        if children := result.get("children"):
+            results += children
+        elif result.get("score") is None:
+            found.add(str(result.get("kind")))
+    return found or {""}
+
+
 def _of_parts(parts: Iterable[Mapping[str, Any]], records: Iterable[TrialRecord]) -> Iterator[tuple[str, object, bool]]:
     used = sorted({app for record in records for app in record.replicas})
+    graded_here = any((record.verdict or {}).get("grading") for record in records)  # they know better than their run
     for part in parts:
         limits = part.get("limits") or {}
         yield "--stop-rule", limits.get("stop_rule"), True
@@ -242,7 +291,7 @@ def _of_parts(parts: Iterable[Mapping[str, Any]], records: Iterable[TrialRecord]
         yield "--answer-format", part.get("answer_format"), True
         yield _REACH, _reach(part, records), True
         yield "--preset", part.get("preset"), False
-        if graded := part.get("grading"):
+        if (graded := part.get("grading")) and not graded_here:
             without = f" without {', '.join(graded['without'])}" if graded.get("without") else ""
             yield "--grading", f"{graded['name']}{without}", True
         for change in part.get("accepted") or ():

@@ -11,12 +11,13 @@ import hashlib
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from types import MappingProxyType
 from typing import Any
 
 from pytest_webarena.file_digests import seal
 from pytest_webarena.llm.model_calls import calls_of, read_model_calls
 from pytest_webarena.results.comparing.uncertainty import bounds
-from pytest_webarena.results.conditions import mixed, source_of
+from pytest_webarena.results.conditions import Difference, mixed, source_of
 from pytest_webarena.results.files import write_atomically
 from pytest_webarena.results.gradings import Comparison, compare, words_of
 from pytest_webarena.results.program_changes import program_changes
@@ -44,9 +45,7 @@ def export(run: RunDir, stored: Stored | None = None) -> None:
     """Write both files into the run's folder. ``stored`` is the content of the run, if it has been read already."""
     stored = run.read() if stored is None else stored
     records = stored.records
-    summary = summary_json(records)
-    for name, found in mixed(source_of(run.path, run.facts(), records)).items():
-        summary["agents"][name]["mixed"] = [str(each) for each in found]
+    summary = summary_json(records, mixed(source_of(run.path, run.facts(), records)))
     summary["outcomes"] = outcomes_digest(records)
     summary["program_changes"] = [each.to_json() for each in program_changes(records)]
     summary["unreadable"] = [str(each) for each in stored.unreadable]
@@ -61,12 +60,20 @@ def outcomes_digest(records: Sequence[TrialRecord]) -> str:
     return hashlib.sha256("\n".join(found).encode()).hexdigest()
 
 
-def summary_json(records: Sequence[TrialRecord]) -> dict[str, Any]:
-    """Return the figures of each agent, in each browser where there are several, as plain data."""
+def summary_json(
+    records: Sequence[TrialRecord], differing: Mapping[str, Sequence[Difference]] = MappingProxyType({})
+) -> dict[str, Any]:
+    """Return the figures of each agent, in each browser where there are several, as plain data.
+
+    ``differing`` are the results of `conditions.mixed`, by the agents' names.
+    """
+    agents = {name: _summary(summary) for name, summary in summarise(records).items()}
+    for name, found in differing.items():
+        agents[name]["mixed"] = [str(each) for each in found]
     return {
         "schema_version": SUMMARY_SCHEMA_VERSION,
         "trials": len(records),
-        "agents": {name: _summary(summary) for name, summary in summarise(records).items()},
+        "agents": agents,
         "gradings": gradings_json(compare(records)),
     }
 
@@ -152,6 +159,7 @@ def _summary(summary: Summary) -> dict[str, Any]:
     data["by_category"] = _rates(summary.by_category)
     if summary.key_nodes is None:
         del data["key_nodes"]
+    del data["mixed"]  # `summary_json` has it with the names of the runs
     return data
 
 
@@ -165,6 +173,13 @@ def _rate(rate: Rate) -> dict[str, Any]:
     extra: dict[str, Any] = {"by_judge": rate.by_judge} if rate.by_judge else {}
     if rate.errors:
         extra["bounds"] = list(bounds(rate.passed, rate.judged, rate.errors))
+        failed = rate.with_errors_failed
+        extra["errors_failed"] = {
+            "passed": failed.passed,
+            "trials": failed.judged,
+            "value": failed.value,
+            "interval95": list(failed.interval),
+        }
     if rate.whole is not None:
         extra["whole_set_interval95"] = list(rate.whole)
     if rate.undecided:

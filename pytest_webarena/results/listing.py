@@ -30,7 +30,10 @@ class ListedRun:
     started: float
     """Start of the run: Unix time in seconds."""
     rates: tuple[str, ...]
-    """Results of each agent in each browser, such as ``oracle 9/9``, errors excluded; ``8–9/9`` if one is undecided."""
+    """Results of each agent in each browser, such as ``oracle 9/9``, errors excluded; ``8–9/9`` if one is undecided.
+
+    ``(mixed)`` follows if its trials make no one rate (`conditions.mixed`).
+    """
     finished: bool
     """Whether the run was completed; one that goes on or was killed is not."""
     has_rates: bool = True
@@ -115,7 +118,8 @@ def _rates(summary: dict[str, Any]) -> Iterator[str]:
             rate = figures["rate"]
             errors = f" +{rate['errors']}E" if rate["errors"] else ""
             upper = f"–{rate['passed'] + figures['undecided']}" if figures.get("undecided") else ""
-            yield clip(f"{name} {rate['passed']}{upper}/{rate['judged']}{errors}", 60)
+            mixed = " (mixed)" if figures.get("mixed") else ""
+            yield clip(f"{name} {rate['passed']}{upper}/{rate['judged']}{errors}", 60) + mixed
 
 
 def _read(path: Path) -> dict[str, Any] | None:

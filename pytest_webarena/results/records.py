@@ -18,6 +18,7 @@ from pytest_webarena.plain_data import kind_of
 
 __all__ = [
     "DEFAULT_BROWSER",
+    "JUDGED_FIELDS",
     "NO_VERDICT",
     "SCHEMA_VERSION",
     "SEALED_SINCE",
@@ -54,6 +55,9 @@ NO_VERDICT = "no verdict: "
 """First words of the message of a trial without a decision of its checks; the reason follows on the same line."""
 UNDECIDED = "undecided: "
 """First words of the message of a failed trial that a judge could decide; the reason follows on the same line."""
+
+JUDGED_FIELDS = ("outcome", "score", "cause", "message", "verdict", "grading", "verdicts", "judge", "task_digest")
+"""Record fields that judging sets. A record's ``history`` contains those of earlier judgings."""
 
 _FORMER_SHORTFALLS: Mapping[str, Shortfall] = {
     "untold": "usage_unreported",

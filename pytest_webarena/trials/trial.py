@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_webarena.checks import judge_all_bounded
 from pytest_webarena.checks.grading import needs_pages
+from pytest_webarena.checks.ground import declared_ground
 from pytest_webarena.errors import (
     BrowserLost,
     Cause,
@@ -31,6 +32,7 @@ from pytest_webarena.trials.archive_misses import missing_resources, reporting_m
 from pytest_webarena.trials.collecting import Collector, Used
 from pytest_webarena.trials.fault_attribution import Unanswered, blamed, sites_survive_without_agent, unanswered
 from pytest_webarena.trials.final_sign_ins import final_sign_ins
+from pytest_webarena.trials.ground_attack import attack_ground
 from pytest_webarena.trials.hung_agent import guarded
 from pytest_webarena.trials.live_sites import obstacles, reporting_obstacles, with_obstacles
 from pytest_webarena.trials.memory import Recollection, recollection
@@ -305,8 +307,13 @@ def _gather(
         with environment.attributing_site_errors(), progress.timed("collect"):
             try:
                 _require_time(plan, episode, environment)
-                if plan.agent.tampers and environment.lease is not None:
-                    progress.environment["meddled"] = tamper_with(environment.lease, task)
+                if plan.agent.crawls and (ground := declared_ground(task)) is not None:
+                    progress.environment["crawl"] = attack_ground(task, ground, environment, resources)
+
+                def tamper() -> None:  # not earlier, because it might delete queued work, which is no damage
+                    if plan.agent.tampers and environment.lease is not None:
+                        progress.environment["meddled"] = tamper_with(environment.lease, task)
+
                 evidence = collector.finish(
                     answer=episode.answer,
                     stop_reason=episode.ending.reason,
@@ -314,6 +321,7 @@ def _gather(
                     answer_format=plan.answer_format,
                     used=_used(plan, episode),
                     picture=lambda data: writer.screenshot("final", data),
+                    before_reading=tamper,
                 )
                 progress.signed_in = final_sign_ins(environment.lease, environment.session, task.user or {}, evidence)
                 return evidence
@@ -321,6 +329,10 @@ def _gather(
                 if see_pages:
                     progress.seconds["pages"] = round(collector.seconds_for_pages, 4)
                 progress.seconds["wait"] = round(collector.waited, 4)
+                if collector.late is not None and (late := collector.late.seconds):
+                    progress.seconds["late"] = late
+                    waits = {each.app: each.seconds for each in collector.late.quiet_waits}
+                    progress.environment["late_work"] = {"sites": waits, "checks": dict(collector.late.check_waits)}
                 if collector.unfinished:
                     progress.environment["unfinished_writes"] = [asdict(each) for each in collector.unfinished]
                 if collector.unanswered:

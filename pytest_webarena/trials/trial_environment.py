@@ -15,6 +15,7 @@ from pytest_webarena.gateway.log import as_tunnel
 from pytest_webarena.sites.catalogues.external import EXTERNAL
 from pytest_webarena.trials.collecting import require_answers
 from pytest_webarena.trials.images import load_images
+from pytest_webarena.trials.late_work import require_quiet
 from pytest_webarena.trials.live import LiveTrial, absolute_url, as_requested
 from pytest_webarena.trials.live_sites import wishes_of
 from pytest_webarena.trials.options import TrialOptions
@@ -123,9 +124,10 @@ class TrialEnvironment:
         return {name: site.url for name, site in self.lease.sites.items() if site.app in apps}
 
     def open_first_pages(self) -> None:
-        """Load the task's first tabs. All later changes on the sites count as the agent's."""
+        """Load the task's first tabs, and wait for queued work. All later changes on the sites count as the agent's."""
         self.session.open_tabs(self.start)
         if self.lease is not None:
+            require_quiet(self.lease)
             self.lease.mark(required=self.asks_changes)
         self.session.signals.mark_agent_start()
 

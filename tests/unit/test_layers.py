@@ -38,6 +38,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("tasks",),
     ("llm",),
     ("checks",),
+    ("html_pages",),
     ("suites",),
     ("gateway",),
     ("live",),

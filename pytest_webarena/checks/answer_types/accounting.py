@@ -16,12 +16,14 @@ __all__ = [
     "LABELS",
     "NEGATIONS",
     "NEUTRAL_GROUPS",
+    "PREPOSITIONS",
     "alike",
     "counts",
     "denials",
     "is_content",
     "is_negation",
     "is_neutral",
+    "stem",
     "unaccounted",
 ]
 
@@ -60,8 +62,12 @@ the value."""
 _QUALIFYING = frozenset("second third fourth fifth more less fewer first last next previous other except".split())  # noqa: SIM905
 """Words without which the next word of the question means something else."""
 
-_FREE = frozenset("for to from by with within into onto as since".split())  # noqa: SIM905
-"""Prepositions, which are bound to the next word instead of their place."""
+PREPOSITIONS = frozenset("for to from by with within into onto as since".split())  # noqa: SIM905
+"""Words that are bound to the next word instead of their place: they give it a role."""
+
+_ARTICLES = frozenset({"a", "an", "the"})
+_SHORT = 3
+"""Most words of a clause that may be one of several options."""
 
 _ENDINGS = re.compile(r"(?:'s|ings?|ied|ies|ed|es|e|s|y)\Z")
 
@@ -101,11 +107,15 @@ def unaccounted(
     }
     named = frozenset(named)
     value = {answer[index].plain for index in stated}
-    options = asked.options(value) | asked.rivals(value)
+    options = asked.options(value)
+    rivals = asked.rivals(value)
     order = _Order(asked)
     extra = frozenset(word.casefold() for text in also for word in text.split())
     found = []
     for index, token in enumerate(answer):
+        if index not in stated and stem(token.plain) in options:
+            found.append(token.text)
+            continue
         if (
             index in stated
             or index in dated
@@ -117,9 +127,10 @@ def unaccounted(
         following = answer[index + 1] if index + 1 < len(answer) else None
         before = {other.plain for other in answer[max(index - 2, 0) : index]}
         detached = bool(asked.bound.get(stem(token.plain), before) - before)
-        before_value = index + 1 in stated and token.plain in _FREE and token.plain in asked.exact
-        turned = index + 1 in stated and token.plain in _TURNING - _FREE  # not 3, less than 3: another value
-        refused = turned or token.plain in options or not (before_value or asked.accounts_for(token, following))
+        place = sum(each in stated and each - 1 not in stated for each in range(index))
+        before_value = index + 1 in stated and asked.has_role(token.plain, place, counted)
+        turned = index + 1 in stated and token.plain in _TURNING - PREPOSITIONS  # not 3, less than 3: another value
+        refused = turned or token.plain in rivals or not (before_value or asked.accounts_for(token, following))
         refused = refused or (token.has_digit and bool({index - 1, index + 1} & named)) or not order.keeps(token)
         if refused or detached:
             found.append(token.text)
@@ -183,9 +194,7 @@ class _Question:
 
     def __init__(self, text: str) -> None:
         words = tokens(text)
-        choices = {place for index, word in enumerate(words) if word.plain == "or" for place in (index - 1, index + 1)}
-        # What the question offers as a choice is a claim when an answer repeats it.
-        kept = [word for index, word in enumerate(words) if index not in choices and word.text != "?"]
+        kept = [word for word in words if word.text != "?"]
         self.exact = frozenset(form for word in kept for form in (word.plain, word.plain.removesuffix("'s")))
         self.stems = frozenset(stem(word.plain) for word in kept if not word.has_digit)
         self.dates = frozenset(reading for readings, *_ in dates_in(words) for reading in readings)
@@ -193,10 +202,16 @@ class _Question:
             amount.value for amount in amounts_in(words) if not amount.unit and words[amount.start].has_digit
         )
         self.clauses: list[list[str]] = []
+        self.choices: list[int] = []
+        """Indices of the clauses that follow an ``or``."""
         for word in words:
             if word.new_clause or word.plain == "or":
                 self.clauses.append([])
-            self.clauses[-1] += [word.plain] * (word.plain != "or")
+            if word.plain == "or":
+                self.choices.append(len(self.clauses) - 1)
+            elif word.plain not in _ARTICLES:
+                self.clauses[-1].append(word.plain)
+        self.roles = list(dict.fromkeys(word.plain for word in words if word.plain in PREPOSITIONS))
         self.pairs = frozenset(
             (one.plain, stem(other.plain)) for place, one in enumerate(words) for other in words[place + 1 : place + 3]
         )
@@ -218,11 +233,33 @@ class _Question:
         return cls(text)
 
     def options(self, value: Collection[str]) -> frozenset[str]:
-        """Returns the words of the other options, if the question lists the value among short options."""
-        lists = (group for short, group in itertools.groupby(self.clauses, lambda clause: len(clause) <= 3) if short)
-        found = (list(group) for group in lists)
-        offered = (each for each in found if any(value and set(value) <= set(clause) for clause in each))
-        return frozenset(word for each in offered for clause in each for word in clause) - frozenset(value)
+        """Returns the stems of the other options that the question offers; an answer that repeats them says more.
+        They are next to an ``or``, as many words as the value has, or short clauses in a list with the value."""
+        size = max(len(frozenset(value) - _ARTICLES), 1)
+        offered: list[list[str]] = []
+        for place in self.choices:
+            offered.append(self.clauses[place][:size])
+            place -= 1
+            while place > 0 and len(self.clauses[place]) <= _SHORT:
+                offered.append(self.clauses[place])
+                place -= 1
+            offered.append(self.clauses[place][-size:] if place >= 0 else [])
+        groups = itertools.groupby(self.clauses[1:], lambda clause: len(clause) <= _SHORT)
+        lists = (list(group) for short, group in groups if short)
+        offered += (
+            each
+            for found in lists
+            if len(found) > 1 and any(value and set(value) <= {*c} for c in found)
+            for each in found
+        )
+        return frozenset(stem(word) for words in offered for word in words) - frozenset(map(stem, value))
+
+    def has_role(self, word: str, place: int, count: int) -> bool:
+        """Whether a preposition before a value is the question's. With several values, it must be before the one of its
+        ``place``: the last preposition of the question before the last value, and so on."""
+        if word not in self.roles:
+            return False
+        return count < 2 or count - len(self.roles) + self.roles.index(word) == place
 
     def rivals(self, value: Collection[str]) -> frozenset[str]:
         """Returns the other names of the question, if it offers the value to choose from."""
@@ -254,7 +291,7 @@ class _Order:
     def keeps(self, token: Token) -> bool:
         """Returns whether the next word of the answer comes after those before it in the question, too."""
         known = stem(token.plain.removesuffix("'s"))
-        if token.plain in _NEUTRAL or token.plain in _FREE or known in self._asked.counted:
+        if token.plain in _NEUTRAL or token.plain in PREPOSITIONS or known in self._asked.counted:
             return True
         places = self._asked.places.get(known)
         if places is None:

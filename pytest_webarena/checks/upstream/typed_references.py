@@ -69,7 +69,7 @@ def _value(reference: str, question: str, has_names: bool, any_host: bool, padde
         return YesNo(value=text.casefold() == "yes")
     lengths = list(durations_in(words))
     if len(lengths) == 1 and lengths[0][1:] == (0, len(words)):
-        return Duration(seconds=lengths[0][0])
+        return Duration(length=lengths[0][0])
     if re.fullmatch(r"\d{7,}", text):
         return Digits(digits=text)
     if (number := _number(text, question, has_names)) is not None:
@@ -104,7 +104,8 @@ def _number(text: str, question: str, has_names: bool) -> NumberValue | AnyOf | 
     if len(text.partition(".")[2]) < 3 or amount.unit:
         return NumberValue(value=value, unit=unit)
     if not _AMOUNTS.search(question):  # coordinates, which are cut to three decimals and may be given with more
-        return NumberValue(value=value, tolerance=Decimal("0.0009999"))
+        written = round(value, len(text.partition(".")[2]))  # keeps a final zero
+        return NumberValue(value=written, tolerance=Decimal("0.0009999"))
     return AnyOf(values=tuple(NumberValue(value=each, unit=unit) for each in (value, round(value, 2))))  # in cents
 
 

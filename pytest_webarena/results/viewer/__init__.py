@@ -20,6 +20,7 @@ from urllib.parse import quote
 from pytest_webarena.agents.wire import action_from_record
 from pytest_webarena.evidence import Evidence, StepRecord
 from pytest_webarena.results.attempts import INTENT_IMAGES, read_evidence, read_steps
+from pytest_webarena.results.conditions import mixed, source_of
 from pytest_webarena.results.explaining import Explained, Passed, explain
 from pytest_webarena.results.export import summary_json
 from pytest_webarena.results.failure_classes import CLASSES
@@ -66,7 +67,7 @@ def write_view(
     names = names_of(record.key for record in records)
     index = {
         "run": {**facts, "path": run.path.resolve().name},
-        "summary": summary_json(records),
+        "summary": summary_json(records, mixed(source_of(run.path, facts, records))),
         "cost": {name: ", ".join(usage_words(each.usage)) for name, each in summarise(records).items() if each.usage},
         "trials": [_row(record, names[record.key.entrant]) for record in records],
         "words": {**STOP_WORDS, **CAUSE_WORDS},

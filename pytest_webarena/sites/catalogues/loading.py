@@ -332,7 +332,7 @@ def _digest(app: AppManifest) -> str:
     described = replace(app, folder=Path(), max_replicas=None, spares=None, digest="", process=process, docker=docker)
     data = json.loads(dumps(described))
     later = [(site, name) for site in data["sites"] for name in ("reach_header", "https")]
-    for keys, name in ((data, "reads"), *later):
+    for keys, name in ((data, "reads"), (data, "quiet"), *later):
         if not keys[name]:  # later versions' keys must not change the digests of apps without them
             del keys[name]
     total = hashlib.sha256(dumps(data).encode())

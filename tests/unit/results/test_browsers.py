@@ -25,7 +25,8 @@ from pytest_webarena.results.memory import memory_folder
 from pytest_webarena.results.merge import merge_runs
 from pytest_webarena.results.plan import PlannedTrial, cover, extend_plan, read_plan
 from pytest_webarena.results.records import names_of
-from pytest_webarena.results.tables import as_csv, as_json, gather
+from pytest_webarena.results.table_data import as_csv, as_json
+from pytest_webarena.results.tables import gather
 from pytest_webarena.results.viewer import write_view
 from tests.cases import each_case
 from tests.rewritten import as_older as without_digests

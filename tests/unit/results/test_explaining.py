@@ -12,7 +12,7 @@ from pytest_webarena.commands.cli import main
 from pytest_webarena.evidence import StepRecord, TargetRecord
 from pytest_webarena.results.explaining import align, explain
 from pytest_webarena.results.records import Outcome, TrialKey, TrialRecord
-from tests.made_up import UNDECIDED
+from tests.made_up import UNDECIDED, make_run, make_trial
 from tests.recordings import Recorded, record_trial
 from tests.rewritten import rewrite
 
@@ -91,6 +91,20 @@ def test_explain_marks_an_undecided_trial() -> None:
     assert found is not None
     assert next(found.lines()).split("  ")[3].strip() == "mine, which is undecided"
     assert found.to_json()["undecided"] is True
+
+
+@pytest.mark.parametrize("passes", [True, False])
+def test_runs_explain_says_why_a_trial_is_undecided(
+    tmp_path: Path, passes: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = make_run(tmp_path / "run", agents=["mine", "oracle"])
+    make_trial(run, "t", "failed", agent="mine", **UNDECIDED, message="undecided: it says more than that\nmore")
+    if passes:
+        make_trial(run, "t", agent="oracle")
+    assert main(["runs", "explain", str(run.path)]) == 0
+    printed = capsys.readouterr().out
+    assert "undecided: it says more than that; decide them: pytest --rescore RUN --judge MODEL\n" in printed
+    assert "wanted:" not in printed
 
 
 def test_explain_is_none_without_a_passed_trial() -> None:

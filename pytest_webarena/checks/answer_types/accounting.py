@@ -303,7 +303,7 @@ class _Order:
             place = self._asked.question_word
         elif token.plain in _NEUTRAL or token.plain in PREPOSITIONS or known in self._asked.counted:
             return True
-        elif len(places := self._asked.places.get(known, ())) == 1:
+        elif len(places := self._asked.places.get(known, [])) == 1:
             place = places[0]
         else:
             return True

@@ -317,6 +317,10 @@ class TrialFolder:
         with suppress(OSError):
             self.path.rmdir()  # kept when it is not empty
 
+    def keep(self, record: TrialRecord) -> None:
+        """Store a record that counts before further attempts: should one of these end with its process, it is found."""
+        _write_record(self.path / f"attempt-{record.attempt}" / "trial.json", record)
+
     def finish(self, record: TrialRecord, *, since: float = math.inf) -> TrialRecord:
         """Write ``trial.json``, which finishes the trial. Returns the record that counts, as it was written.
 

@@ -23,6 +23,7 @@ from pytest_webarena.actions import (
     Type,
 )
 from pytest_webarena.agents.builtin import describe_step, with_full_address
+from pytest_webarena.checks.ground import declared_ground
 from pytest_webarena.checks.kind import EvidenceSource
 from pytest_webarena.checks.side_effects import wants_ledger
 from pytest_webarena.tasks import digest
@@ -36,12 +37,15 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AUDIT_AGENTS",
+    "CRAWL",
+    "CRAWLERS",
     "MUTANTS",
     "MUTE",
     "NEIGHBOUR",
     "NO_NEIGHBOUR",
     "NULL_FAMILY",
     "ORACLE",
+    "PRIVILEGED",
     "REMEDIES",
     "SHORT",
     "SIBLING",
@@ -63,6 +67,8 @@ SIBLING = "audit-sibling"
 SKIP = "audit-skip"
 STRAY = "audit-stray"
 NEIGHBOUR = "audit-neighbour"
+CRAWL = "audit-crawl"
+PRIVILEGED = "audit-privileged"
 NO_NEIGHBOUR = "no step could be done to a neighbour"
 """Stop detail of a `NEIGHBOUR` trial that proved nothing."""
 
@@ -82,6 +88,11 @@ MUTANTS = {
     NEIGHBOUR: "replays the solution, but takes what is next to the target of one step",
 }
 """Further agents that must fail: each replays a solution that is wrong for its task."""
+CRAWLERS = {
+    CRAWL: "looks for what the task's account must not find",
+    PRIVILEGED: "looks for it as the account that must find it",
+}
+"""Agents that attack the ground of impossible tasks. They answer N/A, and what the sites show decides."""
 REMEDIES = {
     "null": "let `setup` prepare another state than the one that is wanted, or check for what has to change",
     "na": "ask for the answer itself: 'N/A' meets this check",
@@ -95,7 +106,7 @@ REMEDIES = {
     NEIGHBOUR: "check which one was meant: its number, its name, what it belongs to",
 }
 """How to fix a task that such an agent passed."""
-AUDIT_AGENTS = (ORACLE, *NULL_FAMILY, *MUTANTS)
+AUDIT_AGENTS = (ORACLE, *NULL_FAMILY, *MUTANTS, *CRAWLERS)
 
 _MOST_SKIPPED = 2
 """Maximum number of steps left out, one at a time, for a task with key nodes, in addition to the last effective one."""
@@ -139,10 +150,11 @@ def audit_trials(
         number: int = 1,
         solution: tuple[Action, ...] | None = None,
         without: int | None = None,
+        changed: Task = task,
     ) -> AuditTrial:
-        changed = task
         if solution is not None:
             changed = replace(task, solution=solution)
+        if changed is not task:
             changed = replace(changed, digest=digest(changed))
         return AuditTrial(agent=agent, trial=number, task=changed, manner=manner, without=without)
 
@@ -158,6 +170,7 @@ def audit_trials(
     for agent, manner in NULL_FAMILY.items():
         if agent == "null" or (answered and not (agent == "na" and is_unachievable(task))):
             found.append(trial(agent, manner))
+    found += [trial(agent, manner, changed=crawled) for agent, manner, crawled in _crawls(task)]
     if task.solution is None:
         return tuple(found)
     if (last := last_effective_step(task)) is not None:
@@ -177,6 +190,18 @@ def audit_trials(
     neighbour_count = min(_MOST_NEIGHBOURS, len(neighbourly_steps(task)))
     found += [trial(NEIGHBOUR, neighbour, number) for number in range(1, neighbour_count + 1)]
     return tuple(found)
+
+
+def _crawls(task: Task) -> Iterator[tuple[str, str, Task]]:
+    """Yields the agents that attack the ground of an impossible task, what they do, and the task that they get."""
+    ground = declared_ground(task)
+    if ground is None:
+        return
+    yield CRAWL, "looking for what must be absent", task
+    if ground.visible_to:
+        sites = tuple(dict.fromkeys((*task.sites, *ground.visible_to)))
+        as_privileged = replace(task, sites=sites, user={**task.user, **ground.visible_to}, reach="task")
+        yield PRIVILEGED, f"looking for it as {', '.join(ground.visible_to.values())}", as_privileged
 
 
 def last_effective_step(task: Task) -> int | None:

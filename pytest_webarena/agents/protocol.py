@@ -297,6 +297,8 @@ class AgentDefinition:
     """Whether ``make`` returns a `SelfDriving`; otherwise an `Agent`."""
     tampers: bool = False
     """Whether a row of the sites' data is deleted directly after it has stopped; for audits only."""
+    crawls: bool = False
+    """Whether the ground of an impossible task is looked for on the sites after it has stopped; for audits only."""
     rooted: bool = False
     """Whether its ``http_url`` has no path, for clients that find a browser by host and port."""
     raises: tuple[type[WebArenaError], ...] = ()

@@ -114,14 +114,19 @@ def _read(path: Path, overrides: Overrides | None) -> AgentDefinition:
 def _mutant(name: str) -> AgentDefinition | None:
     """An agent for ``--audit`` alone: by themselves they replay what a task calls its solution."""
     # Only an audit needs them.
-    from pytest_webarena.agents.audit_trials import MUTANTS, NEIGHBOUR, STRAY, Replay
+    from pytest_webarena.agents.audit_trials import CRAWLERS, MUTANTS, NEIGHBOUR, STRAY, Replay
     from pytest_webarena.agents.neighbour import Neighbour
 
-    if name not in MUTANTS:
+    manners = MUTANTS | CRAWLERS
+    if name not in manners:
         return None
 
     def make(assignment: Assignment) -> Agent:
-        agent = Neighbour(assignment) if name == NEIGHBOUR else Replay(assignment.task, assignment.view)
+        agent: BuiltIn
+        if name in CRAWLERS:
+            agent = Answering("N/A")
+        else:
+            agent = Neighbour(assignment) if name == NEIGHBOUR else Replay(assignment.task, assignment.view)
         return _answering(agent, assignment.view)
 
     return AgentDefinition(
@@ -132,9 +137,10 @@ def _mutant(name: str) -> AgentDefinition | None:
         dialogs=_dialogs_of_solution,
         privileged=True,
         asks_models=False,
-        source=f"built-in: {MUTANTS[name]}",
+        source=f"built-in: {manners[name]}",
         raises=(TaskError,),
         tampers=name == STRAY,
+        crawls=name in CRAWLERS,
     )
 
 

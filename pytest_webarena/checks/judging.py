@@ -358,6 +358,8 @@ class _Judging:
             says = Judgement.raised(error, expected=str(check.spec), why=why)
             # Kinds of this package must never raise: no verdict about the agent may result from a fault of theirs.
             judgement = says if _is_theirs(check) else Judgement.unknown(expected=str(check.spec), why=why)
+        if state == END and self.evidence.busy:
+            judgement = _while_busy(judgement, kind, check, self.evidence.busy)
         missing = judgement.score is None and not judgement.judgeable
         if missing and view.probe is not None and view.probe.beyond:
             judgement = replace(judgement, cause="agent")  # showing too much hides the answer
@@ -375,7 +377,10 @@ class _Judging:
         """Returns the result of a rule that the task does not list as a check."""
         from pytest_webarena.checks.side_effects import PATH
 
-        return replace(self.result(Check(path=PATH, kind="changes"), judgement, END), state="")
+        check = Check(path=PATH, kind="changes")
+        if self.evidence.busy:
+            judgement = _while_busy(judgement, None, check, self.evidence.busy)
+        return replace(self.result(check, judgement, END), state="")
 
     def result(
         self,
@@ -395,6 +400,7 @@ class _Judging:
             weight=check.weight,
             children=children,
             cause=judgement.cause if judgement.score is None else None,
+            waited=self.evidence.check_waits.get(check.path) if state == END else None,
             judgeable=judgement.judgeable and judgement.score is None,
             counts=_reaches(judgement),
             parts=judgement.parts,
@@ -413,6 +419,21 @@ def _judge_collected(kind: Kind[object], check: Check, view: View) -> Judgement:
     if view.probe is not None and view.probe.error and _is_theirs(check):  # its judge may not handle errors
         return Judgement.unknown(expected=str(check.spec), why=clip(view.probe.error, 200))
     return kind.judge(check.spec, view)
+
+
+def _while_busy(judgement: Judgement, kind: Kind[object] | None, check: Check, busy: str) -> Judgement:
+    """Returns ``judgement`` if it would be the same after the work that a site still had; else it is undecided.
+
+    All sites count, because one may show or call another.
+    """
+    if judgement.score is None:
+        return judgement
+    sights = kind.sights(check.spec) if kind is not None else None
+    late = kind is None or kind.collect is not None or kind.reads_changes or sights is None or "data" in sights
+    lasts = kind is not None and kind.presence is not None and judgement.score == 1 and kind.presence(check.spec)
+    if not late or lasts:
+        return judgement
+    return Judgement.unknown(expected=judgement.expected, actual=judgement.actual, why=busy, cause="site")
 
 
 def _reaches(judgement: Judgement) -> float | None:

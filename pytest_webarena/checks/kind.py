@@ -283,8 +283,18 @@ class Kind(Generic[S]):
     was loaded before its start and discards what it loads itself. Errors are ignored."""
     make_ready_for: Callable[[str], object] | None = None
     """Like `make_ready`, for what only one grading needs; receives its name."""
+    sends_requests: Callable[[S], bool] | None = None
+    """Returns whether `collect` visits a site, which may change its data, and does not only read it. None: it may."""
+    presence: Callable[[S], bool] | None = None
+    """Returns whether a check only requires something to be there, so that it stays met whatever is added later. It
+    then counts as met although a site still has work; others are undecided. None: never."""
     examples: tuple[str, ...] = field(default=())
     """YAML of whole checks, for the reference."""
+
+    @property
+    def may_come_late(self) -> bool:
+        """Whether the check reads what sites show or store at the end, so that task files may give it ``within``."""
+        return (self.stateful and self.collect is not None) or self.reads_changes
 
     def sights(self, spec: S) -> frozenset[EvidenceSource] | None:
         """Returns what decides such a check; None when unknown."""

@@ -35,6 +35,12 @@ class PageSpec:
     count: Count | None = None
     status: int | None = None
 
+    @property
+    def only_requires_presence(self) -> bool:
+        """Whether the check stays met whatever is added to the page."""
+        limited = self.status or self.match == "all" or (self.count and self.count.high is not None)
+        return self.text.lasts and not limited
+
     def __str__(self) -> str:
         parts = [str(self.text)] if self.text else []
         if self.count:
@@ -315,6 +321,8 @@ PAGE: Kind[PageSpec] = Kind(
     collect=collect,
     phase=lambda spec: 1 if spec.open is None else 2,
     stateful=True,
+    sends_requests=lambda spec: spec.open is not None,
+    presence=lambda spec: spec.only_requires_presence,
     category=_category,
     looks_at=lambda spec: {"place"} if spec.open is None else {"data"},
     examples=('- page: {open: /catalogue/kettle/reviews/, locate: css=.review-title, includes: "Drips"}',),

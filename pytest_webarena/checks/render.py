@@ -111,6 +111,8 @@ def _block(result: CheckResult, width: int, depth: int = 0, above: str = "") -> 
     title = f"{pad}{result.mark} {result.path.removeprefix(above)} {result.kind}"
     if result.state not in ("", "end"):
         title += f" ({result.state})"
+    if result.waited is not None:
+        title += f" (after {result.waited:.1f} s)"
     if 0 < (result.score or 0) < 1:
         title += f" {result.score:.3g}"
     if result.passed and (holds := _what_holds(result)):

@@ -43,6 +43,12 @@ class StateSpec:
     match: Literal["any", "all", "together"] = "any"
     text: TextMatch = ANY_TEXT
 
+    @property
+    def only_requires_presence(self) -> bool:
+        """Whether the check stays met whatever is added to the site."""
+        exact = self.equals or self.rows is not None or (self.count and self.count.high is not None)
+        return self.text.lasts and not exact and self.match != "all" and not (self.api and self.api.status)
+
     def __str__(self) -> str:
         parts = [_dumps(self.equals.value)] if self.equals else []
         if self.rows is not None:
@@ -371,6 +377,8 @@ STATE: Kind[StateSpec] = Kind(
     judge=judge,
     collect=collect,
     stateful=True,
+    sends_requests=lambda spec: spec.api is not None,
+    presence=lambda spec: spec.only_requires_presence,
     category=lambda spec: "content",
     looks_at=lambda spec: {"data"},
     examples=(

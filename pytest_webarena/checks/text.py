@@ -77,6 +77,11 @@ class TextMatch:
     def __bool__(self) -> bool:
         return self.positive or bool(self.excludes)
 
+    @property
+    def lasts(self) -> bool:
+        """Whether a text that meets it still does so when something is added to it."""
+        return self == TextMatch(includes=self.includes, case=self.case, whole_words=self.whole_words)
+
     def __str__(self) -> str:
         parts = []
         if self.exact is not None:

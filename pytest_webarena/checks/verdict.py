@@ -77,6 +77,8 @@ class CheckResult:
     own."""
     parts: tuple[Part, ...] = ()
     """Parts of the score, for kinds that report them."""
+    waited: float | None = None
+    """Seconds that the check was waited for because of its ``within``; None if it has none."""
     judgeable: bool = False
     """Whether an undecided check lacks no evidence: a person or a judge model could decide what the rules can't."""
 
@@ -186,7 +188,7 @@ def _lean(data: dict[str, Any]) -> dict[str, Any]:
     rare = {
         key: value
         for key, value in data.items()
-        if key not in ("counts", "parts", "judgeable") or value not in (None, (), False)
+        if key not in ("counts", "parts", "judgeable", "waited") or value not in (None, (), False)
     }
     if parts := rare.get("parts"):
         rare["parts"] = [{k: v for k, v in part.items() if k not in _RARE or v != _RARE[k]} for part in parts]

@@ -168,7 +168,7 @@ def _power(options: argparse.Namespace) -> int:
 def _save(options: argparse.Namespace) -> int:
     from pytest_webarena.results.comparing.baseline import save_baseline
     from pytest_webarena.results.comparing.sides import sides_of
-    from pytest_webarena.results.wording import size_words
+    from pytest_webarena.results.wording import mixed_words, size_words
 
     sides = sides_of(requested_run(options))
     known = ", ".join(side.name for side in sides)
@@ -182,7 +182,8 @@ def _save(options: argparse.Namespace) -> int:
         judged = sum(judged for _, judged in side.counts)
         errors = f", {side.errors} errors excluded" if side.errors else ""
         missing = f", {side.missing_text}" if side.missing else ""
-        print(f"{side.name}: {sum(passed for passed, _ in side.counts)}/{judged} passed{errors}{missing}")
+        mixed = f", {mixed_words(side.mixed)}" if side.mixed else ""
+        print(f"{side.name}: {sum(passed for passed, _ in side.counts)}/{judged} passed{errors}{missing}{mixed}")
     print(f"{options.output} ({size_words(size)})")
     return 0
 

@@ -66,7 +66,7 @@ def add_commands(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -
     opening.add_argument("--user", metavar="ACCOUNT", help="account to sign in; '' for none (default: the site's)")
     opening.add_argument("--browser-executable", metavar="PATH", help="browser to use (default: as for pytest)")
     add("down", _down, "stop sites that up started", some=False)
-    doctor = add("doctor", _doctor, "check engine, images, browser, sign-ins and reuse")
+    doctor = add("doctor", _doctor, "check engine, images, browser, sign-ins, reuse, queues")
     doctor.add_argument("--quick", action="store_true", help="start nothing, so don't measure 'reuse: clean'")
 
 
@@ -104,6 +104,7 @@ def _doctor(options: argparse.Namespace) -> int:
     from pytest_webarena.browser.config import EngineConfig
     from pytest_webarena.browser.launching.discovery import find_browser
     from pytest_webarena.sites.doctor import Diagnosis, examine
+    from pytest_webarena.sites.quiet_measuring import examine_quiet
 
     catalogue = _catalogue(options)
     apps = _apps(catalogue, options.names)
@@ -123,6 +124,9 @@ def _doctor(options: argparse.Namespace) -> int:
         present = [app for app in apps if present_subjects >= {app.name, *app.depends_on}]
         for finding in _reuse(catalogue, present):
             _print_finding(finding)
+        for finding in examine_quiet(catalogue, present, parse_site_urls(options.site_url)):
+            _print_finding(finding)
+            failed += finding.state == "failed"
         if "browser" in present_subjects:
             for finding in _sign_ins(catalogue, options, present):
                 _print_finding(finding)

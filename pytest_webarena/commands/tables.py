@@ -10,7 +10,8 @@ from typing import Any
 from pytest_webarena.checks.grading import GRADINGS
 from pytest_webarena.results.listing import chosen_run
 from pytest_webarena.results.rundir import RunDir
-from pytest_webarena.results.tables import Table, as_csv, as_json, as_markdown, as_text, gather, tables
+from pytest_webarena.results.table_data import as_csv, as_json
+from pytest_webarena.results.tables import Table, as_markdown, as_text, gather, tables
 from pytest_webarena.results.unreadable import name_unreadable
 
 __all__ = ["add_arguments"]
@@ -44,4 +45,4 @@ def _run(options: argparse.Namespace) -> int:
         "json": lambda: as_json(rows),
     }
     print(forms[options.format]())
-    return name_unreadable([each for run in runs for each in RunDir(run).read().unreadable])
+    return name_unreadable(*(RunDir(run).read() for run in runs))

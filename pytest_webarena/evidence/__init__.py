@@ -18,6 +18,7 @@ from pytest_webarena.changes import SiteChanges, changes_from_json
 from pytest_webarena.evidence.sign_ins import SignedIn
 from pytest_webarena.evidence.steps import LONGEST_TEXT, ScriptAct, StepRecord, cut
 from pytest_webarena.evidence.usage import Usage
+from pytest_webarena.evidence.waits import QuietWait
 from pytest_webarena.signals import Signal, TargetRecord, signal_from_json
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "Evidence",
     "JsonValue",
     "Probe",
+    "QuietWait",
     "ReachedSite",
     "RequestRecord",
     "ScriptAct",
@@ -43,7 +45,7 @@ __all__ = [
     "cut",
 ]
 
-SCHEMA_VERSION = 15
+SCHEMA_VERSION = 16
 """Version of the stored form. Each version added to the one before it: 2 model replies and their cost in `StepRecord`;
 3 the answer's format and response bodies; 4 requests for which the record had no room (`Unrecorded`); 5 signals; 6
 whether a check found more than can be judged (`Probe.beyond`); 7 DOM events among the signals, whether listeners were
@@ -53,7 +55,7 @@ and what archives of sites lacked; 11 who requested an address, and what live si
 and closed tabs; 13 script actions between steps, and the resulting content of text fields; 14 which unrecorded requests
 were refused, columns of tables, whether the visitor of a check's readings was signed in, and whether a check raised; 15
 the sign-in state for all readings of sites that are visited signed in, and whether readings were repeated after signing
-in again."""
+in again; 16 waits for queued work of sites and for checks with ``within``."""
 
 LONGEST_REPLY = 1_000_000
 """Maximum length, in characters, of a reply in which an action is looked for."""
@@ -261,6 +263,11 @@ class Evidence:
     changes: tuple[SiteChanges, ...] | None = None
     """Differences in the sites' data since the agent began, one entry per app whose data can be compared. None in
     evidence of older versions, and when nothing was compared."""
+    quiet_waits: tuple[QuietWait, ...] = ()
+    """Waits for queued work before the sites were read, one per app with the key ``quiet``; empty in evidence of older
+    versions."""
+    check_waits: Mapping[str, float] = field(default_factory=dict)
+    """Seconds that each check with ``within`` was waited for before the sites were read, by the check's path."""
     answer_format: AnswerFormat = "text"
     """The answer format that the agent was asked for."""
     usage: Usage | None = None
@@ -284,6 +291,11 @@ class Evidence:
     def url(self) -> str:
         """Address of the active tab; empty when no tab was open."""
         return next((tab.url for tab in self.tabs if tab.active), "")
+
+    @property
+    def busy(self) -> str:
+        """Why what the sites showed may not be final: an app still had work at its deadline. Empty if none had."""
+        return "; ".join(str(each) for each in self.quiet_waits if each.busy)
 
     @property
     def served(self) -> tuple[str, ...]:
@@ -322,6 +334,8 @@ class Evidence:
             sites=dict(data["sites"]),
             reached=tuple(ReachedSite(**each) for each in data.get("reached", ())),
             changes=tuple(map(changes_from_json, changes)) if (changes := data.get("changes")) is not None else None,
+            quiet_waits=tuple(QuietWait(**each) for each in data.get("quiet_waits", ())),
+            check_waits=dict(data.get("check_waits", {})),
             answer_format=data.get("answer_format", "text"),
             usage=Usage(**used) if (used := data.get("usage")) is not None else None,
             usage_gap=data.get("usage_gap", ""),

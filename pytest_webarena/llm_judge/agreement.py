@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from pytest_webarena.checks.judge_protocol import Decision
-from pytest_webarena.results.statistics import wilson_interval
+from pytest_webarena.results.intervals import wilson_interval
 
 __all__ = ["Agreement", "Passing", "Share"]
 

@@ -70,11 +70,15 @@ def as_expected(trial: AuditTrial, record: TrialRecord, run: RunDir) -> TrialRec
     from pytest_webarena.agents.audit_trials import NEIGHBOUR, ORACLE
     from pytest_webarena.results.audit import why_wrong
     from pytest_webarena.results.end_state import proves_nothing
+    from pytest_webarena.results.ground_audit import crawl_doubts, crawl_outcome, is_crawl
 
     task = trial.task
-    if not trial.must_pass and record.outcome == "failed":
+    if is_crawl(trial) and (outcome := crawl_outcome(trial, record)) != "error":
+        doubts = "\n".join(f"weak check: {doubt.text}\n{doubt.mend}" for doubt in crawl_doubts(trial, record))
+        record = replace(record, outcome=outcome, message=doubts, cause=None)
+    elif not trial.must_pass and record.outcome == "failed":
         return replace(record, outcome="passed")
-    if not trial.must_pass and record.outcome == "passed":
+    elif not trial.must_pass and record.outcome == "passed":
         others = run.of_task(task.id) if trial.agent == NEIGHBOUR else []
         solved = [
             each
@@ -132,7 +136,7 @@ def _evidence(run: RunDir, record: TrialRecord) -> Evidence | None:
     from pytest_webarena.results.attempts import read_evidence
 
     try:
-        return read_evidence(run.folder(record.key).path / f"attempt-{record.attempt}")
+        return read_evidence(run.folder(record.key).path / f"attempt-{record.attempt}", manifest=record.manifest)
     except ValueError:
         return None
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import pytest
 
-from pytest_webarena.errors import RecordingError, UsageError
+from pytest_webarena.errors import RecordingError
 from pytest_webarena.plugin import auditing, planning, rescoring, resuming, xdist
 from pytest_webarena.plugin.prefetch_choice import serial_lines
 from pytest_webarena.plugin.reporting import allure
@@ -20,16 +20,19 @@ from pytest_webarena.plugin.reporting.github import TaskPlace, place_of
 from pytest_webarena.plugin.reporting.outcomes import is_trial, skip_reason, why_decided, why_skipped, why_stopped
 from pytest_webarena.plugin.reporting.progress import Progress, has_foot
 from pytest_webarena.plugin.requested_nodes import unrequested_tasks
+from pytest_webarena.plugin.run_comparisons import between_agents, with_baseline
 from pytest_webarena.plugin.selection import LeftOut
 from pytest_webarena.plugin.stash import DESELECTED, LEFT_OUT, PLAN
 from pytest_webarena.plugin.task_files import names_task
 from pytest_webarena.results import Attempt, RunDir, TrialKey, TrialRecord, summarise
 from pytest_webarena.results.attempts import read_steps
+from pytest_webarena.results.conditions import summaries_of
 from pytest_webarena.results.export import export
 from pytest_webarena.results.gate import STOPPED_EARLY, TOO_MANY_ERRORS
 from pytest_webarena.results.plan import Coverage, PlannedTrial, cover, extend_plan, read_plan
 from pytest_webarena.results.records import browser_text
-from pytest_webarena.results.rundir import claim, point_latest
+from pytest_webarena.results.run_identity import claim, point_latest
+from pytest_webarena.results.unreadable import why_no_rate
 from pytest_webarena.sites.protocol.waits import directory_of, read_waits
 from pytest_webarena.text import printable
 
@@ -40,7 +43,7 @@ if TYPE_CHECKING:
     from pytest_webarena.results.audit import Audit
     from pytest_webarena.results.comparing.comparison import Comparison
     from pytest_webarena.results.gate import Ruling
-    from pytest_webarena.results.rundir import Stored, Unreadable
+    from pytest_webarena.results.stored_records import Stored, Unreadable
     from pytest_webarena.sites.protocol.report import BrokerReport
     from pytest_webarena.sites.protocol.waits import Waiting
 
@@ -263,31 +266,15 @@ class Controller:
         run = self.run_dir
         if run is None or self._settings.audit or len(self.summaries()) < 2:
             return []
-        from pytest_webarena.results.comparing.comparison import choose, compare_all
-        from pytest_webarena.results.comparing.sides import sides_of_records
-
-        blind = [record for record in self.records if not record.privileged]
-        try:
-            return compare_all(choose([sides_of_records(run.path, run.facts(), blind)]), allow_mixed=True, refused=[])
-        except UsageError:  # no common tasks, or only one agent that saw no solutions
-            return []
+        return between_agents(run, self.records)
 
     def _compare_with_baseline(self) -> list[Comparison] | str:
         """Comparisons of the run's agents with ``--baseline``, or why they can't be compared."""
-        gate, run = self._settings.gate, self.run_dir
-        if gate.baseline is None or run is None or not self.records:
+        if self._settings.gate.baseline is None or self.run_dir is None or not self.records:
             return []
-        from pytest_webarena.results.comparing.baseline import as_gated, sides_at
-        from pytest_webarena.results.comparing.comparison import choose, compare_all
-        from pytest_webarena.results.comparing.sides import sides_of_records
-
-        try:
-            sides = [sides_at(gate.baseline), sides_of_records(run.path, run.facts(), self.records)]
-            pairs = [(as_gated(one), as_gated(other)) for one, other in choose(sides)]
-            self.comparisons = compare_all(pairs, confidence=gate.confidence, refused=self._refused)
-        except UsageError as error:
-            return str(error)
-        return self.comparisons
+        found = with_baseline(self.run_dir, self.records, self._settings.gate, refused=self._refused)
+        self.comparisons = [] if isinstance(found, str) else found
+        return found
 
     @property
     def failed_before(self) -> int:
@@ -308,7 +295,7 @@ class Controller:
             return int(pytest.ExitCode.TESTS_FAILED)
         message = "records could not be written, so no rate can be trusted"
         if self.unreadable:
-            message = f"{len(self.unreadable)} trials have a record that can't be read, so no rate can be trusted"
+            message = why_no_rate(len(self.unreadable))
         self.ruling = replace(self.ruling, exit_code=TOO_MANY_ERRORS, message=message)
         return self.ruling.exit_code
 
@@ -374,7 +361,9 @@ class Controller:
 
     def summaries(self) -> dict[str, Summary]:
         """Return the summaries of all agents with records, by the same names as `coverages`."""
-        return summarise(self.records, named_with=self._planned)
+        if self.run_dir is None:
+            return summarise(self.records, named_with=self._planned)
+        return summaries_of(self.run_dir, self.records, named_with=self._planned)
 
     def _cover(self, run: RunDir | None, lost: Sequence[TrialRecord]) -> None:
         """Compute the coverage of the plan by records, and store in the plan why trials were skipped."""

@@ -208,6 +208,10 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 def pytest_sessionfinish(session: pytest.Session) -> None:
     if (controller := session.config.stash.get(CONTROLLER, None)) is not None:
         controller.close()
+        if not session.config.stash[SETTINGS].audit and session.config.stash[SETTINGS].on_record is None:
+            from pytest_webarena.plugin.reporting.rate_figures import write_properties
+
+            write_properties(session.config, controller.summaries().values())
         session.exitstatus = controller.exit_status = controller.exit_code(session.exitstatus)
     else:
         xdist.send_left_out(session.config)

@@ -11,9 +11,10 @@
 """
 
 from pytest_webarena.results.attempts import AttemptWriter
+from pytest_webarena.results.intervals import wilson_interval
 from pytest_webarena.results.records import Attempt, JudgeRecord, TrialKey, TrialRecord
 from pytest_webarena.results.rundir import RunDir, TrialFolder
-from pytest_webarena.results.statistics import Rate, Summary, summarise, wilson_interval
+from pytest_webarena.results.statistics import Rate, Summary, summarise
 
 __all__ = [
     "Attempt",

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pytest_webarena.errors import UsageError
 
-__all__ = ["copy_plain", "made_whole", "require_new"]
+__all__ = ["copy_missing", "copy_plain", "made_whole", "require_new"]
 
 
 def require_new(target: Path) -> None:
@@ -56,8 +56,10 @@ def made_whole(target: Path) -> Iterator[Path]:
         shutil.rmtree(workplace, ignore_errors=True)
 
 
-def copy_plain(source: Path, target: Path) -> None:
-    """Copy the folder ``source``, which may come from somebody else, to ``target``. Files there are replaced.
+def copy_plain(source: Path, target: Path, *, replace: bool = True) -> None:
+    """Copy the folder ``source``, which may come from somebody else, to ``target``.
+
+    ``replace`` says whether files that are there already are replaced.
 
     Raises `UsageError` for a link or a special file at any depth, because it may lead outside of ``source``.
     """
@@ -68,11 +70,17 @@ def copy_plain(source: Path, target: Path) -> None:
         if entry.is_symlink():
             raise UsageError(_refused(Path(entry.path), "a link"))
         if entry.is_dir(follow_symlinks=False):
-            copy_plain(Path(entry.path), target / entry.name)
+            copy_plain(Path(entry.path), target / entry.name, replace=replace)
         elif entry.is_file(follow_symlinks=False):
-            _copy_file(Path(entry.path), target / entry.name)
+            if replace or not (target / entry.name).exists():
+                _copy_file(Path(entry.path), target / entry.name)
         else:
             raise UsageError(_refused(Path(entry.path), "a special file"))
+
+
+def copy_missing(source: Path, target: Path) -> None:
+    """Copy the files of the folder ``source`` that ``target`` lacks. Raises `UsageError` as `copy_plain` does."""
+    copy_plain(source, target, replace=False)
 
 
 def _copy_file(source: Path, target: Path) -> None:

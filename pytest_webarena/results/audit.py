@@ -7,7 +7,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
-from pytest_webarena.agents.audit_trials import MUTANTS, NEIGHBOUR, NULL_FAMILY, REMEDIES, AuditTrial, is_unachievable
+from pytest_webarena.agents.audit_trials import (
+    CRAWLERS,
+    MUTANTS,
+    NEIGHBOUR,
+    NULL_FAMILY,
+    ORACLE,
+    REMEDIES,
+    AuditTrial,
+    is_unachievable,
+)
 from pytest_webarena.checks.answer_attacks import Flaw, attack_answers
 from pytest_webarena.checks.key_nodes.model import KeyNodes
 from pytest_webarena.checks.key_nodes.mutants import doubts
@@ -15,6 +24,7 @@ from pytest_webarena.checks.side_effects import PATH as SIDE_EFFECTS
 from pytest_webarena.checks.verdict import CheckResult, Part, Verdict
 from pytest_webarena.evidence import Evidence
 from pytest_webarena.results.end_state import Moot, moot_trials, replaced_step
+from pytest_webarena.results.ground_audit import all_doubts, crawl_notes, crawl_outcome, is_crawl
 from pytest_webarena.results.records import TrialRecord
 from pytest_webarena.tasks.model import Task
 from pytest_webarena.text import clip
@@ -29,6 +39,7 @@ Finding = Literal["valid", "unsolvable", "flaky", "too easy", "weak check", "err
 A task with several reasons has the first of their findings in this order.
 """
 FINDINGS: tuple[Finding, ...] = get_args(Finding)
+_Outcome = Literal["passed", "failed", "error", "not run", "moot"]
 _Tried = tuple[str, str, int]
 """Task, agent and trial."""
 
@@ -52,12 +63,17 @@ class AuditedTrial:
     trial: int
     manner: str
     """Description of what the agent did."""
-    outcome: Literal["passed", "failed", "error", "not run", "moot"]
+    outcome: _Outcome
     """Outcome; ``moot``: the agent did nothing wrong after all, so the trial proves nothing."""
     broke_off: bool = False
     """Whether a replayed solution reached a step without effect, so that the checks are less well tested."""
     folder: str = ""
     """Name of the trial's folder in the run directory's ``trials/``; empty when it was not run."""
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether its agent must fail."""
+        return self.agent not in (ORACLE, *CRAWLERS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,12 +96,12 @@ class TaskAudit:
     @property
     def wrong(self) -> int:
         """Number of wrong agents that were judged."""
-        return sum(trial.agent != "oracle" and trial.outcome in ("passed", "failed") for trial in self.trials)
+        return sum(trial.is_wrong and trial.outcome in ("passed", "failed") for trial in self.trials)
 
     @property
     def caught(self) -> int:
         """Number of wrong agents that failed, as they must."""
-        return sum(trial.agent != "oracle" and trial.outcome == "failed" for trial in self.trials)
+        return sum(trial.is_wrong and trial.outcome == "failed" for trial in self.trials)
 
     @property
     def unfinished(self) -> bool:
@@ -189,6 +205,7 @@ def _audit_task(
         reasons = [
             *_solution(task, found), *_wrong_agents(found, moot, evidence), *_before_anything(task, found),
             *_unjudged(found), *_weak_answers(flaws),
+            *(Reason(finding="weak check", text=doubt.text, mend=doubt.mend) for doubt in all_doubts(found)),
         ]  # fmt: skip
         reasons.sort(key=lambda reason: FINDINGS.index(reason.finding))
     return TaskAudit(
@@ -198,6 +215,7 @@ def _audit_task(
         notes=(
             *_notes(task, found, reasons, moot),
             *_key_nodes(task, found, evidence),
+            *crawl_notes(task, found),
             *(f"the right answer {clip(flaw.answer, 60)!r} is not met ({flaw.kind})" for flaw in flaws if flaw.right),
         ),
         path=task.location.path,
@@ -232,7 +250,7 @@ def _solution(task: Task, found: _Found) -> Iterator[Reason]:
 
 def _wrong_agents(found: _Found, moot: Moot, evidence: _Evidence) -> Iterator[Reason]:
     for trial, record in found:
-        passed = record is not None and record.outcome == "passed"
+        passed = record is not None and record.outcome == "passed" and not is_crawl(trial)
         if record is not None and passed and not trial.must_pass and (trial.agent, trial.trial) not in moot:
             yield why_wrong(trial, evidence(record) if trial.agent == NEIGHBOUR else None)
 
@@ -267,6 +285,8 @@ def _unjudged(found: _Found) -> Iterator[Reason]:
         subject = f"{trial.agent}, trial {trial.trial}" if trial.must_pass else trial.agent
         if record is None:
             yield Reason(finding="error", text=f"not run: {subject}")
+        elif is_crawl(trial) and crawl_outcome(trial, record) != "error":
+            continue
         elif _fault_of_ours(record) or (record.outcome == "error" and not trial.must_pass):
             yield Reason(finding="error", text=f"{subject}: {record.cause}: {_first_line(record.message)}")
 
@@ -333,10 +353,18 @@ def _audited(trial: AuditTrial, record: TrialRecord | None, moot: Moot) -> Audit
         agent=trial.agent,
         trial=trial.trial,
         manner=trial.manner,
-        outcome="not run" if record is None else "moot" if proves_nothing else record.outcome,
+        outcome=_outcome(trial, record, proves_nothing=proves_nothing),
         broke_off=record is not None and not proves_nothing and _broke_off(trial, record),
         folder=record.key.folder if record is not None else "",
     )
+
+
+def _outcome(trial: AuditTrial, record: TrialRecord | None, *, proves_nothing: bool) -> _Outcome:
+    if record is None:
+        return "not run"
+    if is_crawl(trial):
+        return crawl_outcome(trial, record)
+    return "moot" if proves_nothing else record.outcome
 
 
 def _broke_off(trial: AuditTrial, record: TrialRecord) -> bool:
@@ -415,15 +443,5 @@ def _task_json(task: TaskAudit) -> dict[str, Any]:
         "reasons": [asdict(reason) for reason in task.reasons],
         "notes": list(task.notes),
         "mutation": {"wrong": task.wrong, "caught": task.caught},
-        "trials": [
-            {
-                "agent": trial.agent,
-                "trial": trial.trial,
-                "manner": trial.manner,
-                "outcome": trial.outcome,
-                "broke_off": trial.broke_off,
-                "folder": trial.folder,
-            }
-            for trial in task.trials
-        ],
+        "trials": [asdict(trial) for trial in task.trials],
     }

@@ -8,16 +8,24 @@ browsers never make one rate, so they are not compared.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.agents.registry import agent_id
 from pytest_webarena.errors import UsageError
+from pytest_webarena.file_digests import SEAL
+from pytest_webarena.results.files import write_atomically
+from pytest_webarena.results.program_changes import changed_program, program_changes
 from pytest_webarena.results.records import DEFAULT_BROWSER, Entrant, TrialKey, TrialRecord
-from pytest_webarena.results.statistics import grouped
+from pytest_webarena.results.statistics import Summary, grouped, summarise
+from pytest_webarena.secrets import scrub_plain
+
+if TYPE_CHECKING:
+    from pytest_webarena.results.rundir import RunDir
 
 __all__ = [
     "IMPORTED",
@@ -25,17 +33,20 @@ __all__ = [
     "RESUMED",
     "Difference",
     "Source",
+    "add_note",
     "alike",
     "browsers_of",
     "check_on_sites",
     "check_rates",
     "differences",
+    "differing_values",
     "invocations",
     "latest_judging",
     "mixed",
     "notes",
     "reach_words",
     "source_of",
+    "summaries_of",
     "traits_of",
 ]
 
@@ -151,6 +162,18 @@ def mixed(source: Source) -> dict[str, list[Difference]]:
     return found
 
 
+def summaries_of(
+    run: RunDir, records: Sequence[TrialRecord], *, named_with: Iterable[TrialKey] = ()
+) -> dict[str, Summary]:
+    """Return `summarise` of the ``records`` of ``run``, marked with what makes a rate meaningless (`mixed`)."""
+    named = [*named_with]
+    traits = traits_of(source_of(run.path, run.facts(), records), named_with=[*(each.key for each in records), *named])
+    return {
+        name: replace(summary, mixed=differing_values(traits.get(name, ())))
+        for name, summary in summarise(records, named_with=named).items()
+    }
+
+
 def differences(sources: Sequence[Source]) -> list[Difference]:
     """Return all differences between the trials of each agent in each browser, those that matter first."""
     all_keys = [record.key for source in sources for record in source.records]
@@ -165,6 +188,16 @@ def differences(sources: Sequence[Source]) -> list[Difference]:
         if not alike(what, by)
     ]
     return sorted(found, key=lambda each: not each.matters)
+
+
+def differing_values(traits: Iterable[tuple[str, str, bool]]) -> tuple[str, ...]:
+    """Return the differences that make a rate over trials with these ``traits`` meaningless, as `Difference.short`."""
+    values: dict[str, dict[str, tuple[str, ...]]] = {}
+    for what, value, matters in traits:
+        if matters:
+            values.setdefault(what, {})[value] = ()
+    found = (Difference(agent="", what=what, values=by, matters=True) for what, by in values.items())
+    return tuple(each.short for each in found if not alike(each.what, each.values))
 
 
 def traits_of(source: Source, *, named_with: Iterable[TrialKey] = ()) -> dict[str, list[tuple[str, str, bool]]]:
@@ -197,11 +230,19 @@ def browsers_of(part: Mapping[str, Any]) -> list[str]:
 
 _JUDGED = {"formula": "judge of formulas", "rubric": "judge of rubrics", "rule": "judge of rules"}
 """Kinds of judge, by the name of the prompt."""
+_UNJUDGED = {"symbolic": "judge of formulas", "rubric": "judge of rubrics"}
+"""Kinds of judge that undecided checks lack, by the kind of check; others lack the judge of answers."""
+_NO_JUDGE = "none"
 
 
 def _of_records(records: Iterable[TrialRecord]) -> Iterator[tuple[str, object, bool]]:
     """Name and value of each property, and whether it matters; unknown values are empty."""
+    records = [*records]
+    edited = {change.app for change in program_changes(records)}
     for record in records:
+        for app in edited & record.replicas.keys():
+            files = ", ".join(changed_program(record, app))
+            yield f"program of the site {app}", f"{files} changed during the run" if files else "as at the start", True
         yield "model", record.model, True
         yield "digest of the agent", record.agent_digest, True
         yield f"digest of the task {record.key.task}", record.task_digest, True
@@ -215,12 +256,33 @@ def _of_records(records: Iterable[TrialRecord]) -> Iterator[tuple[str, object, b
             for prompt in judge.prompt.split(" + "):  # each kind of question has its own prompt
                 what = _JUDGED.get(prompt.partition("@")[0], "judge")
                 yield what, f"{judge.model} (prompt {prompt}, temperature {judge.temperature})", True
+        elif record.undecided:  # a judge could have decided it, as it did for other trials
+            for kind in _undecided_kinds(record):
+                yield _UNJUDGED.get(kind, "judge"), _NO_JUDGE, True
+        if graded := (record.verdict or {}).get("grading"):
+            yield "--grading", graded, True
         for app, digest in record.replicas.items():
             yield f"what served {app}", digest, False
+        for change in record.accepted:
+            yield "files changed after the run", change.get("because", ""), True
+
+
+def _undecided_kinds(record: TrialRecord) -> set[str]:
+    """The kinds of the checks that the rules could not decide."""
+    found: set[str] = set()
+    results = [*((record.verdict or {}).get("results") or ())]
+    while results:
+        result = results.pop()
+        if children := result.get("children"):
+            results += children
+        elif result.get("score") is None:
+            found.add(str(result.get("kind")))
+    return found or {""}
 
 
 def _of_parts(parts: Iterable[Mapping[str, Any]], records: Iterable[TrialRecord]) -> Iterator[tuple[str, object, bool]]:
     used = sorted({app for record in records for app in record.replicas})
+    graded_here = any((record.verdict or {}).get("grading") for record in records)  # they know better than their run
     for part in parts:
         limits = part.get("limits") or {}
         yield "--stop-rule", limits.get("stop_rule"), True
@@ -229,9 +291,11 @@ def _of_parts(parts: Iterable[Mapping[str, Any]], records: Iterable[TrialRecord]
         yield "--answer-format", part.get("answer_format"), True
         yield _REACH, _reach(part, records), True
         yield "--preset", part.get("preset"), False
-        if graded := part.get("grading"):
+        if (graded := part.get("grading")) and not graded_here:
             without = f" without {', '.join(graded['without'])}" if graded.get("without") else ""
             yield "--grading", f"{graded['name']}{without}", True
+        for change in part.get("accepted") or ():
+            yield "run.json changed after the run", change.get("because", ""), True
         known = part.get("apps")
         if known is None:
             yield "--sites", part.get("catalogue"), True
@@ -278,9 +342,37 @@ def _words(value: object) -> str:
 
 
 def notes(path: Path) -> list[Mapping[str, Any]]:
-    """Return the entries of a list file next to ``run.json``; none where it can't be read."""
+    """Return the entries of a list file next to ``run.json``; none where it can't be read.
+
+    Raises `UsageError` if an entry was changed after it was written, or one before it was removed.
+    """
+    found, before = _entries(path), ""
+    for each in found:
+        if (before or SEAL in each) and each.get(SEAL) != _entry_digest(before, each):
+            raise UsageError(
+                f"{path}: expected its entries as they were written, found one changed; bring the file back"
+            )
+        before = str(each.get(SEAL, ""))
+    return [{name: value for name, value in each.items() if name != SEAL} for each in found]
+
+
+def add_note(path: Path, entry: Mapping[str, Any]) -> None:
+    """Append an entry to a list file next to ``run.json``, with a digest of it and the entries before it."""
+    notes(path)
+    found = _entries(path)
+    plain = json.loads(json.dumps(scrub_plain(dict(entry)), default=str))
+    before = str(found[-1].get(SEAL, "")) if found else ""
+    write_atomically(path, json.dumps([*found, {**plain, SEAL: _entry_digest(before, plain)}], indent=1))
+
+
+def _entries(path: Path) -> list[dict[str, Any]]:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return []
     return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+
+
+def _entry_digest(before: str, entry: Mapping[str, Any]) -> str:
+    body = {name: value for name, value in entry.items() if name != SEAL}
+    return hashlib.sha256(f"{before} {json.dumps(body, sort_keys=True)}".encode()).hexdigest()

@@ -14,7 +14,7 @@ from pytest_webarena.evidence import StepRecord
 from pytest_webarena.results.page_paths import REFERENCES
 from pytest_webarena.results.records import TrialKey, TrialRecord
 from pytest_webarena.results.reference_steps import same_step
-from pytest_webarena.results.wording import action_words
+from pytest_webarena.results.wording import action_words, why_undecided
 from pytest_webarena.text import shorten
 
 __all__ = ["Explained", "Pair", "Passed", "TrialSteps", "align", "explain"]
@@ -49,8 +49,8 @@ class Explained:
     """What the failed trial's checks expected and found, in one line."""
     answers: tuple[str | None, str | None]
     """Answers of the failed and of the passed trial."""
-    undecided: bool = False
-    """Whether the failed trial is undecided (`TrialRecord.undecided`)."""
+    undecided: str = ""
+    """Why the failed trial is undecided (`undecided_words`); empty if it is not."""
 
     @property
     def first(self) -> int | None:
@@ -78,7 +78,9 @@ class Explained:
         if self.answers[0] != self.answers[1]:
             for name, answer in zip((self.failed.agent, other), self.answers, strict=True):
                 yield shorten(f"answer of {name}: {'none' if answer is None else repr(answer)}", width)
-        if self.wanted:
+        if self.undecided:
+            yield f"undecided: {self.undecided}"
+        elif self.wanted:
             yield f"wanted: {self.wanted}"
 
     def to_json(self) -> dict[str, Any]:
@@ -86,7 +88,8 @@ class Explained:
         return {
             "task": self.failed.task,
             "failed": asdict(self.failed),
-            "undecided": self.undecided,
+            "undecided": bool(self.undecided),
+            "why_undecided": self.undecided,
             "passed": asdict(self.passed),
             "parted_at": self.first,
             "steps": [
@@ -131,7 +134,7 @@ def explain(failed: TrialSteps, passed: Iterable[TrialSteps]) -> Explained | Non
                     pairs=pairs,
                     wanted=wanted,
                     answers=answers,
-                    undecided=record.undecided,
+                    undecided=why_undecided(record),
                 ),
             )
     return best[1] if best is not None else None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from pytest_webarena.results.wording import DECIDE, shortfall_words
+from pytest_webarena.results.wording import DECIDE, errors_failed_words, mixed_words, rate_words, shortfall_words
 
 if TYPE_CHECKING:
     from pytest_webarena.results import Rate, Summary
@@ -155,12 +155,10 @@ class Gate:
                 short = sum(summary.shortfalls.values()) + stopped
                 if not summary.rate.judged:
                     continue
-                value, counted = self._counted(summary.rate, short)
+                counted = self._counted(summary.rate, short)
                 if counted < self.min_pass_rate:
-                    message = f"{agent}: {value:.1%} passed, --min-pass-rate asks for {self.min_pass_rate:.1%}"
-                    if self.rate_end != "mean":
-                        end = "lower" if self.rate_end == "low" else "upper"
-                        message += f" of the {end} end of its interval, which is {counted:.1%}"
+                    message = f"{agent}: {self._value_text(summary.rate, short)}{' passed' * (self.rate_end == 'mean')}"
+                    message += f", --min-pass-rate asks for {self.min_pass_rate:.1%}"
                     if short:
                         words = [shortfall_words(summary.shortfalls)] * bool(summary.shortfalls)
                         words += [f"{stopped} not run after errors in a row"] * bool(stopped)
@@ -169,12 +167,17 @@ class Gate:
                         message += f" (first verdicts count: {summary.rerun_passed} failed and passed when run again)"
                     code = BELOW_THRESHOLD
                     if undecided := summary.rate.undecided:
-                        met, most = self._counted(summary.rate.upper, short)
-                        if most < self.min_pass_rate:
-                            message += f"; it fails even if all {undecided} undecided are met ({met:.1%})"
+                        if self._counted(summary.rate.upper, short) < self.min_pass_rate:
+                            met = self._value_text(summary.rate.upper, short)
+                            message += f"; it fails even if all {undecided} undecided are met ({met})"
                         else:
                             code = UNSETTLED
-                            message += f"; unsettled: {met:.1%} if all {undecided} undecided are met; {DECIDE}"
+                            met = self._value_text(summary.rate.upper, short)
+                            message += f"; unsettled: {met} if all {undecided} undecided are met; {DECIDE}"
+                    if text := errors_failed_words(summary.rate):
+                        message += f"; {rate_words(summary.rate)} without errors, {text}"
+                    if summary.mixed:
+                        message += f" ({mixed_words(summary.mixed)})"
                     found.append(Ruling(exit_code=code, message=message))
         if self.baseline is not None:
             found += [Ruling(exit_code=TOO_MANY_ERRORS, message=f"--baseline: {why}") for why in refused]
@@ -184,20 +187,35 @@ class Gate:
             messages = [each.message for each in found if each.exit_code != UNSETTLED or code == UNSETTLED]
             messages += _gaps(against)
             return Ruling(exit_code=code, message="; ".join(dict.fromkeys(messages)))
+        marks = [f"{agent}: {mixed_words(each.mixed)}" for agent, each in summaries.items() if each.mixed]
+        if self.min_pass_rate is not None:
+            marks += [
+                f"{agent}: {rate_words(each.rate)} without errors, {text}"
+                for agent, each in summaries.items()
+                if (text := errors_failed_words(each.rate))
+            ]
         return Ruling(
             exit_code=0,
-            message="; ".join(["the thresholds are met", *_gaps(against), *self._unseen(against, deselected)]),
+            message="; ".join(["the thresholds are met", *marks, *_gaps(against), *self._unseen(against, deselected)]),
         )
 
-    def _counted(self, rate: Rate, short: int) -> tuple[float, float]:
-        """The rate with ``short`` more trials that count as not passed, and the value that has to reach the threshold.
+    def _counted(self, rate: Rate, short: int) -> float:
+        """The value that has to reach the threshold, with ``short`` more trials that count as not passed.
 
         Such trials reduce the interval like the rate.
         """
-        value = rate.passed / (rate.judged + short)
-        if self.rate_end == "mean" or not rate.value:
-            return value, value
-        return value, rate.interval[self.rate_end == "high"] * value / rate.value
+        share = rate.judged / (rate.judged + short)
+        return share * (
+            rate.passed / rate.judged if self.rate_end == "mean" else rate.interval[self.rate_end == "high"]
+        )
+
+    def _value_text(self, rate: Rate, short: int) -> str:
+        """The value of `_counted` as text, with the rate if it is an end of its interval."""
+        passed, value = rate.passed / (rate.judged + short), self._counted(rate, short)
+        if self.rate_end == "mean":
+            return f"{value:.1%}"
+        end = "lower" if self.rate_end == "low" else "upper"
+        return f"{value:.1%} is the {end} end of the 95% interval of the rate, {passed:.1%}"
 
     def _against(self, against: Sequence[Comparison] | str, deselected: Collection[str]) -> Iterator[Ruling]:
         """Rulings for a run that is not as good as its baseline."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_webarena.errors import UsageError
+from pytest_webarena.results.stored_records import changed_derived_files, changed_records
 from pytest_webarena.text import clip
 
 __all__ = ["LATEST", "RUNS", "ListedRun", "chosen_run", "find_runs", "list_runs"]
@@ -29,7 +30,10 @@ class ListedRun:
     started: float
     """Start of the run: Unix time in seconds."""
     rates: tuple[str, ...]
-    """Results of each agent in each browser, such as ``oracle 9/9``, errors excluded; ``8–9/9`` if one is undecided."""
+    """Results of each agent in each browser, such as ``oracle 9/9``, errors excluded; ``8–9/9`` if one is undecided.
+
+    ``(mixed)`` follows if its trials make no one rate (`conditions.mixed`).
+    """
     finished: bool
     """Whether the run was completed; one that goes on or was killed is not."""
     has_rates: bool = True
@@ -40,9 +44,20 @@ class ListedRun:
         """Local start time, to the minute."""
         return datetime.fromtimestamp(self.started).strftime("%Y-%m-%d %H:%M")
 
+    @property
+    def changed(self) -> tuple[str, ...]:
+        """Files with results that were changed after they were written, relative to the run; the records are read."""
+        return (*changed_derived_files(self.path), *(f"trials/{name}" for name in changed_records(self.path)))
+
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""
-        return {"path": str(self.path), "started": self.started, "rates": list(self.rates), "finished": self.finished}
+        return {
+            "path": str(self.path),
+            "started": self.started,
+            "rates": list(self.rates),
+            "finished": self.finished,
+            "changed": list(self.changed),
+        }
 
 
 def find_runs(start: Path) -> Path:
@@ -103,7 +118,8 @@ def _rates(summary: dict[str, Any]) -> Iterator[str]:
             rate = figures["rate"]
             errors = f" +{rate['errors']}E" if rate["errors"] else ""
             upper = f"–{rate['passed'] + figures['undecided']}" if figures.get("undecided") else ""
-            yield clip(f"{name} {rate['passed']}{upper}/{rate['judged']}{errors}", 60)
+            mixed = " (mixed)" if figures.get("mixed") else ""
+            yield clip(f"{name} {rate['passed']}{upper}/{rate['judged']}{errors}", 60) + mixed
 
 
 def _read(path: Path) -> dict[str, Any] | None:

@@ -24,13 +24,19 @@ from pytest_webarena.results.conditions import (
 from pytest_webarena.results.export import export
 from pytest_webarena.results.memory import memories_of
 from pytest_webarena.results.plan import extend_plan, has_plan, read_plan, write_plan
-from pytest_webarena.results.records import TrialKey, TrialRecord
-from pytest_webarena.results.rundir import RunDir, Unreadable
+from pytest_webarena.results.records import TrialKey
+from pytest_webarena.results.repeated_trials import Copy, take
+from pytest_webarena.results.rundir import RunDir
+from pytest_webarena.results.stored_records import Unreadable
 
 __all__ = ["Merge", "merge_runs"]
 
 _SHOWN = 8
 """Number of differences that an error message lists."""
+
+
+_OWN_FACTS = ("id", "ids", "merged", "mixed", "parts")
+"""Facts of one run that say nothing about a merged one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,11 +45,13 @@ class Merge:
 
     trials: int
     """Number of trials in the merged run."""
-    replaced: int
-    """Number of superseded trials.
+    rejudged: int = 0
+    """Number of trials that several runs judged differently by the same evidence: the latest judging was taken.
 
-    Of several runs with the same trial, the latest verdict was taken, else the latest error.
+    The other verdicts are in ``history`` of the record.
     """
+    run_again: int = 0
+    """Number of trials left out because another run has a later execution of the same trial, or one with a verdict."""
     memories_replaced: int = 0
     """Number of superseded memories: of several runs with the same memory, the one from the most trials was taken."""
     differences: tuple[Difference, ...] = ()
@@ -57,9 +65,11 @@ class Merge:
 def merge_runs(sources: Sequence[Path], target: Path, *, allow_mixed: bool = False) -> Merge:
     """Copy the trials of ``sources`` into the new run ``target``, with its derived files, atomically.
 
+    `repeated_trials.take` says which copy of a trial counts.
+
     Raises:
-        UsageError: a source is not a run or has links, ``target`` exists and is not empty, or trials of one agent
-            differ in conditions of a rate (`conditions`) and ``allow_mixed`` is false.
+        UsageError: a source is not a run or has links, ``target`` exists and is not empty, trials of one agent differ
+            in conditions of a rate (`conditions`) and ``allow_mixed`` is false, or copies of a trial conflict.
     """
     require_new(target)  # before anything that takes long
     for source in sources:
@@ -67,22 +77,32 @@ def merge_runs(sources: Sequence[Path], target: Path, *, allow_mixed: bool = Fal
     read = [(RunDir(source), RunDir(source).facts(), RunDir(source).read()) for source in sources]
     for run, facts, _ in read:
         check_on_sites(run.path, facts)
-    best: dict[TrialKey, tuple[TrialRecord, Path]] = {}
-    found = 0
-    for run, _, stored in read:
-        for record in stored.records:
-            found += 1
-            if (other := best.get(record.key)) is None or _rank(other[0]) < _rank(record):
-                best[record.key] = record, run.folder(record.key).path
     names = _names(sources)
+    copies: dict[TrialKey, list[Copy]] = {}
+    for name, (run, _, stored) in zip(names, read, strict=True):
+        for record in stored.records:
+            copy = Copy(record=record, folder=run.folder(record.key).path, run=name)
+            copies.setdefault(record.key, []).append(copy)
+    taken = {key: take(some) for key, some in copies.items()}
+    superseded = {id(other.record) for each in taken.values() for other in each.superseded}
     kept = [
-        Source(name=name, parts=invocations(run.path, facts), records=stored.records)
+        Source(
+            name=name,
+            parts=invocations(run.path, facts),
+            records=[record for record in stored.records if id(record) not in superseded],
+        )
         for name, (run, facts, stored) in zip(names, read, strict=True)
     ]
     differing = tuple(differences(kept))
     if not allow_mixed:
         _refuse(differing, audits=[bool(facts.get("audit")) for _, facts, _ in read])
-    folders = {key.folder: folder for key, (_, folder) in best.items()}
+    if conflicts := [line for each in taken.values() for line in each.conflicts]:
+        raise UsageError(
+            "expected one result of each trial, found different ones of the same time:\n"
+            + _lines(conflicts)
+            + "Merge only the run whose results are right"
+        )
+    folders = {key.folder: each.copy.folder for key, each in taken.items()}
     unreadable = tuple(each for _, _, stored in read for each in stored.unreadable)
     unfinished = [run.trials / name for run, _, stored in read for name in stored.unfinished]
     for folder in (*(each.folder for each in unreadable), *unfinished):
@@ -92,6 +112,8 @@ def merge_runs(sources: Sequence[Path], target: Path, *, allow_mixed: bool = Fal
         merged.trials.mkdir(parents=True, exist_ok=True)
         for name, folder in folders.items():
             copy_plain(folder, merged.trials / name)
+        for key, each in taken.items():
+            each.write(merged.trials / key.folder)
         for source in sources:  # replies of judges are stored by question, so rescoring the merged run costs nothing
             if (replies := source / "judge_replies").is_dir():
                 copy_plain(replies, made / "judge_replies")
@@ -105,8 +127,9 @@ def merge_runs(sources: Sequence[Path], target: Path, *, allow_mixed: bool = Fal
         merged.describe(_joined_facts(kept, [facts for _, facts, _ in read], differing) | {"sources": parts})
         export(merged)
     return Merge(
-        trials=len(best),
-        replaced=found - len(best),
+        trials=len(taken),
+        rejudged=sum(each.rejudged for each in taken.values()),
+        run_again=sum(each.run_again for each in taken.values()),
         memories_replaced=memories_replaced,
         differences=differing,
         unreadable=unreadable,
@@ -138,12 +161,17 @@ def _refuse(differing: Sequence[Difference], *, audits: Sequence[bool]) -> None:
         raise UsageError("expected runs of one sort, found audits of tasks among runs of agents")
     found = [str(each) for each in differing if each.matters]
     if found:
-        more = [f"and {len(found) - _SHOWN} more"] if len(found) > _SHOWN else []
         raise UsageError(
             "expected runs whose trials make one rate, found differences:\n"
-            + "".join(f"  {line}\n" for line in [*found[:_SHOWN], *more])
+            + _lines(found)
             + "Run the older ones again, or merge them anyway with --allow-mixed; reports name the difference"
         )
+
+
+def _lines(found: Sequence[str]) -> str:
+    """The first lines of ``found`` for a message, indented."""
+    more = [f"and {len(found) - _SHOWN} more"] if len(found) > _SHOWN else []
+    return "".join(f"  {line}\n" for line in [*found[:_SHOWN], *more])
 
 
 def _whole(part: Mapping[str, Any]) -> dict[str, Any]:
@@ -162,7 +190,7 @@ def _joined_facts(
     common = {
         name: parts[0][name]
         for name in parts[0]
-        if name not in ("merged", "mixed", "parts") and all(part.get(name) == parts[0][name] for part in parts)
+        if name not in _OWN_FACTS and all(part.get(name) == parts[0][name] for part in parts)
     }
     each = [
         {"run": source.name, **{name: value for name, value in fact.items() if name not in ("merged", "parts")},
@@ -179,6 +207,7 @@ def _joined_facts(
         "mixed": [str(each) for each in differing if each.matters],
         "differences": [str(each) for each in differing if not each.matters],
         "merged": each,
+        "ids": sorted({name for fact in facts for name in (fact.get("id"), *fact.get("ids", ())) if name}),
         **({IMPORTED: True} if any(fact.get(IMPORTED) for fact in facts) else {}),
     }
 
@@ -195,7 +224,3 @@ def _join_memories(sources: Sequence[Path], target: Path) -> int:
     for name, (_, source) in best.items():
         copy_plain(source / name, target / name)
     return found - len(best)
-
-
-def _rank(record: TrialRecord) -> tuple[bool, float]:
-    return record.outcome != "error", record.started

@@ -26,6 +26,7 @@ PARTS: Mapping[str, str] = {
     "execute": "actions, until their pages are loaded",
     "between": "between steps",
     "wait": "waiting for pending requests",
+    "late": "waiting for queued work and late checks",
     "collect": "collecting the evidence",
     "judge": "judging",
     "rest": "closing, and everything else",
@@ -75,12 +76,14 @@ class Spent:
             within["agent"], within["between"] = within["between"] + first, 0.0
             first = 0.0
         wait = min(phases.get("wait", 0.0), phases.get("collect", 0.0))
+        late = min(phases.get("late", 0.0), phases.get("collect", 0.0) - wait)
         parts = {
             **{name: phases.get(name, 0.0) for name in ("lease", "session", "setup", "judge")},
             **within,
             "first": first,
             "wait": wait,
-            "collect": phases.get("collect", 0.0) - wait,
+            "late": late,
+            "collect": phases.get("collect", 0.0) - wait - late,
         }
         parts["rest"] = max(0.0, phases.get("total", 0.0) - sum(parts.values()))
         parts["earlier"] = sum(attempt.seconds for attempt in record.attempts[:-1])

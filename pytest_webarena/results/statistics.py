@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from pytest_webarena.evidence import Usage
 from pytest_webarena.results.comparing.repeats import flaky, pass_all, pass_any, spread_of
 from pytest_webarena.results.comparing.uncertainty import Corrected, Verdicts, corrected_rate, least_informed
+from pytest_webarena.results.intervals import clustered_interval, whole_set_interval
 from pytest_webarena.results.records import NO_VERDICT, Outcome, TrialKey, TrialRecord, names_of
 
 if TYPE_CHECKING:
@@ -21,112 +22,15 @@ __all__ = [
     "Summary",
     "TemplateKey",
     "cluster_of",
-    "clustered_interval",
     "grouped",
     "rate_of",
-    "student_quantile",
     "summarise",
-    "whole_set_interval",
-    "wilson_interval",
     "with_chance",
     "with_judge",
 ]
 
 TemplateKey = Literal["text", "id"]
 """Key of a template: its text (WebArena has 241), or the number in its file (190, some with several texts)."""
-
-Z95 = 1.959963984540054
-
-
-def wilson_interval(passed: int, total: int, z: float = Z95) -> tuple[float, float]:
-    """Return Wilson's score interval of a proportion; (0, 1) when there are no trials.
-
-    >>> tuple(round(bound, 3) for bound in wilson_interval(8, 10))
-    (0.49, 0.943)
-    """
-    if total == 0:
-        return 0.0, 1.0
-    return _wilson(passed / total, total, z)
-
-
-def _wilson(p: float, total: float, z: float) -> tuple[float, float]:
-    centre = p + z * z / (2 * total)
-    spread = z * math.sqrt(p * (1 - p) / total + z * z / (4 * total * total))
-    scale = 1 + z * z / total
-    return max(0.0, (centre - spread) / scale), min(1.0, (centre + spread) / scale)
-
-
-def clustered_interval(clusters: Iterable[Sequence[bool]]) -> tuple[float, float]:
-    """Return the 95 % interval of a success rate if the tasks are a sample, with dependent trials within a cluster.
-
-    A cluster contains the judged trials of one task, or of all tasks of one template. The effective number of trials is
-    the number of independent trials with the same variance as that between clusters (ratio estimator, Cochran 1977,
-    section 9A.2). The interval is Wilson's for this number, with Student's quantile, because the variance is estimated.
-    Degrees of freedom are one less than the clusters, or twice the clusters with a success (or a failure, whichever are
-    fewer) if these are few. It is never narrower than Wilson's, and equal to it where every cluster is a single trial.
-    Where all trials have the same outcome, the variance between clusters is unknown, and each counts as one trial. (0,
-    1) for several trials of a single cluster. `benchmarks/coverage.py` measures the coverage.
-
-    >>> tuple(round(bound, 2) for bound in clustered_interval([[True] * 5] * 5 + [[False] * 5] * 5))
-    (0.2, 0.8)
-    """
-    found = [(sum(each), len(each)) for each in clusters if each]
-    passed, total, count = sum(passes for passes, _ in found), sum(size for _, size in found), len(found)
-    if total == count:
-        return wilson_interval(passed, total)
-    if count < 2:
-        return 0.0, 1.0
-    p = passed / total
-    if passed in (0, total):
-        return wilson_interval(count if passed else 0, count)
-    between = count / (count - 1) * sum((passes - p * size) ** 2 for passes, size in found) / total**2
-    effective = min(float(total), p * (1 - p) / between) if between else float(total)
-    effective_clusters = total**2 / sum(
-        size * size for _, size in found
-    )  # equally large clusters with the same information
-    rare = min(sum(passes > 0 for passes, _ in found), sum(passes < size for passes, size in found))
-    return _wilson(p, effective, student_quantile(max(1.0, min(effective_clusters - 1, 2.0 * rare))))
-
-
-def whole_set_interval(tasks: Iterable[Sequence[bool]]) -> tuple[float, float] | None:
-    """Return the 95 % interval of a success rate if the tasks are the whole set, so that only trials vary.
-
-    ``tasks`` are the judged trials of each task. None where a task has a single trial, which can't separate an agent's
-    luck from a task's difficulty. One success and one failure are added, because tasks with equal outcomes would seem
-    certain otherwise. Degrees of freedom are Satterthwaite's.
-
-    >>> found = whole_set_interval([[True] * 5] * 5 + [[False] * 5] * 5)  # narrower than `clustered_interval`
-    >>> tuple(round(bound, 2) for bound in found)
-    (0.38, 0.62)
-    """
-    found = [(sum(each), len(each)) for each in tasks if each]
-    if not found or min(size for _, size in found) < 2:
-        return None
-    total = sum(size for _, size in found)
-    parts = [(passes * (size - passes) / (size - 1) / total**2, size - 1) for passes, size in found]
-    within = math.fsum(part for part, _ in parts)
-    below = math.fsum(part**2 / free for part, free in parts)
-    freedom = within**2 / below if below else 2.0
-    reach = student_quantile(max(2.0, freedom)) * math.sqrt(within + 2 / total**2)
-    rate = sum(passes for passes, _ in found) / total
-    return max(0.0, rate - reach), min(1.0, rate + reach)
-
-
-def student_quantile(freedom: float) -> float:
-    """Return the 97.5 % quantile of Student's distribution (Fisher and Cornish 1960), within 1 % from two degrees on.
-
-    >>> [round(student_quantile(each), 2) for each in (4, 9, 19, 99)]
-    [2.78, 2.26, 2.09, 1.98]
-    """
-    z, v = Z95, freedom
-    terms = (
-        z,
-        (z**3 + z) / 4,
-        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
-        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
-        (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
-    )
-    return sum(term / v**power for power, term in enumerate(terms))
 
 
 def cluster_of(record: TrialRecord, templates: TemplateKey = "text") -> tuple[str, object]:
@@ -139,13 +43,23 @@ def cluster_of(record: TrialRecord, templates: TemplateKey = "text") -> tuple[st
 
 def rate_of(outcomes: Iterable[tuple[object, Outcome]], undecided: Sequence[bool] | None = None) -> Rate:
     """Return the rate of trials, each given by its cluster and its outcome; ``undecided`` says which of them are."""
+    outcomes = list(outcomes)
+    if any(outcome == "error" for _, outcome in outcomes):
+        found = _rate_of(outcomes, undecided)
+        failed: list[tuple[object, Outcome]] = [
+            (cluster, "failed" if outcome == "error" else outcome) for cluster, outcome in outcomes
+        ]
+        return replace(found, errors_failed=_rate_of(failed, undecided))
+    return _rate_of(outcomes, undecided)
+
+
+def _rate_of(outcomes: Sequence[tuple[object, Outcome]], undecided: Sequence[bool] | None) -> Rate:
     if undecided is not None and any(undecided):
-        outcomes = list(outcomes)
         met: list[tuple[object, Outcome]] = [
             (cluster, "passed" if each else outcome)
             for (cluster, outcome), each in zip(outcomes, undecided, strict=True)
         ]
-        return replace(rate_of(outcomes), undecided=sum(undecided), if_met=rate_of(met))
+        return replace(_rate_of(outcomes, None), undecided=sum(undecided), if_met=_rate_of(met, None))
     counts: Counter[Outcome] = Counter()
     clusters: dict[object, list[bool]] = {}
     for cluster, outcome in outcomes:
@@ -181,6 +95,8 @@ class Rate:
     """Number of failed trials that a person or a judge model could decide (`TrialRecord.undecided`)."""
     if_met: Rate | None = field(default=None, compare=False)
     """The rate if all undecided trials are met, its upper bound; None without undecided trials."""
+    errors_failed: Rate | None = field(default=None, compare=False)
+    """The rate with errors as failures, as papers count them; None without errors. Use `with_errors_failed`."""
     chance: float | None = field(default=None, compare=False)
     """Mean success rate of blind guesses on the judged trials where guessing is possible; None if there are none."""
     guessable: int = field(default=0, compare=False)
@@ -202,6 +118,11 @@ class Rate:
     def value(self) -> float | None:
         """The success rate in [0, 1], with undecided trials not met; None when nothing was judged."""
         return self.passed / self.judged if self.judged else None
+
+    @property
+    def with_errors_failed(self) -> Rate:
+        """The rate with errors as failures, as papers print it: the same numerator over all trials."""
+        return self if self.errors_failed is None else self.errors_failed
 
     @property
     def upper(self) -> Rate:
@@ -249,7 +170,7 @@ class Summary:
     pass_all: float | None = None
     """pass^k: the share of these tasks of which all k trials pass; None for k = 1."""
     flaky: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    """Trials passed and judged of tasks that passed in some trials only, the least certain first."""
+    """Trials passed and decided of tasks that passed in some trials and failed in others, the least certain first."""
     chance_share: float | None = None
     """Share of chance between trials in the variance of single verdicts, from 0 to 1; the rest is between tasks.
 
@@ -301,6 +222,8 @@ class Summary:
     """Gradings of the rate, with the repairs that were left out, for trials that have gradings."""
     key_nodes: KeyNodeScores | None = None
     """Scores of key nodes; None if no trial has any."""
+    mixed: tuple[str, ...] = ()
+    """Differences between its trials that make the rate meaningless; only `conditions.summaries_of` sets them."""
 
 
 def grouped(records: Iterable[TrialRecord], *, named_with: Iterable[TrialKey] = ()) -> dict[str, list[TrialRecord]]:
@@ -353,7 +276,7 @@ def _summary(name: str, records: Sequence[TrialRecord]) -> Summary:
         pass_all=pass_all(counts.values(), most) if most > 1 else None,
         most=most,
         most_tasks=sum(judged >= most for _, judged in counts.values()),
-        flaky=flaky(counts),
+        flaky=flaky(_decided_by_task(records)),
         chance_share=spread.share if spread is not None else None,
         models=tuple(sorted({record.model for record in records if record.model})),
         usage=sum((total for _, total in used), Usage()) if used else None,
@@ -395,6 +318,12 @@ def _by_task(records: Iterable[TrialRecord]) -> dict[str, list[bool]]:
         if record.outcome != "error":
             found.setdefault(record.key.task, []).append(record.outcome == "passed")
     return found
+
+
+def _decided_by_task(records: Iterable[TrialRecord]) -> dict[str, tuple[int, int]]:
+    """Numbers of passed and of decided trials, by task: an undecided trial does not make a task flaky."""
+    found = _by_task(record for record in records if not record.undecided)
+    return {task: (sum(passed), len(passed)) for task, passed in found.items()}
 
 
 def _reason(record: TrialRecord) -> str:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_webarena.errors import UsageError
@@ -23,16 +20,15 @@ from pytest_webarena.results.published import (
     PublishedGroup,
     published,
     published_groups,
-    published_people,
-    published_templates,
 )
 from pytest_webarena.results.records import TrialRecord, names_of
 from pytest_webarena.results.reference_steps import ReferenceScores, reference_scores, references
 from pytest_webarena.results.rundir import RunDir
 from pytest_webarena.results.statistics import Rate, TemplateKey, grouped
 from pytest_webarena.results.table_forms import Table, as_markdown, as_text
+from pytest_webarena.results.wording import mixed_words, passed_words
 
-__all__ = ["Row", "Table", "as_csv", "as_json", "as_markdown", "as_text", "gather", "tables"]
+__all__ = ["Row", "Table", "as_markdown", "as_text", "gather", "tables"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,6 +152,7 @@ def tables(rows: Sequence[Row], *, templates: TemplateKey = "text", each_templat
 
 def _rates(rows: Sequence[Row]) -> Table:
     undecided = any(row.metrics.undecided for row in rows)
+    erred = any(row.metrics.rate.errors for row in rows)
     cells: list[tuple[str, ...]] = [
         (
             row.name,
@@ -167,13 +164,15 @@ def _rates(rows: Sequence[Row]) -> Table:
             str(row.metrics.rate.judged),
             *([_undecided(row.metrics.rate)] if undecided else []),
             str(row.metrics.rate.errors),
+            *(_errors_failed(row.metrics.rate) if erred else ()),
         )
         for row in rows
     ]
     notes = [
         "SR: success rate; 95% intervals are clustered by template (or task) and take tasks for a sample; "
         "AC, UA: on achievable and unachievable tasks; gave up: achievable tasks that the agent called unachievable; "
-        "errors are excluded from all rates.",
+        "errors are excluded from all rates"
+        + (", but SR* and its interval count them as failures, as papers do." if erred else "."),
     ]
     gradings = {row.grading for row in rows}
     if gradings != {""}:
@@ -192,13 +191,20 @@ def _rates(rows: Sequence[Row]) -> Table:
         )
     notes += [_judging(row) for row in rows if row.metrics.rate.by_judge]
     notes += [_guessing(row) for row in rows if row.metrics.rate.chance is not None]
-    notes += [f"{row.name} is no one rate, its trials are mixed: {'; '.join(row.mixed)}." for row in rows if row.mixed]
+    notes += [f"{row.name} is {mixed_words(row.mixed)}." for row in rows if row.mixed]
     notes += [f"{row.name}, unlike the paper's agents: {'; '.join(row.unlike)}." for row in rows if row.unlike]
     if (suite := _suite(rows)) and published(suite) and gradings != {"original"}:
         notes.append(f"Published rates on {suite} were graded by its original evaluators: see --grading=original.")
     more = ("undecided",) if undecided else ()
-    columns = ("agent", "SR", "95% interval", "SR_AC", "SR_UA", "gave up", "judged", *more, "errors")
+    last = ("SR*", "95% interval*") if erred else ()
+    columns = ("agent", "SR", "95% interval", "SR_AC", "SR_UA", "gave up", "judged", *more, "errors", *last)
     return Table(title="Success rates", columns=columns, rows=tuple(cells), notes=tuple(notes))
+
+
+def _errors_failed(rate: Rate) -> tuple[str, str]:
+    """The rate with errors as failures, and its interval."""
+    failed = rate.with_errors_failed
+    return f"{percent(failed.value)} ({passed_words(failed)})", _interval(failed.interval, failed)
 
 
 def _undecided(rate: Rate) -> str:
@@ -279,7 +285,11 @@ def _problems(rows: Sequence[Row]) -> Iterator[Table]:
             title=f"{_suite(rows)} by subject and kind of answer",
             columns=("problems", "agent", "SR", "95% interval", "judged", "source"),
             rows=tuple(cells),
-            notes=(*(f"[{number}] {source}." for number, source in enumerate(sources, start=1)), *remarks),
+            notes=(
+                *(f"[{number}] {source}." for number, source in enumerate(sources, start=1)),
+                *remarks,
+                *(f"{row.name} is {mixed_words(row.mixed)}." for row in rows if row.mixed),
+            ),
         )
 
 
@@ -303,7 +313,7 @@ def _groups(rows: Sequence[Row]) -> Iterator[Table]:
                     percent(rate.value),
                     *([percent(rate.chance if rate.guessable == rate.judged else None)] if guessed else []),
                     _interval(rate.interval, rate),
-                    str(rate.passed),
+                    passed_words(rate).partition("/")[0],
                     str(rate.judged),
                     str(rate.errors),
                 )
@@ -311,6 +321,7 @@ def _groups(rows: Sequence[Row]) -> Iterator[Table]:
                 for name, rate in rates.items()
                 if rate.judged or rate.errors
             ),
+            notes=(f"{row.name} is {mixed_words(row.mixed)}.",) if row.mixed else (),
         )
 
 
@@ -372,74 +383,3 @@ def _interval(interval: tuple[float, float], rate: Rate) -> str:
 
 def _number(value: float | None) -> str:
     return "–" if value is None else f"{value:.1f}"
-
-
-# --- forms
-
-
-def as_csv(rows: Sequence[Row]) -> str:
-    """Return one line per run, agent, browser and group of tasks, in numbers."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(
-        [
-            "run",
-            "agent",
-            "grading",
-            "group",
-            "passed",
-            "judged",
-            "errors",
-            "rate",
-            "low",
-            "high",
-            "browser",
-            "undecided",
-        ]
-    )
-    for row in rows:
-        for group, rate, interval in _all_rates(row.metrics):
-            value = "" if rate.value is None else f"{rate.value:.6f}"
-            low, high = (f"{bound:.6f}" for bound in interval)
-            counts = (rate.passed, rate.judged, rate.errors)
-            writer.writerow(
-                [row.run, row.agent, row.grading, group, *counts, value, low, high, row.browser, rate.undecided]
-            )
-    return text.getvalue()
-
-
-def _all_rates(metrics: Metrics) -> Iterator[tuple[str, Rate, tuple[float, float]]]:
-    yield "all", metrics.rate, metrics.rate.interval
-    named = {
-        name: getattr(metrics, name) for name in ("achievable", "unachievable", "given_up", "information", "others")
-    }
-    groups = [
-        *named.items(),
-        *((f"category:{name}", rate) for name, rate in metrics.by_category.items()),
-        *((f"subject:{name}", rate) for name, rate in metrics.by_subject.items()),
-        *((f"answer:{name}", rate) for name, rate in metrics.by_answer.items()),
-        *((f"problem:{name}", rate) for name, rate in metrics.by_problem.items()),
-        *((f"site:{name}", rate) for name, rate in metrics.by_site.items()),
-        *((f"template:{name}", rate) for name, rate in metrics.by_template.items()),
-    ]
-    for name, rate in groups:
-        yield name, rate, rate.interval
-
-
-def as_json(rows: Sequence[Row]) -> str:
-    """Return all figures as JSON, with a ``schema_version``."""
-    data = [
-        {
-            **asdict(row),
-            "rates": {
-                name: {**asdict(rate), "judged": rate.judged, "value": rate.value, "interval95": list(interval)}
-                for name, rate, interval in _all_rates(row.metrics)
-            },
-            "published_groups": [asdict(each) for each in published_groups(row.suite)],
-            "published_templates": [asdict(each) for each in published_templates(row.suite)],
-            "published_people": [asdict(each) for each in published_people(row.suite)],
-            "published": [asdict(each) for each in published(row.suite)] if row.grading == "original" else [],
-        }
-        for row in rows
-    ]
-    return json.dumps({"schema_version": 1, "agents": data}, indent=1)

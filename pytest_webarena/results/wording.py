@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from pytest_webarena.evidence import ScriptAct, StepRecord, Usage
-from pytest_webarena.results.records import JudgeRecord, MemoryUse, TrialRecord
+from pytest_webarena.results.records import UNDECIDED, JudgeRecord, MemoryUse, SignedInAtEnd, TrialRecord
 from pytest_webarena.text import shorten
 
 if TYPE_CHECKING:
@@ -19,16 +19,21 @@ __all__ = [
     "action_words",
     "cost_words",
     "dollars",
+    "errors_failed_words",
     "if_met_words",
     "judge_words",
     "memory_words",
+    "mixed_words",
     "passed_words",
+    "rate_words",
     "rerun_words",
     "script_words",
     "seconds_words",
     "shortfall_words",
+    "sign_in_words",
     "size_words",
     "usage_words",
+    "why_undecided",
 ]
 
 DECIDE = "decide them: pytest --rescore RUN --judge MODEL"
@@ -159,10 +164,37 @@ def if_met_words(rate: Rate) -> str:
     return f", {value:.1%} if {rate.undecided} undecided {'is' if rate.undecided == 1 else 'are'} met"
 
 
+def mixed_words(differing: Iterable[str]) -> str:
+    """Return that a rate is mixed, with the differences between its trials (`conditions.differing_values`).
+
+    >>> mixed_words(["judge m1 / none"])
+    'no one rate, its trials are mixed: judge m1 / none'
+    """
+    return f"no one rate, its trials are mixed: {'; '.join(differing)}"
+
+
 def passed_words(rate: Rate) -> str:
     """Return the numbers of passed and judged trials, such as ``7/10``, or ``7–9/10`` if two more are undecided."""
     upper = f"–{rate.passed + rate.undecided}" if rate.undecided else ""
     return f"{rate.passed}{upper}/{rate.judged}"
+
+
+def rate_words(rate: Rate) -> str:
+    """Return a rate with its numerator, denominator and interval; ``0/0`` if nothing was judged.
+
+    >>> from pytest_webarena.results.statistics import Rate
+    >>> rate_words(Rate(passed=6, failed=2, errors=0, interval=(0.409, 0.929)))
+    '6/8 = 75.0% (95% interval 40.9% to 92.9%)'
+    """
+    if rate.value is None:
+        return passed_words(rate)
+    low, high = rate.interval
+    return f"{passed_words(rate)} = {rate.value:.1%} (95% interval {low:.1%} to {high:.1%})"
+
+
+def errors_failed_words(rate: Rate) -> str:
+    """Return the rate with errors as failures, to be added to a rate without them; empty without errors."""
+    return f"{rate_words(rate.with_errors_failed)} with errors as failures" if rate.errors else ""
 
 
 def judge_words(judge: JudgeRecord) -> list[str]:
@@ -203,12 +235,31 @@ def usage_words(used: Usage) -> list[str]:
     return parts
 
 
+def why_undecided(record: TrialRecord) -> str:
+    """Return why the rules can't decide a trial, and what to do; empty if it is not undecided."""
+    if not record.undecided:
+        return ""
+    first = record.message.partition("\n")[0]
+    why = first.removeprefix(UNDECIDED) if first.startswith(UNDECIDED) else "the rules can't decide"
+    asked = f" ({record.judge.model} was asked and did not decide)" if record.judge is not None else ""
+    return f"{why}{asked}; {DECIDE}"
+
+
 def rerun_words(record: TrialRecord) -> str:
     """Return the results of running a trial again, as a line of its own; empty where there are none."""
     if not record.reruns:
         return ""
     later = ", ".join({"error": "no verdict"}.get(each.outcome, each.outcome) for each in record.reruns)
     return f"the first verdict counts, not those of later runs of the trial ({later})\n"
+
+
+def sign_in_words(signed_in: Mapping[str, SignedInAtEnd]) -> str:
+    """Return whether each site's account was signed in at the end, on one line; empty where no site has one.
+
+    >>> sign_in_words({"shop": SignedInAtEnd(user="emma", signed_in=False, why="found /login instead")})
+    'shop no (emma): found /login instead'
+    """
+    return "; ".join(f"{site} {found}" + (f": {found.why}" if found.why else "") for site, found in signed_in.items())
 
 
 def memory_words(use: MemoryUse) -> str:

@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 
 from pytest_webarena.actions import Goto
 from pytest_webarena.browser.config import ObservationConfig
+from pytest_webarena.html_pages.links import Frontier, links_of
 from pytest_webarena.secrets import scrub
-from pytest_webarena.task_generation.links import Frontier, links_of
 from pytest_webarena.text import clip
 from pytest_webarena.trials.trial_environment import Resources, set_up_environment
 

@@ -10,13 +10,14 @@ from pytest_webarena.tasks.kinds import CheckKind, find_kind, kind_names
 from pytest_webarena.tasks.model import Check
 from pytest_webarena.tasks.nodes import ListNode, MapNode, Node, ScalarNode, near
 from pytest_webarena.tasks.record_shapes import Field, described, field_schema
-from pytest_webarena.tasks.shapes import Choice, Number, Schema, Schemas, Shape
+from pytest_webarena.tasks.shapes import Choice, Number, Schema, Schemas, Seconds, Shape
 from pytest_webarena.text import clip
 
 __all__ = ["CHECKS", "COMBINATORS", "MODIFIERS", "CheckList"]
 
 _WEIGHT = Number(float, "a number above 0", above=0)
 _WHEN = Choice("end", "any_step")
+_WITHIN = Seconds()
 
 
 class _Children(Shape[Any]):
@@ -80,6 +81,17 @@ MODIFIERS = (
         ),
         example="- url: /checkout/preview/\n  when: any_step",
     ),
+    Field(
+        key="within",
+        shape=_WITHIN,
+        default=0.0,
+        default_text="no wait",
+        doc=(
+            "How long the check is waited for after the agent has stopped, until it is met. Only for `state`, `page` "
+            "and `changes`; not under `not`, and not with `when: any_step`. See [late work](judging.md#late-work)."
+        ),
+        example='- state: {sql: "select count(*) from mails", equals: 1}\n  within: 10s',
+    ),
 )
 """Fields that a check may have in addition to its kind."""
 
@@ -118,8 +130,23 @@ class CheckList(Shape[tuple[Check, ...]]):
         name = self._kind_name(node, entries, reading)
         weight = self._modifier(entries, "weight", reading)
         when = self._modifier(entries, "when", reading)
-        if name is None or weight is INVALID or when is INVALID:
+        within = self._modifier(entries, "within", reading)
+        if name is None or INVALID in (weight, when, within):
             return INVALID
+        if within is not None and (when == "any_step" or inside.endswith("any_step")):
+            return reading.problem(
+                entries["within"][0],
+                "'within' on checks of the end",
+                "it with 'when: any_step'",
+                "after a step, nothing is waited for",
+            )
+        if within is not None and (name in _COMBINATOR_KEYS or not getattr(find_kind(name), "may_come_late", False)):
+            return reading.problem(
+                entries["within"][0],
+                "'within' on state, page or changes",
+                f"it on '{name}'",
+                "write it on the checks inside" if name in _COMBINATOR_KEYS else "nothing that it reads comes late",
+            )
         if inside and weight is not None:
             reading.problem(
                 entries["weight"][0],
@@ -140,13 +167,21 @@ class CheckList(Shape[tuple[Check, ...]]):
             "kind": name,
             "weight": 1.0 if weight is None else weight,
             "when": when or "end",
+            "within": within or 0.0,
             "location": reading.location(node),
         }
         if name in _COMBINATOR_KEYS:
-            within = f"{name} with when: any_step" if when == "any_step" or inside.endswith("any_step") else name
-            children = self._children(name, value, reading, path, within)
+            named = f"{name} with when: any_step" if when == "any_step" or inside.endswith("any_step") else name
+            children = self._children(name, value, reading, path, named)
             if isinstance(children, Invalid):
                 return INVALID
+            if name == "not" and _waits(children):
+                return reading.problem(
+                    entries[name][0],
+                    "'within' outside of 'not'",
+                    "it inside",
+                    "absence can only be judged when no work is left: give the app a 'quiet' key in its catalogue",
+                )
             if name == "not" and (graded := _graded(children)):
                 return reading.problem(
                     entries[name][0],
@@ -235,6 +270,11 @@ def _graded(checks: tuple[Check, ...]) -> str:
     none."""
     kinds = (_graded(each.children) if each.children else each.kind for each in checks)
     return next((kind for kind in kinds if kind and getattr(find_kind(kind), "graded", False)), "")
+
+
+def _waits(checks: tuple[Check, ...]) -> bool:
+    """Returns whether one of these checks, or of those inside them, has ``within``."""
+    return any(check.within or _waits(check.children) for check in checks)
 
 
 def _stateful(checks: tuple[Check, ...]) -> bool:

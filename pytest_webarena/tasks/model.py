@@ -37,6 +37,8 @@ class Check:
     """Weight in the mean of scores; products ignore it."""
     when: Literal["end", "any_step"] = "end"
     """States in which the check may pass (the WebArena paper's r_prog also examines intermediate states)."""
+    within: float = 0.0
+    """Seconds that the check is waited for after the agent has stopped, until it is met; 0: not at all."""
     location: Location | None = None
 
 

@@ -32,6 +32,7 @@ __all__ = [
     "Number",
     "Schema",
     "Schemas",
+    "Seconds",
     "Shape",
     "Text",
     "filled_scalar",
@@ -212,6 +213,30 @@ class Number(Shape[T]):
     def json_schema(self, schemas: Schemas) -> Schema:
         bounds = {"minimum": self.low, "exclusiveMinimum": self.above, "maximum": self.high}
         return schemas.or_template({"type": "number", **{k: v for k, v in bounds.items() if v is not None}})
+
+
+class Seconds(Shape[float]):
+    """A duration in seconds, written with or without the unit: ``10s`` or ``10``."""
+
+    label = "a number of seconds above 0, such as 10s"
+    most = 3600.0
+    """Longest duration in seconds."""
+
+    def read(self, node: Node, reading: Reading) -> float | Invalid:
+        filled = filled_scalar(node, reading)
+        if filled is None:
+            return INVALID
+        text = filled.value if isinstance(filled, ScalarNode) and filled.style else ""
+        value = parse_decimal(text.removesuffix("s").rstrip())
+        if value is None:
+            return self.mismatch(filled, reading, _unquote(filled))
+        if not 0 < value <= self.most:
+            return self.mismatch(filled, reading, f"at most {self.most:g}" if value > 0 else "")
+        return float(value)
+
+    def json_schema(self, schemas: Schemas) -> Schema:
+        number = {"type": "number", "exclusiveMinimum": 0, "maximum": self.most}
+        return schemas.or_template({"anyOf": [number, {"type": "string", "pattern": r"^[0-9.]+ ?s$"}]})
 
 
 def _bounds(low: float | None, high: float | None) -> str:

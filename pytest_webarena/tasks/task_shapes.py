@@ -62,14 +62,18 @@ class SiteNames(Shape[tuple[str, ...]]):
 
 
 class Accounts(Shape[Mapping[str, str]]):
-    """Accounts by site; a single name is an account of the first site."""
+    """Accounts by site; a single name is an account of the first site. With ``anywhere``, they may be accounts of sites
+    that the task doesn't list, and none is empty."""
 
     label = "an account name, or a mapping from sites to accounts"
 
-    def __init__(self) -> None:
-        account = Text("an account name", blank=True, form="word")
+    def __init__(self, *, anywhere: bool = False) -> None:
+        account = Text("an account name", blank=not anywhere, form="word")
+        site = (
+            Text("a site name", check=known_site_fault, pattern=f"^{SITE_NAME.pattern}$") if anywhere else SiteShape()
+        )
         self.either: Shape[Any] = Either(
-            self.label, scalar=account, mapping=MapOf(account, "a mapping from sites to accounts", key=SiteShape())
+            self.label, scalar=account, mapping=MapOf(account, "a mapping from sites to accounts", key=site)
         )
 
     def read(self, node: Node, reading: Reading) -> Mapping[str, str] | Invalid:

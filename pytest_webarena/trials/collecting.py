@@ -13,6 +13,7 @@ from pytest_webarena.checks.side_effects import wants_ledger
 from pytest_webarena.errors import BrowserError, SiteError, SiteRestless
 from pytest_webarena.evidence import Evidence, Probe, RequestRecord, SeenPage, StepRecord, Unfinished, Usage
 from pytest_webarena.gateway.log_entry import SAFE_METHODS
+from pytest_webarena.trials.late_work import LateWork
 from pytest_webarena.trials.options import TrialOptions
 from pytest_webarena.trials.refused_requests import with_browsers_record
 
@@ -60,6 +61,7 @@ class Collector:
     def __init__(
         self, task: Task, environment: TrialEnvironment, options: TrialOptions = _USUAL, *, see_pages: bool = False
     ) -> None:
+        self._task = task
         self._environment = environment
         self._checks = task.every_check
         self._ends_session = task.ends_session
@@ -69,6 +71,7 @@ class Collector:
         self._looks_at_sites = self._needs.sites or self._by_changes
         self._write_timeout = options.write_timeout
         self._quiet_time = options.quiet_time
+        self._check_timeout = options.check_timeout
         self.probes: list[Probe] = []
         """Probes of the steps so far."""
         self.unfinished: tuple[Unfinished, ...] = ()
@@ -78,6 +81,8 @@ class Collector:
         them."""
         self.waited = 0.0
         """Seconds spent waiting for these requests and for deferred work of pages."""
+        self.late: LateWork | None = None
+        """The waits for queued work of the sites and for checks with ``within``; None before `finish`."""
         self.no_picture = ""
         """Why there is no last screenshot, when one was wanted."""
         self._signals_after: list[int] = []
@@ -112,22 +117,33 @@ class Collector:
         answer_format: AnswerFormat,
         used: Used = _UNKNOWN,
         picture: Callable[[bytes], object] | None = None,
+        before_reading: Callable[[], object] | None = None,
+        patient: bool = True,
     ) -> Evidence:
         """Collect the evidence after the agent has stopped; ``picture`` receives a last screenshot.
+        ``before_reading`` is called when late work has ended.
 
         First waits for deferred work of pages, for requests that may change a site, and for requests that may lead to
-        such. Raises `SiteError` when a request that may change a site gets no answer and the checks depend on its
-        effect, or when a replica has died.
+        such; then, if ``patient``, for queued work of the sites and for checks with ``within``. Raises `SiteError` when
+        a request that may change a site gets no answer and the checks depend on its effect, or when a replica has died.
         """
         environment = self._environment
         environment.arrive()
+        self.waited = 0.0
         self._wait_for_requests()
+        late = self.late = LateWork(self._task, environment, seconds_per_check=self._check_timeout, patient=patient)
+        if environment.lease is not None and self._looks_at_sites:
+            late.await_quiet(environment.lease, self._wait_for_requests)
+        late.await_checks(that_visit=False)
+        if before_reading is not None:
+            before_reading()
         environment.check_sites(
             ask=stop_reason == "time"
         )  # a dead or hanging site must not look like an agent's failure
         tabs = environment.session.tabs()
         signals = environment.session.signals
         changes = environment.lease.changes() if environment.lease is not None else ()  # before checks open pages
+        late.await_checks(that_visit=True)
         probes = self._collect(self._checks if self._needs.end else (), "end", [tab.url for tab in tabs])
         requests = self._requests()  # last, so that checks see no effect of a request that is not listed
         # Checked last, because what a dying site shows is no evidence; and whatever the traffic was, because pages of a
@@ -158,6 +174,8 @@ class Collector:
             sites=environment.live.sites,
             reached=environment.visits.reached(),
             changes=changes,
+            quiet_waits=late.quiet_waits,
+            check_waits=late.check_waits,
             answer_format=answer_format,
             usage=used.usage,
             usage_gap=used.gap,
@@ -185,7 +203,7 @@ class Collector:
         try:
             self._wait(self._environment.lease, Deadline(self._write_timeout))
         finally:
-            self.waited = time.monotonic() - began
+            self.waited += time.monotonic() - began
         if self._looks_at_sites:
             self._require_answers(self.unfinished)
 

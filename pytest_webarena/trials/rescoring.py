@@ -14,7 +14,7 @@ from pytest_webarena.checks.answer_form import chance_of
 from pytest_webarena.errors import TrialError
 from pytest_webarena.llm_judge.judge import Judge
 from pytest_webarena.results.attempts import read_evidence
-from pytest_webarena.results.records import TrialKey, TrialRecord
+from pytest_webarena.results.records import JUDGED_FIELDS, TrialKey, TrialRecord
 from pytest_webarena.results.rundir import RunDir
 from pytest_webarena.secrets import scrub, scrub_plain
 from pytest_webarena.tasks.model import Task
@@ -25,9 +25,6 @@ from pytest_webarena.trials.options import TrialOptions
 from pytest_webarena.trials.outcome import Decided, decide, shortfall_of
 
 __all__ = ["Rescorer"]
-
-_VERDICT = ("outcome", "score", "cause", "message", "verdict", "grading", "verdicts", "judge", "task_digest")
-"""Record fields that judging sets. A record's ``history`` contains those of earlier judgings."""
 
 _TASK = ("category", "template", "tags")
 
@@ -54,11 +51,11 @@ class Rescorer:
             return record  # the trial failed before there was evidence, and remains an error
         if _verdict_text(judged) == _verdict_text(record):
             return record
-        before = {name: getattr(record, name) for name in _VERDICT}
+        before = {name: getattr(record, name) for name in JUDGED_FIELDS}
         before["judge"] = asdict(record.judge) if record.judge is not None else None
         judged = replace(judged, history=(*record.history, {**before, "until": round(time.time(), 3)}))
         judged = TrialRecord.from_json(scrub_plain(judged.to_json()))
-        folder.finish(judged)
+        folder.update(judged)
         return judged
 
     def folder(self, record: TrialRecord) -> Path:
@@ -70,7 +67,7 @@ class Rescorer:
 
     def _judged(self, task: Task, record: TrialRecord, attempt: Path) -> TrialRecord:
         try:
-            evidence = read_evidence(attempt)
+            evidence = read_evidence(attempt, manifest=record.manifest)
         except ValueError as error:
             if not _was_judged(record):
                 raise _NothingCollected from error
@@ -148,7 +145,7 @@ def _damaged(record: TrialRecord, why: ValueError) -> TrialRecord:
 
 def _verdict_text(record: TrialRecord) -> str:
     """The judged fields of a record as text, for comparison; without the cost of a judge, which differs each time."""
-    fields = {name: getattr(record, name) for name in _VERDICT}
+    fields = {name: getattr(record, name) for name in JUDGED_FIELDS}
     if (judge := record.judge) is not None:
         fields["judge"] = [judge.model, judge.prompt, judge.temperature, judge.errors and asdict(judge.errors)]
     return scrub(json.dumps(fields, sort_keys=True))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_webarena.checks import judge_all_bounded
 from pytest_webarena.checks.grading import needs_pages
+from pytest_webarena.checks.ground import declared_ground
 from pytest_webarena.errors import (
     BrowserLost,
     Cause,
@@ -30,6 +31,8 @@ from pytest_webarena.trials.agent_run import run_agent
 from pytest_webarena.trials.archive_misses import missing_resources, reporting_misses, with_misses
 from pytest_webarena.trials.collecting import Collector, Used
 from pytest_webarena.trials.fault_attribution import Unanswered, blamed, sites_survive_without_agent, unanswered
+from pytest_webarena.trials.final_sign_ins import final_sign_ins
+from pytest_webarena.trials.ground_attack import attack_ground
 from pytest_webarena.trials.hung_agent import guarded
 from pytest_webarena.trials.live_sites import obstacles, reporting_obstacles, with_obstacles
 from pytest_webarena.trials.memory import Recollection, recollection
@@ -279,6 +282,8 @@ def _gather(
         progress.environment |= plan.conditions
         if task.user:
             progress.environment["users"] = dict(task.user)
+        if programs := environment.programs:
+            progress.environment["programs"] = programs
         if external := environment.external_sites:
             progress.environment["external_sites"] = external
         if environment.lease is not None:
@@ -302,20 +307,32 @@ def _gather(
         with environment.attributing_site_errors(), progress.timed("collect"):
             try:
                 _require_time(plan, episode, environment)
-                if plan.agent.tampers and environment.lease is not None:
-                    progress.environment["meddled"] = tamper_with(environment.lease, task)
-                return collector.finish(
+                if plan.agent.crawls and (ground := declared_ground(task)) is not None:
+                    progress.environment["crawl"] = attack_ground(task, ground, environment, resources)
+
+                def tamper() -> None:  # not earlier, because it might delete queued work, which is no damage
+                    if plan.agent.tampers and environment.lease is not None:
+                        progress.environment["meddled"] = tamper_with(environment.lease, task)
+
+                evidence = collector.finish(
                     answer=episode.answer,
                     stop_reason=episode.ending.reason,
                     steps=episode.steps,
                     answer_format=plan.answer_format,
                     used=_used(plan, episode),
                     picture=lambda data: writer.screenshot("final", data),
+                    before_reading=tamper,
                 )
+                progress.signed_in = final_sign_ins(environment.lease, environment.session, task.user or {}, evidence)
+                return evidence
             finally:
                 if see_pages:
                     progress.seconds["pages"] = round(collector.seconds_for_pages, 4)
                 progress.seconds["wait"] = round(collector.waited, 4)
+                if collector.late is not None and (late := collector.late.seconds):
+                    progress.seconds["late"] = late
+                    waits = {each.app: each.seconds for each in collector.late.quiet_waits}
+                    progress.environment["late_work"] = {"sites": waits, "checks": dict(collector.late.check_waits)}
                 if collector.unfinished:
                     progress.environment["unfinished_writes"] = [asdict(each) for each in collector.unfinished]
                 if collector.unanswered:
@@ -389,5 +406,6 @@ def _record(
         started=round(started, 3),
         node_id=plan.node_id,
         worker=plan.worker,
+        signed_in=progress.signed_in,
         **plan.facts(progress.sites),
     )

@@ -15,6 +15,7 @@ from pytest_webarena.gateway.log import as_tunnel
 from pytest_webarena.sites.catalogues.external import EXTERNAL
 from pytest_webarena.trials.collecting import require_answers
 from pytest_webarena.trials.images import load_images
+from pytest_webarena.trials.late_work import require_quiet
 from pytest_webarena.trials.live import LiveTrial, absolute_url, as_requested
 from pytest_webarena.trials.live_sites import wishes_of
 from pytest_webarena.trials.options import TrialOptions
@@ -104,6 +105,16 @@ class TrialEnvironment:
         return {replica.app: replica.digest for replica in self.lease.replicas} if self.lease else {}
 
     @property
+    def programs(self) -> dict[str, Any]:
+        """App name to the digest of the files that its replica was started with, and those that changed in the run."""
+        replicas = self.lease.replicas if self.lease else ()
+        return {
+            each.app: {"digest": each.program, "changed": list(each.program_changes)}
+            for each in replicas
+            if each.program
+        }
+
+    @property
     def external_sites(self) -> dict[str, str]:
         """Site name to address of sites that run outside the harness: they were not reset, and their version is
         unknown."""
@@ -113,9 +124,10 @@ class TrialEnvironment:
         return {name: site.url for name, site in self.lease.sites.items() if site.app in apps}
 
     def open_first_pages(self) -> None:
-        """Load the task's first tabs. All later changes on the sites count as the agent's."""
+        """Load the task's first tabs, and wait for queued work. All later changes on the sites count as the agent's."""
         self.session.open_tabs(self.start)
         if self.lease is not None:
+            require_quiet(self.lease)
             self.lease.mark(required=self.asks_changes)
         self.session.signals.mark_agent_start()
 

@@ -139,8 +139,9 @@ class Tryout:
         self._say(f"  → {error or url}")
         return not error
 
-    def evidence(self) -> Evidence:
-        """Everything recorded so far, and the current state of the sites."""
+    def evidence(self, *, patient: bool = True) -> Evidence:
+        """Everything recorded so far, and the current state of the sites. ``patient`` first waits for late work, as at
+        the end of a trial."""
         with self._environment.attributing_site_errors():
             return self._collector.finish(
                 answer=self._answer,
@@ -148,11 +149,13 @@ class Tryout:
                 steps=self._steps,
                 answer_format=answer_format(self._task, REPAIRED),
                 used=Used(usage=Usage(), seconds=0.0),  # no model is called, and a person's time does not count
+                patient=patient,
             )
 
-    def verdict(self) -> Verdict:
-        """The checks' verdict on the current state, without the intent, which the user has just read."""
-        return replace(judge_bounded(self._task, self.evidence()), intent="")
+    def verdict(self, *, patient: bool = True) -> Verdict:
+        """The checks' verdict on the current state, without the intent, which the user has just read; ``patient`` as in
+        `evidence`."""
+        return replace(judge_bounded(self._task, self.evidence(patient=patient)), intent="")
 
     def remote_input(self) -> RemoteInput:
         """Access for a user without a browser window to see pages and act in them."""
@@ -213,8 +216,9 @@ class Tryout:
         return tuple(selector for selector, found in matches.items() if found.is_unique and found.element == element)
 
     def show_checks(self, width: int = 80, *, changes: bool = False) -> bool:
-        """Print the verdict on the current state, or only its ``changes``; return whether it is a pass."""
-        verdict = self.verdict()
+        """Print the verdict on the current state, or only its ``changes``; return whether it is a pass. Between two
+        steps of the solution, late work is not waited for."""
+        verdict = self.verdict(patient=not (changes and self._solution))
         self._print(verdict, self._shown_verdict if changes else None, width)
         return bool(verdict.passed)
 
@@ -255,7 +259,7 @@ class Tryout:
         problem = ""
         while not ended.wait(every):
             try:
-                verdict = self.verdict()
+                verdict = self.verdict(patient=False)
             except SiteError as error:  # the site may answer later
                 if str(error) != problem:
                     problem = str(error)

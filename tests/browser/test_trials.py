@@ -121,6 +121,9 @@ def attempt(engine: BrowserEngine, web: Web, quick: Deadlines, tmp_path: Path) -
         def own_answer(self, url: str, *, harness: bool = False) -> str:
             return ""
 
+        def wait_until_quiet(self, **how: Any) -> tuple[()]:
+            return ()
+
         def wait_for_writes(self, seconds: float, **more: float) -> tuple[()]:
             return ()
 

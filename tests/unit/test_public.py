@@ -44,7 +44,7 @@ PUBLIC: dict[str, str] = {
         "TooLarge TrialError Unready UsageError WebArenaError closest error_of recording unwritten writing"
     ),
     "evidence": (
-        "Evidence JsonValue LONGEST_PAGE LONGEST_REPLY LONGEST_TEXT Probe ReachedSite RequestRecord "
+        "Evidence JsonValue LONGEST_PAGE LONGEST_REPLY LONGEST_TEXT Probe QuietWait ReachedSite RequestRecord "
         "SCHEMA_VERSION ScriptAct SeenPage SignedIn StepRecord StopReason TabState TargetRecord Unfinished Unrecorded "
         "Usage cut"
     ),

@@ -42,7 +42,7 @@ _LETTER = r"[*_`\"'$]*(?:\\(?:text|mathrm|mathbf|textbf)\{)?[(\[]?\s*([A-Za-z])\
 _NAMED = re.compile(rf"{_LETTER}(?:\s+(?:is|seems)\s+(?:the\s+)?(?:correct|right|true)(?:\s+(?:answer|option))?)?[.!]?")
 _MENTION = re.compile(
     r"(?:(?i:\b(?:option|choice|letter|answer(?:\s+is)?:?)\s+)[(\[*_]*([A-Za-z])(?![A-Za-z0-9'])"
-    r"|(?<![A-Za-z0-9'\\°])([A-Z])(?![A-Za-z0-9'])|(?<!\w)[(\[]([a-z])[)\]]|^([a-z])[).:]|^([a-z])$)",
+    r"|(?<![A-Za-z0-9'\\°\u0370-\u03ff])([A-Z])(?![A-Za-z0-9'])|(?<!\w)[(\[]([a-z])[)\]]|^([a-z])[).:]|^([a-z])$)",
     re.MULTILINE,
 )
 _DENIED = re.compile(

@@ -10,8 +10,9 @@ import re
 __all__ = ["changes", "clause_at", "definitions_in", "with_definitions"]
 
 _OPENING = re.compile(
-    r"[\s,;.(]*(?:\\q?quad\s*|\\[,;]\s*)*(?:\\(?:text|mathrm|textrm)\s*\{\s*)?"
-    r"\b(?:where|with|in\s+which|here|setting|taking|letting|let|given(?:\s+that)?|provided(?:\s+that)?|when|for)\b(?:\s*\})?\s*:?\s*",
+    r"[\s,;.(]*(?:\\q?quad\s*|\\[,;]\s*)*(?:\\(?:text|mathrm|textrm)\s*\{\s*)?(?<!holds )(?<!hold )"
+    r"\b(?:where|with|in\s+which|here|setting|taking|letting|let|given(?:\s+that)?|provided(?:\s+that)?|when"
+    r"|(?:valid\s+)?for(?:\s+(?:all|any|every|each))?)\b(?:\s*\})?\s*:?\s*",
     re.IGNORECASE,
 )
 _AND = r"(?:\\text\s*\{\s*and\s*\}|(?<=[\s$])and(?=[\s$]))"
@@ -34,7 +35,7 @@ _MEANING = re.compile(
 )
 _ONLY_NAMES = re.compile(_NAMES)
 _CONDITION = re.compile(
-    rf"\$?\s*(?:\||\\lvert\s?)?{_NAMES}(?:\||\s?\\rvert)?\s*(?:[<>\u2264\u2265\u2260\u2208]|\\(?:ge|geq|le|leq|ne|neq|gt|lt|in)\b)[^=$]{{1,60}}\$?"
+    rf"\$?\s*(?:\||\\lvert\s?)?{_NAMES}(?:\||\s?\\rvert)?\s*(?:[<>\u2264\u2265\u2260\u2208]|\\(?:ge|geq|le|leq|ne|neq|gt|lt|in)(?![A-Za-z]))[^=$]{{1,60}}\$?"
 )
 _WORDS = re.compile(r"(?:[A-Za-z\u2019'-]{2,}\s*)+")
 _CHANGES = re.compile(

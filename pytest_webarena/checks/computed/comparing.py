@@ -7,11 +7,12 @@ import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
+from pytest_webarena.checks.computed.asked_units import another_unit
 from pytest_webarena.checks.computed.building import build, names_in
 from pytest_webarena.checks.computed.conventions import conventional, explained, other_readings, with_names
 from pytest_webarena.checks.computed.definitions import Definitions, Redefined
 from pytest_webarena.checks.computed.grammar import parse
-from pytest_webarena.checks.computed.labels import is_label, names_another
+from pytest_webarena.checks.computed.labels import is_label
 from pytest_webarena.checks.computed.repeated import goes_against
 from pytest_webarena.checks.computed.sampling import Verdict
 from pytest_webarena.checks.computed.structures import plus_minus
@@ -60,12 +61,8 @@ def compare(reference: str, answer: str, terms: Terms = EXACTLY) -> ComparedAnsw
         _check(wanted)
     except Unreadable as error:
         raise BadReference(str(error)) from None
-    if against := goes_against(answer, terms.intent):
-        return ComparedAnswer(verdict="undecided", why=against)
     if (share := _SHARE.search(answer)) and not _SHARED.search(terms.intent):
         return ComparedAnswer(verdict="undecided", why=f"it is said '{share[1]}', which the task does not ask for")
-    if another := names_another(answer, terms.intent):
-        return ComparedAnswer(verdict="undecided", why=f"it is called the {another}, which the task does not ask for")
     if (
         (fixed := _FIXED.search(answer))
         and fixed[1] in names_in(wanted)
@@ -74,8 +71,14 @@ def compare(reference: str, answer: str, terms: Terms = EXACTLY) -> ComparedAnsw
         return ComparedAnswer(verdict="undecided", why=f"it says that {fixed[1]} is constant")
     known = terms.variables | names_in(wanted)
     reading = parse(answer, known, question=terms.intent)
+    if against := goes_against(answer, terms.intent, reading.label):
+        return ComparedAnswer(verdict="undecided", why=against)
     given = conventional(reading.tree)
     found = _first_equal(wanted, given, answer, terms)
+    another, same_quantity = another_unit(reading.unit, terms.intent, asked.unit)
+    if another and (found.verdict != "unequal" or same_quantity):
+        certain = asked.unit is not None and not same_quantity
+        return ComparedAnswer(verdict="unequal" if certain else "undecided", why=another)
     if found.verdict == "unequal" and (reading.ambiguous or asked.ambiguous):
         wanted = conventional(parse(reference, terms.variables, tight=True).tree)
         where = "it" if reading.ambiguous else "the reference"
@@ -130,7 +133,7 @@ def _first_equal(wanted: Node, given: Node, answer: str, terms: Terms) -> Compar
             return found
     except Unreadable as error:
         failed = error
-    for other in other_readings(wanted, given, answer):
+    for other in other_readings(wanted, given, answer, terms.intent):
         try:
             again = _compared(wanted, other, terms)
         except Unreadable:

@@ -37,6 +37,7 @@ mean average | median | mode | variance
 minimum | maximum
 area | perimeter circumference | volume | diameter | radius
 kinetic | potential
+parallel | perpendicular
 real | imaginary
 electron | proton | neutron
 edge | vertex vertice | face | diagonal
@@ -115,6 +116,7 @@ def another_symbol(name: str, question: str) -> str:
     if name not in _STRONG or re.search(rf"(?<![\w\d'])(?<!\d\s)\$?\\?{name}(?![\w'/^])", question):
         return ""
     asked = [*_words(" ".join(question_heads(question))), *(found[1].lower() for found in _HOW.finditer(question))]
+    asked = ["angular"] if "angular" in asked else asked  # an angular frequency is none
     usual = [(word, letters) for word in asked for words, letters in _measured() if word in words]
     return usual[0][0] if usual and not any(name in letters for _, letters in usual) else ""
 

@@ -42,6 +42,7 @@ _WHOLE = re.compile(
     r"([a-zA-Z])\$?\s*(?:(?:\\in\b|∈|in)\s*\$?\s*(?:\\mathbb\s*\{?\s*[ZN]|[\u2124\u2115])|is\s+(?:an?|any)\s+integer)"
 )
 _COUNTERS = frozenset("nkmlpqjN")
+_GENERAL = re.compile(r"\bgeneral\s+(?:real\s+)?solution|\ball\s+solutions", re.IGNORECASE)
 MOST_CONSTANTS = 3
 MOST_VALUES = 12
 _UNITS = (("hat i", "hat j", "hat k"), ("hat x", "hat y", "hat z"), ("i", "j", "k"))
@@ -145,8 +146,8 @@ def _decimal(tree: Node) -> tuple[Fraction, Fraction] | None:
     return sign * Fraction(bare.text) * scale, scale / 10 ** len(found[1] or "")
 
 
-def other_readings(wanted: Node, given: Node, text: str) -> Iterator[Node]:
-    """What else an answer may mean, the likeliest first. ``text`` is the answer."""
+def other_readings(wanted: Node, given: Node, text: str, intent: str = "") -> Iterator[Node]:
+    """What else an answer may mean, the likeliest first. ``text`` is the answer, ``intent`` what the task asks."""
     there = names_in(wanted)
     meant = _meant(given, wanted, there, plain="\\" not in text)
     if meant != given:
@@ -160,7 +161,7 @@ def other_readings(wanted: Node, given: Node, text: str) -> Iterator[Node]:
     lacking = sorted((there - here) & _COUNTERS)
     if len(whole) == 1 and len(lacking) == 1:
         yield with_names(given, {whole.pop(): lacking[0]})
-    yield from _constants(wanted, given)
+    yield from _constants(wanted, given, intent)
 
 
 def _changed(tree: Node, change: Callable[[Node], Node]) -> Node:
@@ -249,15 +250,22 @@ def _same_derivative(one: tuple[str, str, int], other: tuple[str, str, int]) -> 
     return one[0] == other[0] and one[2] == other[2] and (one[1] == other[1] or not (one[1] and other[1]))
 
 
-def _constants(wanted: Node, given: Node) -> Iterator[Node]:
+def _constants(wanted: Node, given: Node, intent: str) -> Iterator[Node]:
     """With the names that the reference gives to arbitrary constants, in every order.
 
     A constant is arbitrary when it is added to a function, or times one that solves an equation: an exponential, a sine
-    or a cosine. The ``C`` in ``C V^2/2`` is not.
+    or a cosine. The ``C`` in ``C V^2/2`` is not. If a general solution is asked for, so is each name that the task does
+    not have.
     """
     there, here = names_in(wanted), names_in(given)
     old = sorted(name for name in here - there if _FREE.fullmatch(name))
-    new = sorted(name for name in there - here if _ARBITRARY.fullmatch(name))
+    general = _GENERAL.search(intent) is not None
+    new = sorted(
+        name
+        for name in there - here
+        if _ARBITRARY.fullmatch(name)
+        or (general and _FREE.fullmatch(name) and not re.search(rf"(?<![A-Za-z]){name}(?![A-Za-z])", intent))
+    )
     if not old or len(old) != len(new) or len(old) > MOST_CONSTANTS:
         return
     both = [each.parts[-1] if each.op == "relation" and each.text == "=" else each for each in (wanted, given)]

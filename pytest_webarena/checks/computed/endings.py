@@ -6,9 +6,9 @@ import re
 from collections.abc import Collection
 
 from pytest_webarena.checks.computed.clauses import clause_at, with_definitions
-from pytest_webarena.checks.computed.units import read_unit
+from pytest_webarena.checks.computed.units import Unit, read_unit
 
-__all__ = ["is_unit", "without_ending"]
+__all__ = ["unit_of", "without_ending"]
 
 _SPACES = r"(?:\s|~|\\[,;:! ]|\\q?quad\b)"
 _UPRIGHT = re.compile(
@@ -19,40 +19,42 @@ _PLAIN = re.compile(r"(?<=[^\s=+*/^(-])\s+[(\[]?(?:in\s+)?(?P<unit>(?:(?:square|
 _GOES = str.maketrans("\u00b7\u22c5\u2212\u00b2\u00b3\u00b9", "**-231")
 
 
-def is_unit(text: str) -> bool:
-    r"""Whether a text is a unit of measurement and nothing else.
+def unit_of(text: str) -> Unit | None:
+    r"""Returns the unit of measurement that a text is; None if it is something else.
 
-    >>> is_unit("m s^{-2}"), is_unit("\\mathrm{m\\,s^{-2}}"), is_unit("x")
-    (True, True, False)
+    >>> unit_of("m s^{-2}") == unit_of("\\mathrm{m\\,s^{-2}}"), unit_of("x"), str(unit_of("square units"))
+    (True, None, 'no unit')
     """
     bare = re.sub(r"\\(?:text|mathrm|textrm|rm|unit|si)\b", " ", text.translate(_GOES))
     bare = re.sub(r"\\(?:cdot|times)\b", "*", re.sub(r"\\[,;:! ]|~|[{}()\[\]]|\\q?quad\b", " ", bare))
     bare = (
         re.sub(r"(?<=[A-Za-z])([-]?[1-4])(?![\d.])", r"^\1", re.sub(r"\^\s+", "^", bare)).replace("\u207b", "-").strip()
     )
-    bare = re.sub(r"^(?:square|cubic)?\s*units?(?:\s?\^?\s?[23])?$", "m", bare)
+    if re.fullmatch(r"(?:square|cubic)?\s*units?(?:\s?\^?\s?[23])?", bare):
+        return Unit(())
     found = read_unit(bare) if bare else None
-    return found is not None and not bare[found[1] :].strip()
+    return found[0] if found is not None and not bare[found[1] :].strip() else None
 
 
-def without_ending(text: str, known: Collection[str] = ()) -> str:
-    r"""``text`` without what stands behind its formula, or with it in a form that the grammar knows.
+def without_ending(text: str, known: Collection[str] = ()) -> tuple[str, Unit | None]:
+    r"""``text`` without what stands behind its formula, or with it in a form that the grammar knows; and the unit.
 
-    >>> without_ending(r"9.8 m \; \mathrm{m\,s^{-2}}"), without_ending("m g h joules"), without_ending("q V/m")
-    ('9.8 m', 'm g h', 'q V/m')
+    >>> [without_ending(text)[0] for text in (r"9.8 m \; \mathrm{m\,s^{-2}}", "m g h joules", "q V/m")]
+    ['9.8 m', 'm g h', 'q V/m']
     """
+    unit: Unit | None = None
     for pattern in (_UPRIGHT, _PLAIN):
         found = pattern.search(text)
         if (
             found is not None
-            and is_unit(found["unit"])
+            and (read := unit_of(found["unit"])) is not None
             and not _is_product(found["unit"], text[: found.start()], known)
         ):
-            text = _cut(text, found.start())
+            text, unit = _cut(text, found.start()), read
             break
     if "\\where" not in text and (clause := clause_at(text)) is not None:
-        return with_definitions(_cut(text, clause[0]), clause[1])
-    return text
+        text = with_definitions(_cut(text, clause[0]), clause[1])
+    return text, unit
 
 
 def _is_product(unit: str, before: str, known: Collection[str]) -> bool:

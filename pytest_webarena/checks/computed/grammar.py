@@ -17,7 +17,7 @@ from pytest_webarena.checks.computed.applied import Applied
 from pytest_webarena.checks.computed.calculus import counted_sum
 from pytest_webarena.checks.computed.phrasing import bare_formula
 from pytest_webarena.checks.computed.prose import statement
-from pytest_webarena.checks.computed.tokens import LONGEST, Token, Unreadable, tokenise
+from pytest_webarena.checks.computed.tokens import LONGEST, Token, Unreadable, tokenise, unwrap
 from pytest_webarena.checks.computed.tree import Node, Reading, of_vectors, stands_alone
 
 __all__ = ["parse"]
@@ -48,10 +48,11 @@ def parse(text: str, known: Collection[str] = (), *, tight: bool = False, questi
     """
     if _STRUCK.search(text):
         raise Unreadable("part of it is struck out")
-    said = statement(bare_formula(text[-LONGEST:], known), question)
-    if said is None:
-        return _read(text, known, tight)
-    return replace(_read(said.formula, known, tight), sure=said.sure)
+    bare, unit = bare_formula(text[-LONGEST:], known)
+    said = statement(bare, question)
+    formula, sure = (said.formula, said.sure) if said is not None else (text, True)
+    unit = unit or bare_formula(unwrap(formula), known)[1]
+    return replace(_read(formula, known, tight), sure=sure, unit=unit, label=said.label if said else None)
 
 
 def _read(text: str, known: Collection[str], tight: bool) -> Reading:

@@ -11,6 +11,8 @@ import re
 __all__ = [
     "ASKING",
     "CHANGES",
+    "DOUBTS",
+    "GIVING",
     "HAZARDS",
     "MATHEMATICS",
     "QUANTITIES",
@@ -40,7 +42,7 @@ STATING = word_set(
     """
 )
 """What an answer of any kind is said with."""
-_GIVING = word_set(
+GIVING = word_set(
     """
     he she her his has had having do does did can let equal equals equaled equalled give gives gave giving get
     gets got getting obtain obtains obtained find finds found yield yields come comes came work works worked
@@ -102,7 +104,7 @@ _BESIDE = word_set(
     anticlockwise directed center centre axis ground surface floor high tall long wide deep thick old far clock
     """
 )
-HAZARDS = word_set(
+DOUBTS = word_set(
     """
     no not nor neither never none nobody nothing hardly barely scarcely cannot without non unlike
     maybe perhaps possibly might may could probably unless if whether doubt doubts guess unsure uncertain
@@ -110,13 +112,18 @@ HAZARDS = word_set(
     or either else instead rather alternatively otherwise than but except excluding besides apart and/or versus vs
     wrong false falsely incorrect mistaken mistake mistakes invalid untrue lie lies lying absurd impossible refuse
     refused refuses refuted fails failed fail contradicts contradiction contradictory disagree disproved denies deny
+    """
+)
+"""What denies or doubts what is said in the same text, or offers something else."""
+HAZARDS = DOUBTS | word_set(
+    """
     twice half double doubled triple thrice plus minus more less fewer greater smaller larger bigger higher lower
     faster slower longer shorter below above under over beyond upwards onwards onward each every per another
     other others several any some again also too and as nearly almost opposite negative negation inverse reciprocal
     complement
     """
 )
-"""What turns, doubts or doubles what it is next to, or offers something else."""
+"""These, and what turns or doubles what it is next to."""
 MATHEMATICS = word_set(
     """
     alpha beta gamma delta epsilon zeta eta theta kappa lambda nu xi rho sigma tau upsilon phi chi psi omega hbar varphi
@@ -125,7 +132,7 @@ MATHEMATICS = word_set(
     """
 )
 """What formulas name, beside letters."""
-_KNOWN = STATING | _GIVING | QUANTITIES | _COUNTED | _BESIDE | {"rightwards"}
+_KNOWN = STATING | GIVING | QUANTITIES | _COUNTED | _BESIDE | {"rightwards"}
 _TURNING = word_set(
     """
     left leftward leftwards rightwards up down upward upwards downward downwards uphill downhill inward inwards outward

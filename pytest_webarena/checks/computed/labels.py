@@ -14,30 +14,20 @@ from functools import lru_cache
 import sympy as sp
 
 from pytest_webarena.checks.computed.building import build, names_in
-from pytest_webarena.checks.computed.derivatives import asked_function, asks_for, derivative_named
+from pytest_webarena.checks.computed.derivatives import asked_function, asks_for, derivative_named, question_heads
 from pytest_webarena.checks.computed.tokens import Unreadable
 from pytest_webarena.checks.computed.tree import Node
 
-__all__ = ["about", "is_label", "names_another", "near", "only_names", "said_in"]
+__all__ = ["is_label", "near", "only_names", "said_in"]
 
 _DERIVED = re.compile(r"(?:dot|ddot|nabla) .*|d2?.*/d.*|.*'")
-_ASKS = re.compile(
-    r"derivative|differentiat|slope|gradient|\brates?\b|velocit|\bspeeds?\b|how\s+fast|\bmarginal|accelerat",
-    re.IGNORECASE,
-)
 _UNDOES = re.compile(
     r"anti-?derivative|primitive|integra|\bsolv|\bsolution|differential\s+equation"
     r"|(?:whose|(?:its|the)\s+(?:first\s+|second\s+)?derivative\s+is|with(?:\s+the)?\s+derivative)",
     re.IGNORECASE,
 )
 """Words of tasks that speak of a derivative and ask for what has it."""
-_CALLED = re.compile(
-    r"\W*(?:(?:so|thus|hence|therefore|then)\b,?\s+)?(?:the|its)\s+(?:(?:first|second)\s+)?(derivative|inverse)\b[^.\n]{0,60}?\bis\b",
-    re.IGNORECASE,
-)
-_CONCLUDES = re.compile(r"\b(?:so|thus|hence|therefore|gives?|answer|then)\b|[.\n]\s*\S", re.IGNORECASE)
 _INVERTS = re.compile(r"\binver|\^\s*\{?\s*-\s*1", re.IGNORECASE)
-_PRIMED = re.compile(r"'|d/d|\\frac\s*\{\s*d|\\d?dot|d[a-z]/d|\\prime|\u2032")
 _FRAGMENT = re.compile(
     r"\$+([^$]{1,200})\$+|\\\((.{1,200}?)\\\)|(?<![\w\\$])(\\?[A-Za-z\u0370-\u03ff][^\s,;:?!$]{0,60})"
 )
@@ -68,10 +58,12 @@ def is_label(left: Node, others: frozenset[str], intent: str) -> bool:
     >>> is_label(prime, frozenset("x"), "Solve it for y."), is_label(prime, frozenset("x"), "What is the slope?")
     (False, True)
     """
-    if names_in(left) & others and not (_is_applied(left) or _is_long_word(left)):
+    if names_in(left) & others and not (_is_applied(left) or _is_long_word(left) or _is_asked_word(left, intent)):
         return False
     if _COMPUTED_INDEX.search(_bare(left).text):
         return said_in(left, intent)
+    if _is_asked_word(left, intent):
+        return True
     if _is_plain(left, others):
         return _bare(left).text not in asked_function(intent) if _bare(left).op == "name" else True
     if derived := derivative_named(_derived(left)):
@@ -83,21 +75,6 @@ def is_label(left: Node, others: frozenset[str], intent: str) -> bool:
     if _is_inverse(left) and _INVERTS.search(intent):
         return True
     return said_in(left, intent)
-
-
-def names_another(answer: str, intent: str) -> str:
-    """What an answer calls its formula, where the task is known and asks for nothing that is called so."""
-    found = _CALLED.match(answer)
-    if found is None or not intent or _CONCLUDES.search(answer, found.end()):
-        return ""
-    what = found[1].lower()
-    asked = _INVERTS.search(intent) if what == "inverse" else _ASKS.search(intent) or _PRIMED.search(intent)
-    return "" if asked else what
-
-
-def about(left: Node) -> bool:
-    """Whether it is a derivative by its name: in ``v = dx/dt = 2 a t`` it says what v is."""
-    return bool(_derived(left))
 
 
 def _bare(left: Node) -> Node:
@@ -144,6 +121,16 @@ def _is_word(left: Node) -> bool:
     if not re.fullmatch(r"[A-Za-z]{2,20}", letters):
         return False
     return letters.isupper() or (len(letters) > 3 and letters[1:].islower() and not letters.startswith("d"))
+
+
+def _is_asked_word(left: Node, intent: str) -> bool:
+    """Whether it is letters side by side that the task asks for as a word: ``pH``."""
+    letters = _letters(left)
+    return (
+        len(letters) > 1
+        and letters.isalpha()
+        and any(re.search(rf"\b{letters}\b", head) for head in question_heads(intent))
+    )
 
 
 def _letters(tree: Node) -> str:

@@ -13,7 +13,7 @@ from pytest_webarena.checks.computed.signs import GREEK_LETTERS
 from pytest_webarena.checks.computed.units import read_unit
 from pytest_webarena.text import clip
 
-__all__ = ["check_left_side", "check_subject", "computed", "denies_equality"]
+__all__ = ["check_left_side", "check_subject", "computed", "denies_equality", "measured"]
 
 _UNEQUAL = re.compile(
     r"(?<![\d)!\s])\s?[!\uff01]\s{0,3}[=\uff1d]|\s[!\uff01]\s{0,3}[=\uff1d]|[=\uff1d]\s{0,3}[!\uff01]|[!\uff01][=\uff1d]{2}"
@@ -76,7 +76,7 @@ def check_left_side(plain: str, question: str) -> None:
         return
     if _BESIDE_UNIT.fullmatch(bare) and re.search("[A-Za-z]", sides[-1].replace("sqrt", "").replace("pi", "")):
         return
-    if not _BESIDE_UNIT.fullmatch(bare) and _measured(bare):
+    if not _BESIDE_UNIT.fullmatch(bare) and measured(bare):
         return
     asked = re.sub(r"[\s()]", "", plain_math(question))
     if re.sub(r"[\s()]", "", sides[0]) not in asked:
@@ -98,7 +98,7 @@ def check_subject(plain: str, question: str) -> None:
             raise NoNumber(f"it gives the value of {found[1]}, which is no usual name for the {usual} asked for")
 
 
-def _measured(text: str) -> bool:
+def measured(text: str) -> bool:
     """Whether it is a number with its unit, or a working with such: ``45 m / 9 s``."""
     at = 0
     for _ in range(12):

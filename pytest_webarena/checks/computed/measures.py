@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from fractions import Fraction
 
-from pytest_webarena.checks.computed.arithmetic import Real, Written
-from pytest_webarena.checks.computed.units import Unit, convert, units_there
+from pytest_webarena.checks.computed.arithmetic import NoNumber, Real, Written, read_form
+from pytest_webarena.checks.computed.units import Unit, convert, in_base_units, units_there
 from pytest_webarena.text import clip
 
-__all__ = ["Found", "agree", "alike", "contradict", "nearly", "same_quantity", "same_value", "summed"]
+__all__ = ["Found", "agree", "alike", "contradict", "nearly", "same_quantity", "same_value", "summed", "works_out"]
 
 _WORKED = Fraction(1, 100)
 """How far what is worked out may be from its result, as a share: people round in between."""
@@ -83,6 +84,25 @@ def same_quantity(one: Found, other: Found) -> bool:
     return (
         value is not None and math.isfinite(value) and abs(Fraction(value) - Fraction(one.written.value)) <= size / 200
     )
+
+
+def works_out(working: Found, stated: Found) -> bool:
+    """Whether a working without units gives a quantity in base units, or with the logarithm to base 10: ``arctan(1) =
+    45 degree``, ``2 * 1500 = 3 kJ``, ``-log(0.001) = 3``."""
+    if working.unit is not None or not re.search(r"[-+*/^(]", working.written.text):
+        return False
+    if stated.unit is not None and units_there():
+        value, per_digit = (
+            in_base_units(float(part), stated.unit) for part in (stated.written.value, stated.written.digit)
+        )
+        return agree(working.written, Written(value, digit=per_digit, text=stated.written.text))
+    if stated.unit is None and "log" in working.written.text:
+        try:
+            form = read_form(re.sub(r"\blog(?=\s*\()", "logqba", working.written.text))
+        except NoNumber:
+            return False
+        return form is not None and agree(form[0], stated.written)
+    return False
 
 
 def contradict(one: Found, other: Found) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 
 from pytest_webarena.checks.answer import says_unachievable
 from pytest_webarena.checks.computed.arithmetic import NoNumber, Real, Written, read_form
+from pytest_webarena.checks.computed.asked_units import another_unit
 from pytest_webarena.checks.computed.asking import MARKER_FIELD, REFUSED, asked_form, no_answer, no_final_answer
 from pytest_webarena.checks.computed.extraction import final_answers
 from pytest_webarena.checks.computed.latex import plain_math
@@ -200,7 +201,7 @@ FORM: Any = Either(
                 key="unit",
                 shape=Convert(Text("a unit"), _unit),
                 default=None,
-                default_text="units in the answer are ignored",
+                default_text="the unit or quantity that the intent asks for",
                 doc=(
                     "Unit of the value. Answers in another unit of the same quantity are converted (needs "
                     "`pint`, extra `math`). A unit of another quantity fails; an unknown one is undecided. An "
@@ -260,6 +261,11 @@ def judge(spec: NumberSpec, view: View) -> Judgement:
             why = f"its unit is unknown: {clip(strange, 30)}"
             return judge_or_undecided("equivalent", expected, answer, view, why)
     why = next(filter(None, (_off(spec, each, view.intent, answer) for each in found)), "")
+    if spec.unit is None:
+        for each in found:
+            another, same_quantity = another_unit(each.unit, view.intent)
+            if another and (not why or same_quantity):
+                return judge_or_undecided("equivalent", expected, answer, view, another)
     return Judgement.of(not why, expected=expected, actual=actual, why=why)
 
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Collection
 
 from pytest_webarena.checks.computed.endings import without_ending
+from pytest_webarena.checks.computed.units import Unit
 
 __all__ = ["bare_formula"]
 
@@ -37,6 +38,7 @@ _REMARK = re.compile(
         {_WHO}{_COMPARED}\s?{_NUMBER}\$?
       | (?:for|with)\s+(?:(?:any|some|all|arbitrary|real|two|three)\s+){{1,3}}
         (?:constants?|parameters?|integers?)\s+{_MANY}
+      | (?:(?:for|with|where)\s+)?{_WHO}=\s*[01](?:\s*,\s*\d{{1,3}}){{1,4}}\s*,?\s*(?:…|\.\.\.|\\[lc]?dots)\$?
       | for\s+(?:all|any|every|each)\s+(?:(?:real|positive|integers?|values\s+of)\s+){{0,3}}{_WHO}
     )\s?[)\]]?\s?$""",
     re.IGNORECASE | re.VERBOSE,
@@ -48,6 +50,14 @@ _APPOSED = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 """What is said of a name or of the whole behind a formula, and does not change it."""
+_BRACKETED = re.compile(rf"\s?\(\s*{_WHO}{_COMPARED}\s?{_NUMBER}\$?\s*\)\$?$")
+"""Where the formula holds."""
+_AGAIN = re.compile(
+    r"(?:\s?(?:,\s*|\(\s*)(?:(?:or|i\.e\.,?|that\s+is,?)\s+)?(?:about|approximately|approx\.)\s+"
+    r"|\s?\(\s*(?:(?:or|i\.e\.,?)\s+)?(?:\\approx|≈|=)?\s*|\s?,\s*i\.e\.,?\s+)"
+    r"\$?(?P<value>[-−]?\d+\.\d+|[-−]?\d+(?:\.\d+)?\s?\\?%)\$?\s*\)?$"
+)
+"""The same value once more, as a decimal: it has to agree."""
 _IN_FORMULA = re.compile(r"\\(?:text|textrm|mathrm|mbox|quad\\text)\s*\{([^{}]*)\}")
 _SPOKEN = re.compile(
     r"\b(?:where|with|for|is|are|constant|integer|arbitrary|any|all|if|when|otherwise|else|answer|so|thus|therefore|"
@@ -73,13 +83,13 @@ _DOUBLED = re.compile(r"\\\\(?=[A-Za-z]{2,})")
 """A command as a string of JSON or Python has it."""
 
 
-def bare_formula(text: str, known: Collection[str] = ()) -> str:
-    r"""``text`` without the words and the markup around its formula; units that are ``known`` names stay.
+def bare_formula(text: str, known: Collection[str] = ()) -> tuple[str, Unit | None]:
+    r"""``text`` without the words and the markup around its formula, and its unit; units that are ``known`` names stay.
 
-    >>> bare_formula("$x^2$."), bare_formula("A e^{kx}, where A and k are constants")
+    >>> bare_formula("$x^2$.")[0], bare_formula("A e^{kx}, where A and k are constants")[0]
     ('$x^2$', 'A e^{kx}')
     """
-    text = _plain_markup(text)
+    text, unit = _plain_markup(text), None
     for _ in range(_ROUNDS):
         before = text
         text = text.strip().lstrip("*_# ") if text.lstrip()[:1] in "*_#" and text.strip("*_# ") else text.strip()
@@ -87,12 +97,17 @@ def bare_formula(text: str, known: Collection[str] = ()) -> str:
         text = _TRAILING.sub("", text) if not text.endswith("..") else text
         if text[:1] in _QUOTES and text[-1:] in _QUOTES and len(text) > 2:
             text = text[1:-1]
-        if (found := _REMARK.search(text) or _APPOSED.search(text)) and found.start():
+        if (again := _AGAIN.search(text)) and again.start() and text[again.start() - 1] not in "([{":
+            kept = text[: again.start()]
+            inside = "$" if kept.endswith("$") else ""
+            text = f"{kept.removesuffix('$')} \\approx {again['value']}{inside or _closing(kept, again[0])}"
+        if (found := _REMARK.search(text) or _APPOSED.search(text) or _BRACKETED.search(text)) and found.start():
             text = text[: found.start()] + _closing(text[: found.start()], text[found.start() :])
-        text = without_ending(text, known)
+        text, found_unit = without_ending(text, known)
+        unit = unit or found_unit
         if text == before:
             break
-    return text
+    return text, unit
 
 
 def _closing(kept: str, gone: str) -> str:

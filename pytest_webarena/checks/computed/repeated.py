@@ -24,8 +24,10 @@ _DOWN = re.compile(r"\bgravit|\bweigh|\bfall|\bdrop|\bslide|\bincline|\bdown", r
 _SIZE = re.compile(r"\b(?:magnitude|size|speed|how\s+(?:large|strong|big|fast))\b", re.IGNORECASE)
 
 
-def goes_against(answer: str, intent: str) -> str:
+def goes_against(answer: str, intent: str, label: str | None = None) -> str:
     """Why an answer is about something else than its task; empty where it is not.
+
+    ``label``: the words before its formula, if it is in a sentence.
 
     >>> goes_against("frequency = 1/T", "What is the period?")
     "it speaks of 'frequency', the task of 'period'"
@@ -34,7 +36,9 @@ def goes_against(answer: str, intent: str) -> str:
     """
     if not intent:
         return ""
-    if (label := _LABEL.match(answer)) is not None and (apart := another_quantity(label[1], intent)) is not None:
+    if label is None and (found := _LABEL.match(answer)) is not None:
+        label = found[1]
+    if label and (apart := another_quantity(label, intent)) is not None:
         return f"it speaks of '{apart[0]}', the task of '{apart[1]}'"
     for meant in _MEANS.finditer(answer):
         named = re.search(rf"\b([a-z]{{3,}})\s+\$?\\?{meant[1]}(?![A-Za-z])", intent)

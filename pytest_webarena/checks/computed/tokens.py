@@ -122,7 +122,7 @@ def tokenise(text: str, known: Collection[str] = ()) -> list[Token]:
         raise Unreadable(f"it has {len(text):,} characters; a formula has at most {LONGEST:,}")
     if "x" not in known:
         text = _TIMES.sub(" * ", text)
-    plain = in_plain_signs(in_our_notation(unwrap(without_label(unwrap(bare_formula(unwrap(text), known))))))
+    plain = in_plain_signs(in_our_notation(unwrap(without_label(unwrap(bare_formula(unwrap(text), known)[0])))))
     if len(plain) > 3 * LONGEST:
         raise Unreadable("it is too long")
     tokens: list[Token] = []

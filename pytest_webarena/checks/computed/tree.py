@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pytest_webarena.checks.computed.tokens import Token, Unreadable
+from pytest_webarena.checks.computed.units import Unit
 
 __all__ = ["Cursor", "Node", "Reading", "of_vectors", "stands_alone"]
 
@@ -29,6 +30,10 @@ class Reading:
     """Whether it has a ±."""
     sure: bool = True
     """Whether it is the only formula in the text."""
+    unit: Unit | None = None
+    """The unit behind the formula."""
+    label: str | None = None
+    """The words of the formula's clause before it, if it is in a sentence."""
 
 
 def of_vectors(sign: str, left: Node, right: Node) -> Node:

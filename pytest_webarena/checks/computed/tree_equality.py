@@ -21,7 +21,7 @@ from pytest_webarena.checks.computed.conventions import (
 )
 from pytest_webarena.checks.computed.equality import constant_apart, equal, factor_apart, nearly_equal, same_cases
 from pytest_webarena.checks.computed.equations import same_solutions
-from pytest_webarena.checks.computed.labels import about, is_label, near, only_names
+from pytest_webarena.checks.computed.labels import is_label, near, only_names
 from pytest_webarena.checks.computed.regions import same_region
 from pytest_webarena.checks.computed.sampling import REAL, Domains, Verdict, signs
 from pytest_webarena.checks.computed.structures import (
@@ -159,6 +159,11 @@ class Comparison:
         """The same but for a multiple of what they are taken by."""
         if len(wanted) > len(given):
             wanted = wanted[-len(given) :]
+        if len(given) > len(wanted) > 2:
+            first, *steps, modulus = given
+            if not all(((build(one) - build(steps[-1])) / build(modulus)).is_Integer for one in steps):
+                return self.no("the answer says several different things, one after the other")
+            given = (first, steps[-1], modulus)
         if self.in_order((*wanted[:-2], wanted[-1]), (*given[:-2], given[-1])) != "equal":
             return self.no("the congruences are about different things")
         apart = (build(wanted[-2]) - build(given[-2])) / build(wanted[-1])
@@ -329,10 +334,8 @@ class Comparison:
         """In ``y = a = b`` both are said, so both must be the same, and the last one counts."""
         others = names_in(wanted) | names_in(given.parts[-1]) | names_in(given.parts[0])
         for part in given.parts[1:-1]:
-            if (part.op == "name" and is_label(part, others, "")) or (about(part) and not names_in(part) & others):
-                continue  # one more name for it
             if names_in(part) - others:
-                continue  # a step by way of names that are not in the result
+                continue  # one more name for it, or a step by way of names that are not in the result
             try:
                 found = Comparison(replace(self.terms, up_to="")).same(*_undone(part, given.parts[-1]))
             except Unreadable:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["MISSING", "Unit", "convert", "read_unit", "units_there", "warm"]
+__all__ = ["MISSING", "Unit", "convert", "in_base_units", "read_unit", "units_there", "warm"]
 
 MISSING = "units are converted with pint, which is not installed: pip install 'pytest-webarena[math]'"
 
@@ -294,6 +294,11 @@ def convert(value: float, unit: Unit, wanted: Unit) -> float | None:
         return float(registry.Quantity(value, _made(unit, turning)).to(_made(wanted, turning)).magnitude)
     except (DimensionalityError, OffsetUnitCalculusError):
         return None
+
+
+def in_base_units(value: float, unit: Unit) -> float:
+    """Returns ``value`` in base units of the SI. `ImportError` without pint."""
+    return float(_registry().Quantity(value, _made(unit)).to_base_units().magnitude)
 
 
 _ANGLES = ("radian", "degree", "arcminute", "arcsecond", "turn", "rpm", "hertz")

@@ -16,6 +16,7 @@ from pytest_webarena.checks.computed.left_sides import (
     check_subject,
     computed,
     denies_equality,
+    measured,
 )
 from pytest_webarena.checks.computed.measures import (
     Found,
@@ -25,7 +26,9 @@ from pytest_webarena.checks.computed.measures import (
     nearly,
     same_quantity,
     same_value,
+    works_out,
 )
+from pytest_webarena.checks.computed.number_clauses import stating_clause
 from pytest_webarena.checks.computed.number_places import LEFT_OVER, PlacedNumber, found_in, merged
 from pytest_webarena.checks.computed.spelled import spelled_numbers
 from pytest_webarena.checks.computed.substances import without_substance
@@ -36,6 +39,8 @@ from pytest_webarena.text import clip
 
 __all__ = ["may_be_number", "read_number"]
 
+_HALF_INDEX = re.compile(r"(?<=[A-Za-z\u0370-\u03ff])\s?½(?=\s*[=≈])")
+"""An index: of a half-life."""
 _LONGEST = 4_000
 """Characters of a final answer; what is longer is none."""
 
@@ -67,14 +72,29 @@ class _LeftOver(NoNumber):
 def read_number(text: str, *, question: str = "", quoting: bool = True) -> Found:
     """The number that a final answer gives. `NoNumber` says why there is none, or which of several.
 
+    A clause that states what follows from others counts; if these give another number, there are several.
+
     ``question`` is what was asked: its words are understood beside a number, and with ``quoting`` numbers that are
     quoted from it don't count beside another one.
     """
     if len(text) > _LONGEST:
         raise NoNumber(f"it is longer than {_LONGEST:,} characters")
+    clause, before = stating_clause(text)
+    found = _read(clause, question, quoting)
+    if before.strip():
+        try:
+            other = _read(before, question, quoting)
+        except NoNumber:
+            return found
+        if not agree(found.written, other.written):
+            raise NoNumber(f"it gives several numbers: {other}, {found}")
+    return found
+
+
+def _read(text: str, question: str, quoting: bool) -> Found:
     if denies_equality(text, question):
         raise NoNumber("it says what the number is not equal to")
-    plain = plain_math(text.replace("\u2019", "'"))
+    plain = plain_math(_HALF_INDEX.sub("_{1/2}", text.replace("\u2019", "'")))
     if _NO_VALUE.match(plain):
         raise NoNumber("it is no finite number")
     plain = rewritten(plain)
@@ -124,12 +144,14 @@ def _formula(plain: str, asked: frozenset[str]) -> Found | None:
         try:
             one = _part(part, asked)
         except _LeftOver:
-            if named and number + named < len(parts):
+            if number + named < len(parts) and (named or measured(re.sub("[()]", "", part))):
                 continue  # what follows gives its value
             raise
         if one is not None:
             found.append(one)
-        elif not named or number == len(parts) - 1 or _is_prose(part, asked):
+        elif number + named == len(parts) or not (
+            measured(re.sub("[()]", "", part)) or (named and not _is_prose(part, asked))
+        ):
             return None
     if not found:
         return None
@@ -142,16 +164,17 @@ def _formula(plain: str, asked: frozenset[str]) -> Found | None:
         same = agree(working.written, stated.written) and not contradict(working, stated)
         if equals and same and _coarse(stated.written) and not nearly(working.written, stated.written):
             raise NoNumber(f"it gives several numbers: {working}, {stated}")  # √3 is not 2, if it is about that
-        if not same and not same_quantity(working, stated):
+        if not same and not same_quantity(working, stated) and not works_out(working, stated):
             raise NoNumber(f"it gives several numbers: {working}, {stated}")
     found = [each for each in found if each.written.worked_out]
     if any(same_quantity(found[0], other) for other in found[1:]):
         return found[0]
     for other in found[1:]:
-        if not agree(found[0].written, other.written):
+        if not agree(found[0].written, other.written) and not works_out(found[0], other):
             raise NoNumber(f"it gives several numbers: {found[0]}, {other}")
     exact = next((each for each in found if not each.written.digit), None)
     best = exact or min(found, key=lambda each: each.written.digit)
+    best = stated if works_out(best, stated) else best
     unit = next((each.unit for each in reversed(found) if each.unit), None)
     if named and (stated_unit := named_before(parts[0], asked)) is not None:
         if unit is not None and contradict(Found(best.written, stated_unit), Found(best.written, unit)):
@@ -177,9 +200,11 @@ def _is_prose(text: str, asked: frozenset[str]) -> bool:
     """Whether a link of a chain is rather words than workings."""
     if re.search(r"[,;]|\band\b|\bor\b", text):
         return True
-    words = words_in(text)
+    words = [word for word in words_in(text) if word in text]  # in lower case: nRT is a product
     return any(
-        word in HAZARDS or (len(word) > 2 and not is_known(word, asked) and word not in MATHEMATICS) for word in words
+        word in HAZARDS
+        or (len(word) > 2 and re.search("[aeiouy]", word) and not is_known(word, asked) and word not in MATHEMATICS)
+        for word in words
     )
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from pytest_webarena.plugin.reporting.summary_lines import plural
-from pytest_webarena.results.wording import cost_words, if_met_words, passed_words
+from pytest_webarena.results.wording import cost_words, errors_failed_words, if_met_words, mixed_words, passed_words
 from pytest_webarena.text import clip
 from pytest_webarena.workflow_commands import Level, annotation
 
@@ -165,10 +165,15 @@ def _cells(name: str, found: Summary | None, coverage: Coverage | None) -> Itera
         return
     rate = found.rate
     yield passed_words(rate)
-    yield f"{rate.value:.1%}{if_met_words(rate)}" + (" (sees the solutions)" if found.privileged else "")
+    yield (
+        f"{rate.value:.1%}{if_met_words(rate)}"
+        + (" (sees the solutions)" if found.privileged else "")
+        + (f" ({_safe(mixed_words(found.mixed))})" if found.mixed else "")
+    )
     judged = rate.corrected
     known = "" if judged is None else "; with the judge's errors {:.1%} to {:.1%}".format(*judged.interval)
-    yield "{:.1%} to {:.1%}".format(*rate.interval) + known
+    failed = f"; {errors_failed_words(rate)}" if rate.errors else ""
+    yield "{:.1%} to {:.1%}".format(*rate.interval) + known + failed
     yield str(rate.errors or "")
     yield missing
     yield "" if found.usage is None or found.usage.cost is None else cost_words(found.usage)

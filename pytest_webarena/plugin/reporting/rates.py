@@ -14,6 +14,7 @@ from pytest_webarena.results.wording import (
     DECIDE,
     cost_words,
     dollars,
+    errors_failed_words,
     if_met_words,
     passed_words,
     seconds_words,
@@ -67,6 +68,8 @@ def summary_lines(
             yield from row("stopped", _counts(summary.stop_reasons))
         if summary.error_causes:
             yield from row("errors by", [*_counts(summary.error_causes), "not counted in the rate"], mark="yellow")
+        if text := errors_failed_words(summary.rate):
+            yield from row("", [text], mark="yellow")
         if summary.rate.errors and summary.rate.judged:
             low, high = bounds(summary.rate.passed, summary.rate.judged, summary.rate.errors)
             yield from row("", [f"bounds if errors had failed / passed: {low:.1%} to {high:.1%}"], mark="yellow")

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from pytest_webarena.errors import UsageError
-from pytest_webarena.results.comparing.difference import Difference, PairedTask, difference_of
+from pytest_webarena.results.comparing.comparability import refusal, side_differences
+from pytest_webarena.results.comparing.difference import Difference, difference_of
 from pytest_webarena.results.comparing.effort import MEASURES, Effort, Growth, Measure, effort_of, growth_of
+from pytest_webarena.results.comparing.groups import Group, groups_of
 from pytest_webarena.results.comparing.sides import Side, SideTask, Try, bounds_of, paired
 from pytest_webarena.results.comparing.significance import flip_test_of, holm, mcnemar
 from pytest_webarena.results.comparing.uncertainty import Corrected, corrected_difference
-from pytest_webarena.results.comparing.worst_case import Verdict, WorstCase, undecided_ends, word, worst_of
-from pytest_webarena.results.conditions import alike
-from pytest_webarena.text import shorten
+from pytest_webarena.results.comparing.worst_case import (
+    Verdict,
+    WorstCase,
+    errors_failed_of,
+    stays,
+    undecided_ends,
+    word,
+    worst_of,
+)
 
 __all__ = [
     "Comparison",
     "Fate",
-    "Group",
     "TaskFate",
     "Verdict",
     "choose",
@@ -28,12 +35,6 @@ __all__ = [
 ]
 
 Fate = Literal["won", "lost", "unsettled", "same"]
-
-_COMPARED_TRAITS = ("model", "digest of the agent")
-"""Traits that comparisons are about; a difference is only reported."""
-_INCOMPARABLE_TRAITS = ("--grading", "--sites", "--answer-format", "judge", "manifest of the site")
-"""Traits whose difference makes a difference of rates meaningless."""
-_SHOWN = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,30 +62,6 @@ class TaskFate:
 def _one(task: SideTask, outcome: str) -> Try:
     judged = [each for each in task.tries if each.outcome != "error"]
     return next((each for each in judged if each.outcome == outcome), judged[0])
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
-    """The difference on a subset of the tasks."""
-
-    kind: Literal["site", "category", "tag"]
-    name: str
-    difference: Difference
-    p: float
-    adjusted: float
-    """P-value adjusted by Holm's method among all groups of its kind."""
-    bounds: tuple[float, float]
-    """Bounds as in `Comparison`, over tasks whose group is known; a task without any record has none."""
-    worst: WorstCase | None = None
-
-    @property
-    def verdict(self) -> Verdict:
-        """Verdict by the rule of `Comparison.verdict`."""
-        alpha = 1 - self.difference.confidence
-        if self.adjusted > alpha + 1e-12:
-            return "unsettled"
-        found = word(self.difference.decided())
-        return found if _stays(found, self.worst, alpha * self.p / self.adjusted) else "unsettled"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,8 +96,14 @@ class Comparison:
     """Differences that make the comparison invalid; it was made on request anyway."""
     bounds: tuple[float, float]
     """The smallest and the largest difference of rates, over all outcomes of undecided trials and errors."""
+    error_bounds: tuple[float, float]
+    """The bounds over all outcomes of errors and missing trials alone, with undecided trials not met."""
+    undecided_bounds: tuple[float, float]
+    """The bounds over all outcomes of undecided trials alone, on the tasks that are compared."""
     worst: WorstCase | None = None
     """The rest of the difference if undecided trials and errors had gone against it; None where there are none."""
+    errors_failed: WorstCase | None = None
+    """The comparison with errors as failures, as papers count them; None without errors."""
     undecided_ends: tuple[WorstCase, WorstCase] | None = None
     """The comparison if undecided trials count against the second side, and if they count for it; None without any."""
     by_judge: tuple[int, int] = (0, 0)
@@ -138,10 +121,11 @@ class Comparison:
         """The verdict on tasks like these, which are a sample.
 
         Interval and test have to agree; with a judge whose errors are known, so does the interval that includes them.
-        All have to hold whatever the outcomes of the undecided and excluded trials were.
+        All have to hold with errors as failures, and whatever the outcomes of the undecided and excluded trials were.
         """
         found = self.verdict_of_judged
-        return found if _stays(found, self.worst, self.alpha * self.p / self.adjusted) else "unsettled"
+        most = self.alpha * self.p / self.adjusted
+        return found if stays(found, (self.worst, self.errors_failed), most) else "unsettled"
 
     @property
     def verdict_of_judged(self) -> Verdict:
@@ -180,7 +164,7 @@ class Comparison:
     def verdict_here(self) -> Verdict:
         """The verdict on exactly these tasks, as the whole set."""
         found = self._judged(self.difference.decided(whole=True))
-        return found if _stays(found, self.worst, whole=True) else "unsettled"
+        return found if stays(found, (self.worst, self.errors_failed), whole=True) else "unsettled"
 
     def growth_beyond(self, allowed: float) -> Growth | None:
         """Return the growth of a trial's dollars, tested against what is allowed; None where dollars are unknown."""
@@ -204,14 +188,6 @@ class Comparison:
     def of(self, fate: Fate) -> list[TaskFate]:
         """Return the tasks with this result."""
         return [each for each in self.fates if each.fate == fate]
-
-
-def _stays(verdict: Verdict, worst: WorstCase | None, most: float = 1.0, *, whole: bool = False) -> bool:
-    """Whether ``verdict`` holds in the worst case.
-
-    ``most`` is the largest p-value that is still evidence if nothing else were compared (without Holm's factor).
-    """
-    return worst is None or worst.allows(verdict, most=most, whole=whole)
 
 
 def choose(sides: Sequence[Sequence[Side]], agents: Sequence[str] = ()) -> list[tuple[Side, Side]]:
@@ -288,9 +264,9 @@ def compare_all(
 
 def compare(first: Side, second: Side, *, confidence: float = 0.95, allow_mixed: bool = False) -> Comparison:
     """Compare ``second`` with ``first``. Raises `UsageError` for incomparable runs, unless ``allow_mixed``."""
-    changed, differing, refused = _differences(first, second)
+    changed, differing, refused = side_differences(first, second)
     if refused and not allow_mixed:
-        raise UsageError(_refusal(f"{first.name} of {first.run} and {second.name} of {second.run}", refused))
+        raise UsageError(refusal(f"{first.name} of {first.run} and {second.name} of {second.run}", refused))
     left_out: dict[str, list[str]] = {}
     common, asked_of_both = [], []
     for name in dict.fromkeys((*first.tasks, *second.tasks)):
@@ -341,7 +317,7 @@ def compare(first: Side, second: Side, *, confidence: float = 0.95, allow_mixed:
         adjusted=p,
         alpha=1 - confidence,
         test=test,
-        groups=tuple(_groups(first, second, tasks, asked_of_both, confidence)),
+        groups=tuple(groups_of(first, second, tasks, asked_of_both, confidence)),
         fates=tuple(sorted((_fate(first.tasks[name], second.tasks[name]) for name in common), key=_least_alike)),
         transitions=_transitions(first, second, common),
         left_out={reason: tuple(names) for reason, names in left_out.items()},
@@ -349,7 +325,10 @@ def compare(first: Side, second: Side, *, confidence: float = 0.95, allow_mixed:
         changed=tuple(changed),
         forced=tuple(refused),
         bounds=bounds_of(first, second, asked_of_both),
+        error_bounds=bounds_of(first, second, asked_of_both, over="errors"),
+        undecided_bounds=bounds_of(first, second, common, over="undecided"),
         worst=worst_of(first, second, asked_of_both, difference),
+        errors_failed=errors_failed_of(first, second, asked_of_both, confidence),
         undecided_ends=undecided_ends(first, second, common, confidence),
         growth={measure: found for measure, found in growth.items() if found is not None},
         efforts=(efforts[0], efforts[1]),
@@ -399,85 +378,3 @@ def _transitions(first: Side, second: Side, tasks: Iterable[str]) -> dict[tuple[
             if each.outcome != "error" and each.trial in others:
                 found[each.outcome == "passed", others[each.trial] == "passed"] += 1
     return found
-
-
-def _groups(
-    first: Side, second: Side, tasks: Sequence[PairedTask], asked_of_both: Sequence[str], confidence: float
-) -> list[Group]:
-    known = {name: task for side in (second, first) for name, task in side.tasks.items()}
-    kinds: dict[Literal["site", "category", "tag"], Callable[[SideTask], Iterable[str]]] = {
-        "site": lambda task: task.sites,
-        "category": lambda task: [task.category] * bool(task.category),
-        "tag": lambda task: task.tags,
-    }
-    found: list[Group] = []
-    for kind, names_of in kinds.items():
-        members: dict[str, list[PairedTask]] = {}
-        for task in tasks:
-            for name in dict.fromkeys(names_of(known[task.task])):
-                members.setdefault(name, []).append(task)
-        members = {name: some for name, some in sorted(members.items()) if len(some) < len(tasks)}
-        values = {name: flip_test_of(some) for name, some in members.items()}
-        adjusted = holm(values)
-        group_tasks = {
-            name: [task for task in asked_of_both if task in known and name in names_of(known[task])]
-            for name in members
-        }
-        for name, some in members.items():
-            difference = difference_of(some, confidence=confidence)
-            found.append(
-                Group(
-                    kind=kind,
-                    name=name,
-                    difference=difference,
-                    p=values[name],
-                    adjusted=adjusted[name],
-                    bounds=bounds_of(first, second, group_tasks[name]),
-                    worst=worst_of(first, second, group_tasks[name], difference),
-                )
-            )
-    return found
-
-
-def _differences(first: Side, second: Side) -> tuple[list[str], list[str], list[str]]:
-    """Differences that are the subject, other differences, and those that forbid a comparison, each as a line."""
-    values: tuple[dict[str, dict[str, None]], dict[str, dict[str, None]]] = ({}, {})
-    matters: dict[str, bool] = {}
-    for place, side in enumerate((first, second)):
-        for what, value, weight in side.traits:
-            values[place].setdefault(what, {})[value] = None
-            matters[what] = matters.get(what, False) or weight
-    changed, differing, refused = [], [], []
-    for what, matter in sorted(matters.items(), key=lambda each: not each[1]):
-        one, other = tuple(values[0].get(what, ())), tuple(values[1].get(what, ()))
-        if what.startswith("digest of the task ") or set(one) == set(other):
-            continue
-        if one and other and alike(what, (*one, *other)):
-            continue
-        line = f"{what}: {_value_text(one)} → {_value_text(other)}"
-        if what in _COMPARED_TRAITS:
-            changed.append(line)
-        elif not one or not other:
-            if matter:
-                differing.append(line)
-        elif what.startswith(_INCOMPARABLE_TRAITS):
-            refused.append(line)
-        else:
-            differing.append(line)
-    if first.browser != second.browser:
-        differing.insert(0, f"browser: {first.browser} → {second.browser}")
-    return changed, differing, refused
-
-
-def _value_text(values: Sequence[str]) -> str:
-    return " / ".join(shorten(each, 60) for each in values) or "not reported"
-
-
-def _refusal(sides: str, refused: Sequence[str]) -> str:
-    more = [f"and {len(refused) - _SHOWN} more"] if len(refused) > _SHOWN else []
-    return (
-        f"expected runs under the same conditions, found differences between {sides}:\n"
-        + "".join(f"  {line}\n" for line in [*refused[:_SHOWN], *more])
-        + "Run one of them again, or judge both by one grading (pytest --rescore); --allow-mixed compares them "
-        "anyway and notes it"
-    )

@@ -18,6 +18,7 @@ from pytest_webarena.results.comparing.first_difference import Walk, parting_of,
 from pytest_webarena.results.comparing.sides import Side, Try
 from pytest_webarena.results.comparing.wording import (
     amount,
+    errors_failed_rows,
     group_words,
     growth_words,
     headline,
@@ -120,6 +121,7 @@ def _figures(each: Comparison) -> Iterator[str]:
         yield f". Undecided: {escape(', '.join(undecided))}"
     if any(each.open_trials):
         yield f". Without a verdict: {escape(', '.join(open_words(each)))}"
+    yield from (f"<br>{escape(line)}" for line in errors_failed_rows(each))
     yield "</p>"
 
 

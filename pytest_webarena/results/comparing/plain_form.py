@@ -10,6 +10,7 @@ from pytest_webarena.results.comparing.difference import Difference
 from pytest_webarena.results.comparing.effort import Effort
 from pytest_webarena.results.comparing.repeats import about
 from pytest_webarena.results.comparing.wording import headline, parted_at
+from pytest_webarena.results.statistics import Rate
 
 __all__ = ["plain"]
 
@@ -26,12 +27,18 @@ def plain(each: Comparison) -> dict[str, Any]:
             "run": of.run,
             "path": str(of.path) if of.path is not None else None,
             "errors": of.errors,
+            "rate": rate(of.rate),
+            "rate_errors_failed": rate(of.rate.with_errors_failed),
             "undecided": of.undecided,
             "missing": sum(of.missing.values()),
+            "mixed": list(of.mixed),
             "stopped_by_until": of.looked,
             **{name: repeats[name] for name in ("tasks", "pass_any", "pass_all", "chance_share")},
             "flaky": list(repeats["flaky"]),  # type: ignore[call-overload]
         }
+
+    def rate(of: Rate) -> dict[str, Any]:
+        return {"passed": of.passed, "trials": of.judged, "value": of.value, "interval95": list(of.interval)}
 
     def difference(of: Difference) -> dict[str, Any]:
         return {
@@ -54,7 +61,12 @@ def plain(each: Comparison) -> dict[str, Any]:
         "adjusted": each.adjusted,
         "test": each.test,
         "bounds": each.bounds,
+        "error_bounds": each.error_bounds,
+        "undecided_bounds": each.undecided_bounds,
         "verdicts_if_decided": each.verdicts_if_decided,
+        "errors_failed": {**difference(failed.difference), "p": failed.p}
+        if (failed := each.errors_failed) is not None
+        else None,
         "judge": {
             "asked": each.by_judge,
             "corrected": {"value": corrected.value, "interval": corrected.interval}

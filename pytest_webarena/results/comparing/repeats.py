@@ -84,7 +84,7 @@ def about(side: Side) -> dict[str, object]:
     most = max((judged for _, judged in side.counts), default=1)
     ks = [k for k in dict.fromkeys((1, 2, 3, 5, 10, most)) if k <= most]
     spread: Spread | None = spread_of(side.counts)
-    named = {name: (task.passed, task.judged) for name, task in side.tasks.items()}
+    named = {name: (task.passed, task.judged - task.undecided) for name, task in side.tasks.items()}
     return {
         "tasks": {k: sum(judged >= k for _, judged in side.counts) for k in sorted(ks)},
         "pass_any": {k: pass_any(side.counts, k) for k in sorted(ks)},

@@ -7,16 +7,16 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pytest_webarena.errors import UsageError
 from pytest_webarena.results.comparing.difference import PairedTask
 from pytest_webarena.results.comparing.uncertainty import Verdicts, bounds, difference_bounds, least_informed
-from pytest_webarena.results.conditions import check_rates, source_of, traits_of
+from pytest_webarena.results.conditions import check_rates, differing_values, source_of, traits_of
 from pytest_webarena.results.plan import PlannedTrial, read_plan
 from pytest_webarena.results.records import JudgeErrors, Outcome, TrialRecord
 from pytest_webarena.results.rundir import RunDir
-from pytest_webarena.results.statistics import cluster_of, grouped
+from pytest_webarena.results.statistics import Rate, cluster_of, grouped, rate_of
 
 __all__ = ["Side", "SideTask", "Trait", "Try", "bounds_of", "paired", "side_of", "sides_of", "sides_of_records"]
 
@@ -120,6 +120,17 @@ class Side:
     def counts(self) -> list[tuple[int, int]]:
         """Passed and judged trials of each task that has a verdict."""
         return [(task.passed, task.judged) for task in self.tasks.values() if task.judged]
+
+    @property
+    def mixed(self) -> tuple[str, ...]:
+        """Differences between its trials that make its rate meaningless (`conditions.differing_values`)."""
+        return differing_values(self.traits)
+
+    @property
+    def rate(self) -> Rate:
+        """The rate of all trials of the side, each with the same weight, with and without errors as failures."""
+        trials = [(task.cluster, each) for task in self.tasks.values() for each in task.tries]
+        return rate_of([(cluster, each.outcome) for cluster, each in trials], [each.undecided for _, each in trials])
 
     @property
     def missing_text(self) -> str:
@@ -262,18 +273,25 @@ def paired(first: Side, second: Side, tasks: Iterable[str]) -> list[PairedTask]:
     return found
 
 
-def bounds_of(first: Side, second: Side, tasks: Sequence[str]) -> tuple[float, float]:
-    """Return the smallest and the largest difference, over all outcomes of trials that are undecided or errors."""
-    return difference_bounds(_rate_bounds(first, tasks), _rate_bounds(second, tasks))
+def bounds_of(
+    first: Side, second: Side, tasks: Sequence[str], *, over: Literal["all", "errors", "undecided"] = "all"
+) -> tuple[float, float]:
+    """Return the smallest and the largest difference, over all outcomes of trials that are undecided or errors.
+
+    With ``over="errors"`` undecided trials are not met, and with ``over="undecided"`` errors are excluded.
+    """
+    return difference_bounds(_rate_bounds(first, tasks, over), _rate_bounds(second, tasks, over))
 
 
-def _rate_bounds(side: Side, tasks: Sequence[str]) -> tuple[float, float]:
-    """The rate if all undecided trials and errors had failed, and if all had passed; each task has the same weight."""
+def _rate_bounds(side: Side, tasks: Sequence[str], over: str) -> tuple[float, float]:
+    """The rate if all unknown trials had failed, and if all had passed; each task has the same weight."""
     parts = []
     for name in tasks:
         task, missing = side.tasks.get(name), side.missing.get(name, 0)
-        passed, decided, tried = 0, 0, 0
+        passed, judged, tried, undecided = 0, 0, 0, 0
         if task is not None:
-            passed, decided, tried = task.passed, task.judged - task.undecided, len(task.tries)
-        parts.append(bounds(passed, decided, tried - decided + missing))
+            passed, judged, tried = task.passed, task.judged, len(task.tries)
+            undecided = task.undecided if over != "errors" else 0
+        errors = tried - judged + missing if over != "undecided" else 0
+        parts.append(bounds(passed, judged - undecided, errors + undecided))
     return math.fsum(low for low, _ in parts) / len(parts), math.fsum(high for _, high in parts) / len(parts)

@@ -7,17 +7,19 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from pytest_webarena.results.comparing.comparison import Comparison, Fate, Group, TaskFate
+from pytest_webarena.results.comparing.comparison import Comparison, Fate, TaskFate
 from pytest_webarena.results.comparing.difference import Difference
 from pytest_webarena.results.comparing.effort import MEASURES, Effort, Growth, Measure
 from pytest_webarena.results.comparing.first_difference import FirstDifference, parting_of, walk_of
+from pytest_webarena.results.comparing.groups import Group
 from pytest_webarena.results.comparing.repeats import about
-from pytest_webarena.results.wording import DECIDE, dollars, seconds_words
+from pytest_webarena.results.wording import DECIDE, dollars, errors_failed_words, mixed_words, rate_words, seconds_words
 from pytest_webarena.text import clip
 
 __all__ = [
     "MarkedLine",
     "amount",
+    "errors_failed_rows",
     "group_words",
     "headline",
     "in_markdown",
@@ -110,6 +112,9 @@ def headline(each: Comparison) -> str:
             f" {alone} {each.verdict_of_judged!r}; {others} could reverse it: "
             f"{interval_words(each.bounds)}, {p_words(each.worst.p)} at worst."
         )
+    if (failed := each.errors_failed) is not None and each.verdict != each.verdict_of_judged:
+        value = failed.difference.value or 0.0
+        sentence += f" With errors as failures: {points(value)} points ({interval_words(failed.difference.sample)})."
     if each.depends_on_undecided and each.verdicts_if_decided is not None:
         low, high = each.verdicts_if_decided
         sentence += f" It depends on undecided trials: {low} if they count against {other}, {high} if for it; {DECIDE}."
@@ -117,6 +122,11 @@ def headline(each: Comparison) -> str:
         sentence += (
             " The run ended early because it was looked at (--stop-when-settled), which this interval does not know."
         )
+    for side, name in zip((each.first, each.second), (one, other), strict=True):
+        if side.mixed:
+            sentence += f" {name} is {mixed_words(side.mixed)}."
+    if each.forced:
+        sentence += f" No comparison, since conditions differ: {'; '.join(each.forced)}."
     return sentence
 
 
@@ -127,7 +137,7 @@ def undecided_words(each: Comparison) -> list[str]:
         return []
     return [
         f"{counts[0]} and {counts[1]} trials, not met in the rates",
-        f"bounds: {interval_words(each.bounds)} points",
+        f"bounds if undecided ones were not met / met: {interval_words(each.undecided_bounds)} points",
     ]
 
 
@@ -137,7 +147,26 @@ def open_words(each: Comparison) -> list[str]:
     parts = [f"{each.first.errors} and {each.second.errors} trials excluded from the rates"]
     if any(missing):
         parts.append(f"{missing[0]} and {missing[1]} planned ones without a result")
-    return [*parts, f"bounds if errors had failed / passed: {interval_words(each.bounds)} points"]
+    return [*parts, f"bounds if errors had failed / passed: {interval_words(each.error_bounds)} points"]
+
+
+def errors_failed_rows(each: Comparison) -> list[str]:
+    """Return both sides' rates of all trials without errors and with errors as failures, and the difference then.
+
+    Empty without errors.
+    """
+    if (failed := each.errors_failed) is None and not any(side.errors for side in (each.first, each.second)):
+        return []
+    rows = []
+    for side, name in zip((each.first, each.second), titled(each), strict=True):
+        rows.append(f"{name}: {rate_words(side.rate)}")
+        if side.errors:
+            rows.append(f"{name}: {errors_failed_words(side.rate)}")
+    if failed is not None:
+        found = failed.difference
+        change = f"{points(found.value or 0.0)} points ({interval_words(found.sample)}), {p_words(failed.p)}"
+        rows.append(f"difference with errors as failures: {change}")
+    return rows
 
 
 def unpaired_words(each: Comparison) -> list[str]:
@@ -161,9 +190,9 @@ def judge_words(each: Comparison) -> list[str]:
 
 
 def group_words(group: Group) -> str:
-    """Return the verdict on a group of tasks, with the bounds that its excluded errors leave, if there are any."""
+    """Return the verdict on a group of tasks, with the bounds that undecided trials and errors leave."""
     low, high = group.bounds
-    open_ends = f", bounds with errors: {interval_words(group.bounds)}" if high - low > 1e-12 else ""
+    open_ends = f", bounds of all outcomes: {interval_words(group.bounds)}" if high - low > 1e-12 else ""
     return f"{group.verdict}{open_ends}"
 
 
@@ -202,6 +231,8 @@ def in_words(each: Comparison, *, shown: int = _SHOWN, partings: bool = True) ->
         yield from _row("judge", judged, "" if each.corrected is not None else "yellow")
     if any(each.open_trials):
         yield from _row("errors", open_words(each), "yellow")
+        for line in errors_failed_rows(each):
+            yield from _row("", [line], "yellow")
     if undecided := undecided_words(each):
         yield from _row("undecided", undecided, "yellow")
     yield from _group_rows(each.groups)
@@ -400,6 +431,7 @@ def in_markdown(comparisons: Sequence[Comparison], *, shown: int = 20) -> Iterat
         notes = [
             *(f"{_count(len(names), 'task')} {reason}, left out" for reason, names in each.left_out.items()),
             *([f"without a verdict: {', '.join(open_words(each))}"] if any(each.open_trials) else []),
+            *errors_failed_rows(each),
             *([f"undecided: {', '.join(undecided_words(each))}"] if undecided_words(each) else []),
             *([f"pairs: {unpaired_words(each)[0]}"] if unpaired_words(each) else []),
             *([f"the judge was {', '.join(judge_words(each))}"] if any(each.by_judge) else []),

@@ -10,14 +10,17 @@ from pytest_webarena.results.comparing.difference import Difference, PairedTask,
 from pytest_webarena.results.comparing.sides import Side
 from pytest_webarena.results.comparing.significance import flip_test_of
 
-__all__ = ["Verdict", "WorstCase", "undecided_ends", "word", "worst_of"]
+__all__ = ["Verdict", "WorstCase", "errors_failed_of", "stays", "undecided_ends", "word", "worst_of"]
 
 Verdict = Literal["better", "worse", "unsettled"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorstCase:
-    """The difference and its test if all undecided and excluded trials count against the side that is ahead."""
+    """The difference and its test for other outcomes of undecided and excluded trials.
+
+    In the worst case they count against the side that is ahead; errors may also count as failures.
+    """
 
     difference: Difference
     p: float
@@ -37,6 +40,14 @@ class WorstCase:
 def word(sign: int) -> Verdict:
     """Return the verdict of an interval above (1), below (-1) or around 0."""
     return "better" if sign > 0 else "worse" if sign < 0 else "unsettled"
+
+
+def stays(verdict: Verdict, cases: Iterable[WorstCase | None], most: float = 1.0, *, whole: bool = False) -> bool:
+    """Whether ``verdict`` holds in all ``cases`` that there are.
+
+    ``most`` is the largest p-value that is still evidence if nothing else were compared (without Holm's factor).
+    """
+    return all(each is None or each.allows(verdict, most=most, whole=whole) for each in cases)
 
 
 def worst_of(first: Side, second: Side, tasks: Iterable[str], found: Difference) -> WorstCase | None:
@@ -61,6 +72,21 @@ def worst_of(first: Side, second: Side, tasks: Iterable[str], found: Difference)
     if not excluded:
         return None
     return WorstCase(difference=difference_of(pairs, confidence=found.confidence), p=flip_test_of(pairs))
+
+
+def errors_failed_of(first: Side, second: Side, tasks: Iterable[str], confidence: float) -> WorstCase | None:
+    """Return the comparison with errors as failures, on ``tasks`` that both sides tried; None without errors."""
+    pairs, errors = [], 0
+    for name in tasks:
+        one, other = first.tasks.get(name), second.tasks.get(name)
+        if one is None or other is None:
+            continue
+        tried = len(one.tries), len(other.tries)
+        errors += sum(tried) - one.judged - other.judged
+        pairs.append(PairedTask(task=name, cluster=one.cluster, passed=(one.passed, other.passed), judged=tried))
+    if not errors:
+        return None
+    return WorstCase(difference=difference_of(pairs, confidence=confidence), p=flip_test_of(pairs))
 
 
 def undecided_ends(

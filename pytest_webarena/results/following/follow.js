@@ -29,7 +29,8 @@ function progress(ended, planned) {
 function rate(agent) {
   if (agent.rate === undefined) return make("span", { className: "dim" }, "nothing yet");
   const said = agent.rate === null ? "no verdict" : `${percent(agent.rate)} (${agent.passed}${agent.undecided ? `–${agent.passed + agent.undecided}` : ""}/${agent.judged})`;
-  return [said, agent.errors ? make("span", { className: "error" }, ` +${agent.errors} err.`) : ""];
+  const notes = [agent.errors_failed, agent.mixed].filter(Boolean).map((note) => make("small", { className: "dim" }, note));
+  return [said, notes, agent.errors ? make("span", { className: "error" }, ` +${agent.errors} err.`) : ""];
 }
 
 function listing({ folder, runs }) {

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pytest_webarena.results.conditions import summaries_of
 from pytest_webarena.results.plan import cover, read_plan
 from pytest_webarena.results.records import TrialKey, TrialRecord, names_of
 from pytest_webarena.results.rundir import RunDir, TrialFolder
-from pytest_webarena.results.statistics import summarise
-from pytest_webarena.results.wording import usage_words
+from pytest_webarena.results.wording import errors_failed_words, mixed_words, usage_words
 from pytest_webarena.text import clip
 
 __all__ = ["LOCKS", "Follower", "is_held"]
@@ -73,7 +73,7 @@ class Follower:
         plan = read_plan(self._run.path)
         names = names_of({**plan, **{record.key: record for record in records}})
         covered = cover(plan, records, begun=[*self._known, *begun])
-        summaries = summarise(records, named_with=plan)
+        summaries = summaries_of(self._run, records, named_with=plan)
         held = is_held(self._run.path)
         finished = (self._run.path / "summary.json").exists() and not held
         return {
@@ -149,6 +149,8 @@ def _figures(summary: Any) -> dict[str, Any]:
         "interval": list(rate.interval),
         "use": ", ".join(usage_words(summary.usage)) if summary.usage else "",
         "privileged": summary.privileged,
+        "errors_failed": errors_failed_words(rate),
+        "mixed": mixed_words(summary.mixed) if summary.mixed else "",
     }
 
 

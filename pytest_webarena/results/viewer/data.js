@@ -36,12 +36,14 @@ function tally(trials) {
   for (const trial of trials) count[trial.outcome] += 1;
   const judged = count.passed + count.failed + count.undecided;
   const ifMet = judged ? (count.passed + count.undecided) / judged : null;
-  return { ...count, judged, ifMet, rate: judged ? count.passed / judged : null, interval: clustered(trials) };
+  const all = judged + count.error, failed = trials.map(({ cluster, outcome }) => ({ cluster, outcome: outcome === "error" ? "failed" : outcome }));
+  const errorsFailed = count.error ? { all, rate: count.passed / all, interval: clustered(failed) } : null; // as papers count them
+  return { ...count, judged, ifMet, errorsFailed, rate: judged ? count.passed / judged : null, interval: clustered(trials) };
 }
 
-const Z95 = 1.959963984540054;
+const Z95 = 1.959963984540054, Z90 = 1.6448536269514722;
 
-// As results/statistics.py has it (clustered_interval), so that the page, the terminal and summary.json say the same.
+// As results/intervals.py has it (clustered_interval), so that the page, the terminal and summary.json say the same.
 function clustered(trials) {
   const clusters = new Map();
   for (const { cluster, outcome } of trials) {
@@ -51,14 +53,23 @@ function clustered(trials) {
   }
   const found = [...clusters.values()], sum = (of) => found.reduce((all, each) => all + of(...each), 0);
   const passed = sum((won) => won), total = sum((won, size) => size), count = found.length, p = passed / total;
-  if (total === count) return wilson(p, total);
-  if (count < 2) return [0, 1];
-  if (!passed || passed === total) return wilson(p, count);
-  const between = count / (count - 1) * sum((won, size) => (won - p * size) ** 2) / total ** 2;
-  const effective = between ? Math.min(total, p * (1 - p) / between) : total;
+  if (!total) return [0, 1];
   const alike = total ** 2 / sum((won, size) => size * size);
-  const rare = Math.min(sum((won) => won > 0), sum((won, size) => won < size));
-  return wilson(p, effective, student(Math.max(1, Math.min(alike - 1, 2 * rare))));
+  let independent = alike;
+  if (count > 1 && passed && passed < total) {
+    const between = count / (count - 1) * sum((won, size) => (won - p * size) ** 2) / total ** 2;
+    const effective = between ? Math.min(total, p * (1 - p) / between) : total;
+    const rare = Math.min(sum((won) => won > 0), sum((won, size) => won < size));
+    independent = Math.max(alike, effective * (Z95 / student(Math.max(1, Math.min(alike - 1, 2 * rare)))) ** 2);
+  }
+  const [low, high] = wilson(p, independent);
+  return [Math.min(low, rareEnd(p, independent, low)), Math.max(high, 1 - rareEnd(1 - p, independent, 1 - high))];
+}
+
+function rareEnd(p, trials, end) {
+  const events = p * trials;
+  if (!(events > 1e-9 && events <= 3 + 1e-9) || p > 0.15 + 1e-9) return end;
+  return events * Math.max(0, 1 - 1 / (9 * events) - Z90 / (3 * Math.sqrt(events))) ** 3 / trials;
 }
 
 function student(freedom) {
@@ -73,7 +84,6 @@ function student(freedom) {
 }
 
 function wilson(p, total, z = Z95) {
-  if (!total) return [0, 1];
   const centre = p + z * z / (2 * total), scale = 1 + z * z / total;
   const spread = z * Math.sqrt(p * (1 - p) / total + z * z / (4 * total * total));
   return [Math.max(0, (centre - spread) / scale), Math.min(1, (centre + spread) / scale)];

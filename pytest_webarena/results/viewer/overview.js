@@ -16,6 +16,8 @@ function head() {
   }
   if (run.git) facts.push(`git ${run.git.slice(0, 10)}${run.git.endsWith("+") ? "+" : ""}`);
   $("run-facts").textContent = facts.join(" · ");
+  $("problems").append(...index.problems.map((text) => make("li", {}, text)));
+  $("problems").hidden = !index.problems.length;
   const versions = Object.entries(run.versions ?? {}).map(([name, version]) => `${name} ${version}`).join("\n");
   $("command").querySelector("pre").textContent = `pytest ${(run.argv ?? []).join(" ")}\n\n${versions}`;
 }
@@ -25,6 +27,13 @@ function bar({ rate, interval }) {
   return make("span", { className: "rate-bar", "aria-hidden": "true" },
     rate === null ? "" : make("i", { style: { width: `${100 * rate}%` } }),
     rate === null ? "" : make("u", { style: { left: `${100 * low}%`, width: `${100 * (high - low)}%` } }));
+}
+
+// The rate as papers print it, next to the one without errors.
+function errorsFailed({ passed, undecided, errorsFailed: found }) {
+  if (!found) return "";
+  const counts = `${passed}${undecided ? `–${passed + undecided}` : ""}/${found.all}`;
+  return make("p", { className: "dim" }, `${counts} = ${percent(found.rate)} (95 % interval ${percent(found.interval[0])} to ${percent(found.interval[1])}) with errors as failures`);
 }
 
 const list = (counts) => Object.entries(counts).map(([name, count]) => `${name} ${count}`).join(", ");
@@ -47,7 +56,9 @@ function agents() {
         make("span", {}, count.judged ? ` ${count.passed} of ${count.judged} passed${count.undecided ? `; ${percent(count.ifMet)} if ${count.undecided} undecided ${count.undecided === 1 ? "is" : "are"} met` : ""}` : "")),
       bar(count),
       make("p", { className: "dim" }, count.judged ? `95 % interval ${percent(count.interval[0])} to ${percent(count.interval[1])}` : ""),
+      errorsFailed(count),
       make("dl", {}, rows.map(([term, text]) => [make("dt", {}, term), make("dd", { className: term === "errors" && count.error ? "error" : "" }, text)])),
+      summary.mixed ? make("p", { className: "note" }, `No one rate, its trials are mixed: ${summary.mixed.join("; ")}`) : "",
       summary.privileged ? make("p", { className: "note" }, "Sees the solutions: its rate says nothing about agents.") : ""));
   }
 }
@@ -95,9 +106,10 @@ function rates(by) {
     const trials = row.trials.filter((trial) => trial.agent === agent), count = tally(trials);
     if (!trials.length) return make("td", { "data-label": agent }, make("span", { className: "dim" }, "–"));
     const text = count.rate === null ? "no verdict" : percent(count.rate, count.judged < 1000 ? 0 : 1);
-    const label = `${agent}, ${row.name}: ${text}, ${count.passed} of ${count.judged} passed, ${plural(count.error, "error")}`;
+    const mixed = index.summary.agents[agent].mixed ? "mixed" : "", passed = `${count.passed}${count.undecided ? `–${count.passed + count.undecided}` : ""}`;
+    const label = `${agent}, ${row.name}: ${text}, ${passed} of ${count.judged} passed, ${plural(count.error, "error")}${mixed && ", mixed"}`;
     return make("td", { "data-label": agent }, make("button", { type: "button", "aria-label": label, onclick: () => narrow({ agent, field, name: row.all ? null : row.name, by }) },
-      bar(count), make("b", {}, text), make("small", {}, `${count.passed}/${count.judged}`),
+      bar(count), make("b", {}, text), make("small", {}, `${passed}/${count.judged} ${mixed}`.trim()),
       count.error ? make("small", { className: "error" }, `+${count.error} err.`) : ""));
   };
   const whole = (row) => make("button", { type: "button", className: "link", onclick: () => narrow({ agent: "", field, name: row.all ? null : row.name, by }) }, row.name);

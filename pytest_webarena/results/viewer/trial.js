@@ -38,7 +38,8 @@ function partsOf(parts) {
 
 function check(result) {
   const [sign, kind] = mark(result.counts ?? result.score);
-  const state = result.state && result.state !== "end" ? ` ${result.state}` : "";
+  const waited = typeof result.waited === "number" ? ` after ${result.waited.toFixed(1)} s` : "";
+  const state = (result.state && result.state !== "end" ? ` ${result.state}` : "") + waited;
   const rows = ["expected", "actual", "why"].filter((name) => result[name]);
   return make("li", {}, make("p", {}, make("span", { className: `sign ${kind}` }, sign), " ", make("b", {}, result.kind), make("span", { className: "dim" }, ` ${result.path}${state}`)),
     rows.length ? make("dl", {}, rows.map((name) => [make("dt", {}, name), make("dd", {}, String(result[name]))])) : "",

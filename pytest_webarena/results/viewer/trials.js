@@ -74,8 +74,16 @@ function table() {
   $("trials").className = byTask ? "by-task" : "by-trial";
   $("trials").replaceChildren(make("thead", {}, make("tr", {}, heads)), make("tbody", {}, rows));
   const { group } = state, count = tally(shown);
-  $("count").textContent = `${shown.length} of ${plural(index.trials.length, "trial")}` + (group ? `, ${group.name}` : "") + (count.rate !== null && new Set(shown.map((trial) => trial.agent)).size === 1 ? ` · ${percent(count.rate)} passed` : "");
+  $("count").textContent = `${shown.length} of ${plural(index.trials.length, "trial")}` + (group ? `, ${group.name}` : "") + rateOf(shown, count);
   $("clear").hidden = shown.length === index.trials.length;
+}
+
+// The rate of the trials shown: only of one agent, and of trials that were not selected by their outcome.
+function rateOf(shown, count) {
+  const agents = new Set(shown.map((trial) => trial.agent));
+  if (count.rate === null || agents.size !== 1 || document.querySelector("#outcomes input:not(:checked)")) return "";
+  const upper = count.undecided ? `, ${percent(count.ifMet)} if ${count.undecided} undecided ${count.undecided === 1 ? "is" : "are"} met` : "";
+  return ` · ${percent(count.rate)} passed${upper}${index.summary.agents[[...agents][0]].mixed ? " (mixed)" : ""}`;
 }
 
 function sortBy(key) {

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from pytest_webarena.errors import SiteError
 from pytest_webarena.sites.catalogues.manifest import ExecReady, HttpReady, PortReady, Readiness
 
-__all__ = ["answers", "wait_ready"]
+__all__ = ["answers", "unmet", "wait_ready"]
 
 _FIRST_PAUSE = 0.01
 _LAST_PAUSE = 0.25
@@ -88,6 +88,14 @@ async def answers(
                 return f"no success within {timeout:.3g} s: {problem}"
             await asyncio.sleep(_LAST_PAUSE)
     return ""
+
+
+async def unmet(
+    strategy: Readiness, host: str, port: int, *, server_name: str, timeout: float, execute: Execute | None = None
+) -> str:
+    """Returns why a strategy does not pass when it is tried once, for at most ``timeout`` seconds; empty when it
+    does."""
+    return await _asked(strategy, host, port, server_name, time.monotonic() + timeout, execute, "")
 
 
 async def _asked(strategy: Readiness, *question: Any) -> str:

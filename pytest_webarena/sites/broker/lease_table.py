@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator, Mapping
 
 from pytest_webarena.changes import SiteChanges
 from pytest_webarena.errors import SiteError, TaskError
-from pytest_webarena.evidence import ReachedSite, RequestRecord, Unfinished, Unrecorded
+from pytest_webarena.evidence import QuietWait, ReachedSite, RequestRecord, Unfinished, Unrecorded
 from pytest_webarena.sites.backends.base import Backend, KeepsLogs, Rows
 from pytest_webarena.sites.broker.active_lease import ActiveLease
 from pytest_webarena.sites.broker.pool import Pool
+from pytest_webarena.sites.broker.queued_work import QueuedWork
 from pytest_webarena.sites.catalogues.archived import ARCHIVE
 from pytest_webarena.sites.catalogues.manifest import Catalogue
 
@@ -73,6 +74,11 @@ class LeaseTable:
         """Wait at most ``timeout`` seconds until no request that may change a site is in flight. Returns those that
         still are."""
         return await self.find(lease).session.wait_for_writes(timeout, quiet=quiet, reads=reads, acted=acted)
+
+    async def quiet(self, lease: str, spent: float, once: bool, strict: bool) -> list[QuietWait]:
+        """Wait until the lease's apps with the key ``quiet`` have no queued work left: see `QueuedWork.end`."""
+        work = QueuedWork(pool=self._pool, apps=self._catalogue.apps, backend=self._backend, strict=strict)
+        return await work.end(self.find(lease).leases, spent=spent, once=once)
 
     async def unrecorded(self, lease: str) -> list[Unrecorded]:
         """Returns what is missing in `requests` because of the size limit."""

@@ -68,6 +68,7 @@ class _Client:
             "mark": held.mark,
             "changes": held.changes,
             "query": held.query,
+            "quiet": held.quiet,
             "refused": service.refused,
             "release": self._release,
             "reached": held.reached,

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_webarena.sites.catalogues.format_parts import NAME, PATH, key
+from pytest_webarena.sites.catalogues.format_quiet import QUIET, quiet_fault
 from pytest_webarena.sites.catalogues.format_running import DOCKER, PROCESS, READY
 from pytest_webarena.sites.catalogues.format_visiting import ACCOUNT, DATABASE, SITE
 from pytest_webarena.sites.catalogues.manifest import PortReady
@@ -45,7 +46,7 @@ def _app_rule(values: dict[str, Any], _: Any, __: Reading) -> Fault | None:
         if site["user"] and site["user"] not in values["users"]:
             hint = near(site["user"], values["users"]) or "list it under 'users'"
             return Fault(f"the user of the site '{name}' among the app's users", f"'{site['user']}'", hint)
-    return None
+    return quiet_fault(values)
 
 
 APP: Record[Mapping[str, Any]] = Record(
@@ -141,6 +142,17 @@ APP: Record[Mapping[str, Any]] = Record(
             "Conditions for the app to be ready; all must be met.",
             "ready: [{http: /}]",
             default=(PortReady(),),
+        ),
+        key(
+            "quiet",
+            QUIET,
+            (
+                "How to see that no work is queued or running ([late work](judging.md#late-work)). Trials wait for it "
+                "before the agent begins and before the sites are read."
+            ),
+            "quiet: {sql: select count(*) from jobs where finished is null, deadline: 30s}\n"
+            "databases: {main: {sqlite: main.sqlite3}}",
+            default=None,
         ),
         key(
             "start_timeout", Number(float, above=0), "Maximum seconds for a start.", "start_timeout: 300", default=60.0

@@ -22,6 +22,7 @@ from pytest_webarena.sites.catalogues.running import (
     HttpReady,
     PortReady,
     ProcessManifest,
+    Quiet,
     Readiness,
     VolumeManifest,
 )
@@ -40,6 +41,7 @@ __all__ = [
     "LoginRecipe",
     "PortReady",
     "ProcessManifest",
+    "Quiet",
     "Readiness",
     "SiteManifest",
     "VolumeManifest",
@@ -229,6 +231,8 @@ class AppManifest:
     """
     ready: tuple[Readiness, ...] = (PortReady(),)
     """Conditions that must all hold before a replica is leased."""
+    quiet: Quiet | None = None
+    """How to see that no queued work is left, for which trials wait before sites are read; None: they don't wait."""
     start_timeout: float = 60.0
     """Time limit in seconds of a start or a reset."""
     answer_timeout: float = 10.0

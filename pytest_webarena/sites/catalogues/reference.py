@@ -15,6 +15,7 @@ from typing import Any
 from pytest_webarena.docs_site import with_addresses
 from pytest_webarena.sites.catalogues.embedded_sites import FOLDER, SITE_FILE
 from pytest_webarena.sites.catalogues.format import APP, FILE, FORMAT_VERSION
+from pytest_webarena.sites.catalogues.format_quiet import QUIET
 from pytest_webarena.sites.catalogues.format_running import DOCKER, HTTP, PROCESS, READY_ITEM, STEP, VOLUME
 from pytest_webarena.sites.catalogues.format_visiting import ACCOUNT, API, DATABASE, LOGIN, LOGIN_CHECK, SITE
 from pytest_webarena.tasks.record_shapes import REQUIRED, Field, MapOf, Record, described
@@ -58,6 +59,11 @@ _TITLES: tuple[tuple[str, Record[Any], str], ...] = (
     ("Keys of a database", DATABASE, "Give one of the first four."),
     ("Keys of an item of `ready`", READY_ITEM, "An item is the word `port`, or has one of these keys."),
     ("Keys of `http`", HTTP, ""),
+    (
+        "Keys of `quiet`",
+        QUIET,
+        "Give one of `sql`, `http` and `exec`. It must also see running work, and work that a job queues when it ends.",
+    ),
     ("Keys of `process`", PROCESS, ""),
     ("Keys of `docker`", DOCKER, ""),
     ("Keys of a volume", VOLUME, ""),
@@ -253,6 +259,9 @@ _FRAMES: Mapping[str, Callable[[str], str]] = {
     ACCOUNT.name: lambda keys: _app(f"users:\n  emma:\n{_indent(_with(keys, {'password': 'password: x'}), 4)}"),
     DATABASE.name: lambda keys: _app(f"databases:\n  main:\n{_indent(keys, 4)}"),
     READY_ITEM.name: lambda keys: _app(f"ready:\n  - {keys}"),
+    QUIET.name: lambda keys: _app(
+        f"databases: {{main: {{mysql: shop}}, queue: {{mysql: queue}}}}\nquiet:\n{_indent(keys, 2)}"
+    ),
     HTTP.name: lambda keys: _app(f"ready:\n  - http:\n{_indent(keys, 6)}"),
     PROCESS.name: lambda keys: _app(f"backend: process\nprocess:\n{_indent(_with(keys, _program(keys)), 2)}"),
     DOCKER.name: _docker,

@@ -14,6 +14,7 @@ __all__ = [
     "PortReady",
     "ProcessManifest",
     "Pulls",
+    "Quiet",
     "Readiness",
     "VolumeManifest",
 ]
@@ -50,6 +51,19 @@ class ExecReady:
 
 
 Readiness = HttpReady | PortReady | ExecReady
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quiet:
+    """How to see that an app has no queued work left: a query, or a probe that passes."""
+
+    sql: str = ""
+    """Query that counts the remaining work; empty: `probe` is used."""
+    database: str = ""
+    """Database of the query; empty: the app's main one."""
+    probe: HttpReady | ExecReady | None = None
+    deadline: float = 30.0
+    """Maximum time to wait, in seconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

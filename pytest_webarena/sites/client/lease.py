@@ -15,7 +15,7 @@ from typing import Any
 
 from pytest_webarena.changes import SiteChanges, changes_from_json
 from pytest_webarena.errors import SiteError, WebArenaError
-from pytest_webarena.evidence import ReachedSite, RequestRecord, Unfinished, Unrecorded
+from pytest_webarena.evidence import QuietWait, ReachedSite, RequestRecord, Unfinished, Unrecorded
 from pytest_webarena.sites.backends.base import Rows
 from pytest_webarena.sites.cleanup.private_directory import abandon_after_fork
 from pytest_webarena.sites.protocol import keys
@@ -210,6 +210,10 @@ class Lease:
         """
         return tuple(decode(RequestRecord, record) for record in self._connection.call("requests", lease=self.id))
 
+    def look(self, sites: Sequence[str]) -> Mapping[str, SiteAccess]:
+        """Returns access information on sites of the catalogue, which this lease need not include."""
+        return decode(Mapping[str, SiteAccess], self._connection.call("look", sites=list(sites)))  # type: ignore[type-abstract]
+
     def visited(self) -> tuple[ReachedSite, ...]:
         """Returns the sites of `reach` that were visited so far, after waiting until all are available. Raises the
         error of one that is not."""
@@ -237,6 +241,11 @@ class Lease:
         answer = self._connection.send("writes", lease=self.id, timeout=seconds, quiet=quiet, reads=reads, acted=acted)
         unfinished = self._connection.wait(answer, seconds + _ANSWER)
         return tuple(decode(Unfinished, each) for each in unfinished)
+
+    def wait_until_quiet(self, *, spent: float = 0, once: bool = False, strict: bool = False) -> tuple[QuietWait, ...]:
+        """Wait until apps have no queued work left, as `QueuedWork` does; ``strict`` raises its `TaskError`."""
+        answer = self._connection.send("quiet", lease=self.id, spent=spent, once=once, strict=strict)
+        return tuple(decode(QuietWait, each) for each in self._connection.wait_long(answer))
 
     def unrecorded(self) -> tuple[Unrecorded, ...]:
         """Returns what is missing in `requests` because of the size limit."""

@@ -12,8 +12,10 @@ from pytest_webarena.actions import Click, Goto, Selector, Stop
 from pytest_webarena.agents import Assignment, TaskView, resolve_agent
 from pytest_webarena.agents.audit_trials import (
     AUDIT_AGENTS,
+    CRAWL,
     MUTE,
     NEIGHBOUR,
+    PRIVILEGED,
     SHORT,
     SIBLING,
     SKIP,
@@ -25,6 +27,7 @@ from pytest_webarena.agents.audit_trials import (
 from pytest_webarena.checks import EvidenceSource, Judgement, Kind, View
 from pytest_webarena.tasks import Task, kinds, load_tasks
 from pytest_webarena.tasks.shapes import Text
+from pytest_webarena.testing import make_task
 
 SITES = frozenset({"shop"})
 
@@ -90,6 +93,22 @@ def test_answer_tasks_get_all_agents_that_do_nothing(family: Any) -> None:
     assert agents(family("checks: [{answer: blue}]\nsolution: [{stop: blue}]")) == [
         "oracle", "null", "na", "echo", "dump", "oracle",
     ]  # fmt: skip
+
+
+def test_declared_ground_is_attacked_as_both_accounts() -> None:
+    def trials(keys: str) -> dict[str, AuditTrial]:
+        checks = f"checks: [{{answer: {{unachievable: only the owner sees it, absent: 7312{keys}}}}}]"
+        tried = make_task(f"intent: x\nsites: [shop]\nuser: emma\n{checks}\nsolution: [{{stop: N/A}}]")
+        return {trial.agent: trial for trial in audit_trials(tried, [tried])}
+
+    own = trials("")
+    assert own[CRAWL].task is own["oracle"].task
+    assert PRIVILEGED not in own
+    both = trials(", visible_to: {back: owner}")
+    assert both[CRAWL].task is both["oracle"].task
+    privileged = both[PRIVILEGED].task
+    assert (privileged.sites, privileged.user) == (("shop", "back"), {"shop": "emma", "back": "owner"})
+    assert privileged.digest != both[CRAWL].task.digest
 
 
 def test_unachievable_tasks_get_no_na_agent(family: Any) -> None:
@@ -176,7 +195,7 @@ def test_skipped_task_gets_the_oracle_only(family: Any) -> None:
         (f"mutates: true\nchecks:\n  {STATE}\n  - answer: blue\n{STEPS.replace('- stop', '- stop: blue')}", 2),
         (f"checks:\n  - url: /a\n  - answer: blue\n{STEPS.replace('- stop', '- stop: blue')}", 2),
         ("checks: [{answer: blue}]\nsolution: [{goto: /a}, {goto: /b}, {stop: blue}]", None),
-        (f"mutates: true\nchecks:\n  {STATE}\n  - answer: {{unachievable: no}}\n{STEPS}", None),
+        (f"mutates: true\nchecks:\n  {STATE}\n  - answer: {{unachievable: no phone}}\n{STEPS}", None),
         (f"checks:\n  {STATE}", None),
     ],
 )  # fmt: skip
@@ -268,7 +287,8 @@ def test_sibling_agent_skips_to_the_answer_after_a_failed_step() -> None:
 def test_audit_agents_resolve_and_declare_their_privileges() -> None:
     found = {name: resolve_agent(name) for name in AUDIT_AGENTS}
     assert {name for name, agent in found.items() if agent.privileged} == {
-        "oracle", SHORT, MUTE, SIBLING, SKIP, STRAY, NEIGHBOUR,
+        "oracle", SHORT, MUTE, SIBLING, SKIP, STRAY, NEIGHBOUR, CRAWL, PRIVILEGED,
     }  # fmt: skip
     assert {name for name, agent in found.items() if agent.tampers} == {STRAY}
+    assert {name for name, agent in found.items() if agent.crawls} == {CRAWL, PRIVILEGED}
     assert len({agent.digest for agent in found.values()}) == len(AUDIT_AGENTS)

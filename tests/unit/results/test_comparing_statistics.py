@@ -23,8 +23,8 @@ from pytest_webarena.results.comparing.uncertainty import (
     difference_bounds,
     least_informed,
 )
+from pytest_webarena.results.intervals import wilson_interval
 from pytest_webarena.results.records import JudgeErrors
-from pytest_webarena.results.statistics import wilson_interval
 from tests.cases import each_case
 
 pytestmark = pytest.mark.corpus

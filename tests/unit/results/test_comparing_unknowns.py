@@ -22,7 +22,8 @@ from pytest_webarena.results.comparing.wording import in_markdown
 from pytest_webarena.results.export import summary_json
 from pytest_webarena.results.plan import PlannedTrial, extend_plan
 from pytest_webarena.results.records import JudgeErrors, JudgeRecord
-from pytest_webarena.results.tables import as_json, as_text, gather, tables
+from pytest_webarena.results.table_data import as_json
+from pytest_webarena.results.tables import as_text, gather, tables
 from tests.made_up import make_run, make_trial
 from tests.unit.results.compared import of, planted_side, runs, words
 
@@ -203,7 +204,7 @@ def test_errors_of_a_group_make_only_that_group_unsettled(tmp_path: Path) -> Non
     write_page([found], tmp_path / "page.html")
     for text in (words(found), "\n".join(in_markdown([found])), (tmp_path / "page.html").read_text()):
         page_text = " ".join(html.unescape(re.sub("</?[a-z][^>]*>", " ", text)).split())
-        assert re.search(r"shop.{,99}p < 0\.001:? unsettled, bounds with errors: \+33\.3 to \+66\.7", page_text)
+        assert re.search(r"shop.{,99}p < 0\.001:? unsettled, bounds of all outcomes: \+33\.3 to \+66\.7", page_text)
         assert re.search(r"forum.{,99}p < 0\.001:? better(?!, bounds)", page_text)
 
 
@@ -224,3 +225,24 @@ def test_unequal_trial_counts_are_reported(tmp_path: Path) -> None:
     assert "of 60 and 13 trials in the rates" in text
     assert "cot in a, pass@2 90.0%, pass^2 30.0%" in text  # the same k for both
     assert "cot in b, pass@2 100.0% on 1 of 12 tasks" in text
+
+
+def test_better_needs_the_rates_with_errors_as_failures_to_agree(tmp_path: Path) -> None:
+    bad = outcome_run(tmp_path / "a", {f"t{number}": "f" for number in range(12)} | {"e": "e"})
+    good = outcome_run(tmp_path / "b", {f"t{number}": "p" for number in range(12)} | {"e": "p"})
+    found = of(bad, good)
+    failed = found.errors_failed
+    assert failed is not None
+    assert (failed.difference.tasks, failed.difference.value, found.difference.tasks) == (13, 1.0, 12)
+    assert (found.verdict, failed.verdict(0.05)) == ("better", "better")
+    text = " ".join(words(found).split())
+    assert "cot in a: 0/13 = 0.0% (95% interval 0.0% to 22.8%) with errors as failures" in text
+    assert "difference with errors as failures: +100.0 points" in text
+    [side] = sides_of(bad)
+    assert (side.rate.judged, side.rate.with_errors_failed.judged) == (12, 13)
+    doubtful = of(bad, outcome_run(tmp_path / "c", {f"t{number}": "fp"[number % 2] for number in range(12)})).difference
+    against = replace(failed, difference=doubtful, p=0.4)
+    assert replace(found, worst=None, errors_failed=against).verdict == "unsettled"
+    assert replace(found, worst=against).verdict == "unsettled"
+    assert of(bad, bad).errors_failed is not None
+    assert of(good, good).errors_failed is None

@@ -12,8 +12,9 @@ from pytest_webarena.commands.cli import main
 from pytest_webarena.evidence import StepRecord, TargetRecord
 from pytest_webarena.results.explaining import align, explain
 from pytest_webarena.results.records import Outcome, TrialKey, TrialRecord
-from tests.made_up import UNDECIDED
+from tests.made_up import UNDECIDED, make_run, make_trial
 from tests.recordings import Recorded, record_trial
+from tests.rewritten import rewrite
 
 HOME = "http://shop.test/"
 
@@ -92,6 +93,20 @@ def test_explain_marks_an_undecided_trial() -> None:
     assert found.to_json()["undecided"] is True
 
 
+@pytest.mark.parametrize("passes", [True, False])
+def test_runs_explain_says_why_a_trial_is_undecided(
+    tmp_path: Path, passes: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = make_run(tmp_path / "run", agents=["mine", "oracle"])
+    make_trial(run, "t", "failed", agent="mine", **UNDECIDED, message="undecided: it says more than that\nmore")
+    if passes:
+        make_trial(run, "t", agent="oracle")
+    assert main(["runs", "explain", str(run.path)]) == 0
+    printed = capsys.readouterr().out
+    assert "undecided: it says more than that; decide them: pytest --rescore RUN --judge MODEL\n" in printed
+    assert "wanted:" not in printed
+
+
 def test_explain_is_none_without_a_passed_trial() -> None:
     assert explain((trial("mine", "failed"), []), [(trial("other", "error"), [])]) is None
 
@@ -101,8 +116,7 @@ def test_runs_explain_reports_every_failed_trial(tmp_path: Path, capsys: pytest.
     went: list[Recorded] = [(observation, Goto(HOME), None), (observation, Stop("3"), None)]
     record_trial(tmp_path / "good", "buy", went, answer="3", agent="oracle")
     attempt = record_trial(tmp_path / "bad", "buy", [(observation, Stop("2"), None)], answer="2", agent="mine")
-    file = attempt.parent / "trial.json"
-    file.write_text(file.read_text().replace('"outcome": "passed"', '"outcome": "failed"'))
+    rewrite(attempt.parent / "trial.json", outcome="failed")
     assert main(["runs", "explain", str(tmp_path / "bad")]) == 0
     assert "--against names a run with one" in capsys.readouterr().out
     assert main(["runs", "explain", str(tmp_path / "bad"), "--against", str(tmp_path / "good")]) == 0

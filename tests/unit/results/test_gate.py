@@ -86,12 +86,26 @@ def test_gate_message_says_what_undecided_trials_leave_open() -> None:
     )
 
 
+def test_gate_message_has_the_end_of_the_interval_that_counts() -> None:
+    ruling = Gate(min_pass_rate=0.6, rate_end="low").rule(summaries(cot="pppp??"))
+    assert ruling is not None
+    assert ruling.message == (
+        "cot: 30.0% is the lower end of the 95% interval of the rate, 66.7%, --min-pass-rate asks for 60.0%; "
+        "unsettled: 61.0% is the lower end of the 95% interval of the rate, 100.0% if all 2 undecided are met; "
+        "decide them: pytest --rescore RUN --judge MODEL"
+    )
+    none_passed = Gate(min_pass_rate=0.3, rate_end="high").rule(summaries(cot="fff"))
+    assert none_passed is not None
+    assert none_passed.exit_code == 0  # the rate may be as high as 56.2%
+
+
 def test_gate_message_lists_errors_counted_as_not_passed() -> None:
     ruling = Gate(min_pass_rate=0.9, max_errors=5).rule(summaries(cot="pddb"))
     assert ruling is not None
     assert ruling.message == (
         "cot: 25.0% passed, --min-pass-rate asks for 90.0% (counted as not passed: 2 declared an error by the agent "
-        "itself, 1 not run because the budget was spent)"
+        "itself, 1 not run because the budget was spent); 1/1 = 100.0% (95% interval 20.7% to 100.0%) without errors, "
+        "1/4 = 25.0% (95% interval 4.6% to 69.9%) with errors as failures"
     )
 
 

@@ -15,7 +15,8 @@ from pytest_webarena.results import summarise
 from pytest_webarena.results.key_node_scores import key_node_scores
 from pytest_webarena.results.metrics import measure
 from pytest_webarena.results.records import TrialKey, TrialRecord
-from pytest_webarena.results.tables import Row, as_json, as_markdown, as_text, tables
+from pytest_webarena.results.table_data import as_json
+from pytest_webarena.results.tables import Row, as_markdown, as_text, tables
 
 HOME = "the first page"
 

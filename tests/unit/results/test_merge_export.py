@@ -35,7 +35,7 @@ def record(task: str, outcome: Any = "passed", **more: Any) -> TrialRecord:
 def test_merge_contains_all_trials_of_its_sources(tmp_path: Path) -> None:
     sources = [make_run(tmp_path / "1", record("a"), record("b")), make_run(tmp_path / "2", record("c", "failed"))]
     merged = merge_runs(sources, tmp_path / "out")
-    assert (merged.trials, merged.replaced) == (3, 0)
+    assert (merged.trials, merged.rejudged, merged.run_again) == (3, 0, 0)
     assert [entry.key.task for entry in RunDir(tmp_path / "out").records()] == ["a", "b", "c"]
     assert [part["run"] for part in RunDir(tmp_path / "out").facts()["merged"]] == ["1", "2"]
 

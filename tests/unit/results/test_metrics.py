@@ -14,9 +14,9 @@ import pytest
 from pytest_webarena.commands.cli import main
 from pytest_webarena.errors import UsageError
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
+from pytest_webarena.results.intervals import clustered_interval, wilson_interval
 from pytest_webarena.results.metrics import BUCKETS, measure, outcome_by
 from pytest_webarena.results.published import published, published_groups
-from pytest_webarena.results.statistics import clustered_interval, wilson_interval
 from pytest_webarena.results.tables import as_text, gather, tables
 from tests.cases import each_case
 from tests.made_up import UNDECIDED
@@ -133,8 +133,9 @@ def test_clustered_interval_is_wider_for_correlated_instances() -> None:
     low, high = clustered_interval(mixed)
     plain = wilson_interval(30, 100)
     assert low <= plain[0] < plain[1] <= high  # never narrower
-    assert clustered_interval([[True]] * 30 + [[False]] * 70) == wilson_interval(30, 100)  # independent trials
-    assert clustered_interval([]) == clustered_interval([[True, False]]) == (0, 1)
+    assert clustered_interval([[True]] * 30 + [[False]] * 70) == pytest.approx(wilson_interval(30, 100))  # independent
+    assert clustered_interval([]) == (0, 1)
+    assert clustered_interval([[True, True, True]]) == wilson_interval(1, 1)  # a single cluster is like a single trial
     assert clustered_interval([[True]] * 10) == pytest.approx(wilson_interval(10, 10))
 
 

@@ -16,8 +16,8 @@ from pytest_webarena.results.profile import PARTS, spent_by_agent
 from pytest_webarena.results.records import TrialKey
 
 SECONDS = {
-    "lease": 1.0, "session": 2.0, "setup": 0.5, "episode": 10.0, "wait": 0.25, "collect": 1.0, "judge": 3.0,
-    "total": 18.0,
+    "lease": 1.0, "session": 2.0, "setup": 0.5, "episode": 10.0, "wait": 0.25, "late": 0.5, "collect": 1.0,
+    "judge": 3.0, "total": 18.0,
 }  # fmt: skip
 
 
@@ -41,7 +41,7 @@ def test_phases_add_up_to_the_total_time() -> None:
     assert dict(spent.seconds) == pytest.approx(
         {
             "earlier": 0, "lease": 1, "session": 2, "setup": 0.5, "first": 3, "observe": 2, "agent": 4, "execute": 0.5,
-            "between": 0.5, "wait": 0.25, "collect": 0.75, "judge": 3, "rest": 0.5,
+            "between": 0.5, "wait": 0.25, "late": 0.5, "collect": 0.25, "judge": 3, "rest": 0.5,
         }
     )  # fmt: skip
     assert spent.total == pytest.approx(SECONDS["total"])

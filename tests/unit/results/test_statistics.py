@@ -8,9 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchmarks.coverage import successes
 from pytest_webarena.results import Attempt, TrialKey, TrialRecord, summarise, wilson_interval
+from pytest_webarena.results.comparing.difference import PairedTask, difference_of
+from pytest_webarena.results.comparing.repeats import about
+from pytest_webarena.results.comparing.sides import side_of
+from pytest_webarena.results.intervals import clustered_interval, student_quantile, whole_set_interval
 from pytest_webarena.results.metrics import measure
-from pytest_webarena.results.statistics import clustered_interval, student_quantile, whole_set_interval
 from tests.cases import each_case
 
 
@@ -92,6 +96,79 @@ def test_more_trials_of_same_tasks_do_not_narrow_the_interval() -> None:
     assert five[1] - five[0] == pytest.approx(once[1] - once[0], rel=0.1)
 
 
+def repeated(clusters: list[list[bool]], times: int) -> list[list[bool]]:
+    """Return clusters with each trial repeated identically."""
+    return [[won for won in each for _ in range(times)] for each in clusters]
+
+
+def contains(outer: tuple[float, float], inner: tuple[float, float]) -> bool:
+    return outer[0] <= inner[0] + 1e-12 and inner[1] <= outer[1] + 1e-12
+
+
+def test_identical_repetitions_never_widen_an_interval() -> None:
+    """Neither that of a rate nor that of a difference, whatever the sizes of clusters and the rates."""
+    source = np.random.default_rng(3)
+    for _ in range(400):
+        rate, largest = source.choice([0.01, 0.05, 0.3, 0.7, 0.97]), int(source.integers(1, 6))
+        clusters = [
+            (source.random(int(source.integers(1, largest + 1))) < rate).tolist()
+            for _ in range(int(source.integers(1, 70)))
+        ]
+        pairs = [(each, (source.random(len(each)) < rate).tolist()) for each in clusters]
+        for times in (2, 3, 7):
+            assert contains(clustered_interval(clusters), clustered_interval(repeated(clusters, times))), clusters
+            once, often = (difference_of(paired_tasks(pairs, many)) for many in (1, times))
+            assert contains(once.sample, often.sample), pairs
+
+
+def paired_tasks(pairs: list[tuple[list[bool], list[bool]]], times: int) -> list[PairedTask]:
+    return [
+        PairedTask(
+            task=str(number),
+            cluster=number // 2,
+            passed=(times * sum(one), times * sum(other)),
+            judged=(times * len(one), times * len(other)),
+        )
+        for number, (one, other) in enumerate(pairs)
+    ]
+
+
+@each_case("passed", range(21))
+def test_interval_of_failures_mirrors_that_of_successes(passed: int) -> None:
+    low, high = clustered_interval([[True]] * passed + [[False]] * (20 - passed))
+    mirrored = clustered_interval([[False]] * passed + [[True]] * (20 - passed))
+    assert mirrored == pytest.approx((1 - high, 1 - low))
+
+
+def test_one_solved_template_of_many_has_one_interval_however_often_it_is_tried() -> None:
+    low, high = clustered_interval([[True]] + [[False]] * 60)
+    assert (round(low, 4), round(high, 3)) == (0.0006, 0.087)
+    assert clustered_interval([[True] * 3] + [[False] * 3] * 60) == pytest.approx((low, high))
+
+
+@each_case("templates", [20, 30, 61, 200])
+def test_interval_covers_every_rate_nearly_as_often_as_it_says(stats: Any, templates: int) -> None:
+    """Exactly, for single trials: Wilson's interval alone covers rates near 1 % in 84 % of the cases."""
+    rates = np.linspace(0.005, 0.5, 800)
+    covered = np.zeros_like(rates)
+    for passed in range(templates + 1):
+        low, high = clustered_interval([[True]] * passed + [[False]] * (templates - passed))
+        covered += np.where((low <= rates) & (rates <= high), stats.binom.pmf(passed, templates, rates), 0.0)
+    assert covered.min() >= 0.92
+    assert covered.mean() == pytest.approx(0.953, abs=0.004)
+
+
+@each_case("trials", [1, 3])
+@each_case("rate", [0.005, 0.01, 0.05, 0.95])
+@each_case("correlation", [0.0, 0.3, 1.0])
+def test_interval_of_rare_outcomes_has_nominal_coverage(trials: int, rate: float, correlation: float) -> None:
+    source, held, rounds = np.random.default_rng(4), 0, 400
+    for row in successes(source, rounds, 61, trials, rate, correlation):
+        low, high = clustered_interval([[True] * won + [False] * (trials - won) for won in row.tolist()])
+        held += low <= rate <= high
+    assert held / rounds >= 0.92
+
+
 @pytest.mark.parametrize("won", [True, False])
 def test_clustered_interval_of_uniform_tasks_is_wilson(won: bool) -> None:
     assert clustered_interval([[won] * 5] * 20) == wilson_interval(20 * won, 20)
@@ -141,3 +218,23 @@ def test_single_trials_have_no_whole_set_interval() -> None:
     assert 0.8 < low < 1  # two passes do not prove that all will pass
     rate = summarise([record("1", "passed"), record("2", "failed")])["a"].rate
     assert rate.whole is None
+
+
+def test_undecided_trials_do_not_make_a_task_flaky() -> None:
+    undecided: dict[str, Any] = {"verdict": {"schema_version": 3, "judgeable": True}}
+    outcomes: dict[str, list[Any]] = {
+        "sure": ["passed", "failed"],
+        "open": ["passed", "?"],
+        "both": ["passed", "?", "failed"],
+    }
+    records = [
+        TrialRecord(
+            key=TrialKey(task, "a", number),
+            outcome="failed" if each == "?" else each,
+            **undecided if each == "?" else {},
+        )
+        for task, some in outcomes.items()
+        for number, each in enumerate(some)
+    ]
+    assert summarise(records)["a"].flaky == {"both": (1, 2), "sure": (1, 2)}
+    assert about(side_of("a", records, run="r"))["flaky"] == {"both": (1, 2), "sure": (1, 2)}

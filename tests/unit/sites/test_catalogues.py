@@ -148,6 +148,23 @@ apps:
         (("apps:", "schema_version: 9\napps:"), "expected a catalogue of version 1 or older, found version 9"),
         (("apps:", "extends: ./sites.yaml\napps:"), "found catalogues that extend each other"),
         (("shop:create_app}", "shop:create_app"), "valid YAML"),
+        *(
+            (("    process:", f"    {keys}\n    process:"), message)
+            for keys, message in (
+                ("quiet: {}", "expected one of 'sql', 'http' and 'exec' in 'quiet', found none"),
+                ("quiet: {sql: select 1, exec: [a]}", "in 'quiet', found 'sql' and 'exec'"),
+                ("quiet: {sql: select 1}", "expected 'databases' with 'sql' in 'quiet', found none"),
+                ("quiet: {exec: [a]}", "'exec' in 'quiet' with an app in a container, found 'backend: process'"),
+                ("quiet: {http: {path: /queue}}", "'status', 'includes' or 'redirect' in 'http', found none"),
+                ("quiet: {http: {status: 204}, database: main}", "expected 'sql' with 'database', found 'http'"),
+                ("quiet: {http: {status: 204}, deadline: 0}", "a number of seconds above 0, such as 10s, found"),
+                ("read_only: true\n    quiet: {http: {status: 204}}", "apps that visitors may change, found a read"),
+                (
+                    "databases: {main: {sqlite: a.db}}\n    quiet: {sql: select 1, database: queue}",
+                    "expected one of main as 'database' in 'quiet', found 'queue'",
+                ),
+            )
+        ),
     ],
 )
 def test_contradicting_keys_are_refused(tmp_path: Path, change: tuple[str, str], message: str) -> None:

@@ -89,7 +89,7 @@ def test_reference_has_every_key() -> None:
 BEYOND_A_SCHEMA = (
     "start: gitlab:/x", "start: {shoping: /x}", "start: 'http://'", "start: 'http://x:y/'", "start: 'file:",
     "user: {gitlab", "setup: [{sql: -- x", "setup: [{api: {path: /x, body: a, json", "setup: [{api: {path: 'http",
-    "skip: true", "checks: [{answer: x, weight: 2}]", "when: any_step}]", "[{any: [{answer: x, weight",
+    "skip: true", "checks: [{answer: x, weight: 2}]", "when: any_step}]", "within: 5", "[{any: [{answer: x, weight",
 )  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from pytest_webarena.actions import Goto, Stop
 from pytest_webarena.agents import AgentDefinition
 from pytest_webarena.browser.reports import Outcome, PageReading
 from pytest_webarena.errors import SiteError, SiteUnreached, SiteYielded
-from pytest_webarena.evidence import ReachedSite, RequestRecord, TabState, Unfinished
+from pytest_webarena.evidence import QuietWait, ReachedSite, RequestRecord, TabState, Unfinished
 from pytest_webarena.plugin.runner import facts
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
 from pytest_webarena.results.export import results_csv
@@ -74,6 +74,9 @@ class Site:
         return ()
 
     def unrecorded(self) -> tuple[()]:
+        return ()
+
+    def wait_until_quiet(self, **how: Any) -> tuple[QuietWait, ...]:
         return ()
 
     def wait_for_writes(self, seconds: float, **more: float) -> tuple[()]:

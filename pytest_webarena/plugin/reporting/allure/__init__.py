@@ -5,7 +5,7 @@ Without ``--alluredir`` this module does nothing. Allure is imported only when i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -161,7 +161,10 @@ def report_run(
         from pytest_webarena.plugin.reporting.allure.run_files import write_run_files
 
         agents = sorted({performer(record.key) for record in records})
-        write_run_files(target, run.facts(), agents=agents, attached=_attached(run, records), problems=problems)
+        facts = run.facts()
+        figures = _figures(run, facts, records)
+        attached = _attached(run, records)
+        write_run_files(target, facts, agents=agents, attached=attached, figures=figures, problems=problems)
 
 
 def write_results(run: RunDir, target: Path, *, root: Path | None = None) -> int:
@@ -178,8 +181,19 @@ def write_results(run: RunDir, target: Path, *, root: Path | None = None) -> int
     _write(run, target, records, root=root or Path.cwd(), agents=facts.get("agents", ()))
     agents = sorted({performer(record.key) for record in records})
     problems = [str(each) for each in stored.unreadable]
-    write_run_files(target, facts, agents=agents, attached=_attached(run, records), problems=problems)
+    figures, attached = _figures(run, facts, records), _attached(run, records)
+    write_run_files(target, facts, agents=agents, attached=attached, figures=figures, problems=problems)
     return len(records)
+
+
+def _figures(run: RunDir, facts: Mapping[str, Any], records: Sequence[TrialRecord]) -> str:
+    """The success rates of the run's agents as text; empty for audits and runs on a record, which have none."""
+    from pytest_webarena.plugin.reporting.rate_figures import rate_figures
+    from pytest_webarena.results.conditions import summaries_of
+
+    if facts.get("audit") or facts.get("on_record"):
+        return ""
+    return "".join(f"{name}: {text}\n" for name, text in rate_figures(summaries_of(run, records).values()))
 
 
 def _write(run: RunDir, target: Path, records: Sequence[TrialRecord], *, root: Path, agents: Sequence[str]) -> None:

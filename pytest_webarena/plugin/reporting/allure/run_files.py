@@ -91,6 +91,7 @@ def write_run_files(
     *,
     agents: Sequence[str],
     attached: Sequence[Path] = (),
+    figures: str = "",
     problems: Sequence[str] = (),
     environment: Mapping[str, str] = os.environ,
 ) -> None:
@@ -100,6 +101,7 @@ def write_run_files(
         facts: Content of ``run.json``.
         agents: Names of all agents with records (`identity.performer`).
         attached: Files that belong to no test.
+        figures: Success rates as text. They are attached, because results of shards are combined and each has its own.
         problems: Errors of the run as a whole.
     """
     directory.mkdir(parents=True, exist_ok=True)
@@ -109,6 +111,8 @@ def write_run_files(
     write_atomically(directory / "executor.json", json.dumps(executor(environment), indent=1))
     files = Attachments(directory)
     found = [attachment for path in attached if (attachment := files.file(path.name, path)) is not None]
+    if figures:
+        found.insert(0, files.text("success rates.txt", figures))
     globals_ = {
         "attachments": [
             {**asdict(attachment), "timestamp": round(facts.get("started", 0.0) * 1000)} for attachment in found

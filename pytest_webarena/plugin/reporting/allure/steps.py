@@ -147,6 +147,8 @@ class _Timeline:
                     result.attachments.append(self._files.text(name, text))
         if check.state not in ("", "end"):
             result.parameters.append(Parameter(name="state", value=printable(check.state)))
+        if check.waited is not None:
+            result.parameters.append(Parameter(name="waited", value=f"{check.waited:.1f} s"))
         if check.score is not None and 0 < check.score < 1:
             result.parameters.append(Parameter(name="score", value=f"{check.score:.3g}"))
         result.steps += [self._check(child) for child in check.children]

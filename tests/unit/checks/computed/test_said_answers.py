@@ -18,7 +18,6 @@ NOT_READ = {
     "Using h = ½gt², the tower is 78.5 m high.",
     "The guests can sit in 120 distinct orders.",  # neither in the list nor in the question
     "x\nANSWER: g/2 = 4.9 m/s^2",
-    "There are 33 multiples of 3, of which 6 are divisible by 5, so 27 remain.",
     "27 numbers from 1 to 100 are divisible by 3 but not by 5.",
     "Proteins are made by the ribosome (C).",
     "No, 51 is not prime.",

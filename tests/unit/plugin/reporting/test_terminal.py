@@ -62,6 +62,7 @@ def test_errors_are_excluded_from_the_rate() -> None:
         "careful: 1/2 passed = 50.0% (95% interval 9.5% to 90.5%), 1 error excluded",
         "  stopped      answered 1, max_steps 1",
         "  errors by    site 1, not counted in the rate",
+        "               1/3 = 33.3% (95% interval 6.1% to 79.2%) with errors as failures",
         "               bounds if errors had failed / passed: 33.3% to 66.7%",
         "  per trial    4.0 steps, 2.0 s",
     ]

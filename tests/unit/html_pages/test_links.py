@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-from pytest_webarena.task_generation.links import Frontier, links_of
+from pytest_webarena.html_pages.links import Frontier, links_of
 from tests.cases import each_case
 
 HOME = "http://shop.test"

@@ -8,10 +8,12 @@ from collections.abc import Iterable, Iterator
 from html.parser import HTMLParser
 from urllib.parse import parse_qsl, urldefrag, urlencode, urljoin, urlsplit, urlunsplit
 
-__all__ = ["Frontier", "links_of"]
+__all__ = ["Frontier", "LinkParser", "kind_of", "links_of"]
 
 _ALIKE = 3
 """Maximum number of pages of one kind: three products show as much as twenty."""
+_WIDER = 4
+"""Factor by which that number grows when an exhaustive search has visited as many of each kind."""
 _MOST_LINKS = 2_000
 """Maximum number of links of one page, because a page may be endless."""
 _LONGEST = 2_000
@@ -25,13 +27,14 @@ _LEAVES = re.compile(r"(?:log|sign)[-_. ]?(?:out|off)|switch[-_]user", re.IGNORE
 _DIGITS = re.compile(r"\d+")
 
 
-class _Links(HTMLParser):
+class LinkParser(HTMLParser):
     """Collects the targets of a page's links."""
 
     def __init__(self, url: str) -> None:
         super().__init__(convert_charrefs=True)
         self.base = url
         self.found: dict[str, None] = {}
+        """The addresses so far, in order, without fragments."""
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         attributes = dict(attrs)
@@ -54,7 +57,7 @@ def links_of(html: str, url: str) -> tuple[str, ...]:
     >>> links_of('<a href="/b#part">b</a> <a href="mailto:x@y.z">x</a>', "http://a.test/")
     ('http://a.test/b', 'mailto:x@y.z')
     """
-    parser = _Links(url)
+    parser = LinkParser(url)
     parser.feed(html)
     return tuple(parser.found)
 
@@ -62,35 +65,60 @@ def links_of(html: str, url: str) -> tuple[str, ...]:
 class Frontier:
     """Addresses still to visit on these sites: each site in turn, first found first, and few of each kind.
 
-    ``sites`` are the sites' addresses.
+    ``sites`` are the sites' addresses. With ``exhaustive``, the further pages of each kind are not dropped: they come
+    when all kinds have had their few, again few of each.
     """
 
-    def __init__(self, sites: Iterable[str]) -> None:
+    def __init__(self, sites: Iterable[str], *, exhaustive: bool = False) -> None:
         self._waiting: dict[tuple[str, str], deque[str]] = {_home(url): deque() for url in sites}
+        self._postponed: dict[tuple[str, str], deque[str]] = {home: deque() for home in self._waiting}
+        self._exhaustive = exhaustive
+        self._alike = _ALIKE
         self._known: set[str] = set()
         self._kinds: Counter[str] = Counter()
 
+    def __bool__(self) -> bool:
+        """Whether addresses may still be left."""
+        return any(self._waiting.values()) or any(self._postponed.values())
+
     def add(self, addresses: Iterable[str]) -> None:
         """Add those of the links that lead to pages of the sites."""
+        self.put(self.take(addresses))
+
+    def put(self, taken: Iterable[str]) -> None:
+        """Add addresses that `take` returned."""
+        for address in taken:
+            self._waiting[_home(address)].append(address)
+
+    def take(self, addresses: Iterable[str]) -> list[str]:
+        """Returns those that `add` would add, in normal form; they count as known from then on, and are not
+        yielded."""
+        taken = []
         for address in addresses:
             found = _plain(address)
             if found is None or found in self._known or _home(found) not in self._waiting:
                 continue
             self._known.add(found)
             if not _LEAVES.search(found) and not _NOT_PAGES.search(urlsplit(found).path):
-                self._waiting[_home(found)].append(found)
+                taken.append(found)
+        return taken
 
     def __iter__(self) -> Iterator[str]:
         """Yields the next addresses, of each site in turn; what `add` brings in the meantime comes last."""
-        while any(self._waiting.values()):
-            for waiting in self._waiting.values():
+        while self:
+            if not any(self._waiting.values()):
+                self._waiting, self._postponed = self._postponed, self._waiting
+                self._alike *= _WIDER
+            for home, waiting in self._waiting.items():
                 while waiting:
                     address = waiting.popleft()
-                    kind = _kind(address)
-                    if self._kinds[kind] < _ALIKE:
+                    kind = kind_of(address)
+                    if self._kinds[kind] < self._alike:
                         self._kinds[kind] += 1
                         yield address
                         break
+                    if self._exhaustive:
+                        self._postponed[home].append(address)
 
 
 def _home(address: str) -> tuple[str, str]:
@@ -111,10 +139,10 @@ def _plain(address: str) -> str | None:
     return urlunsplit((parts.scheme, parts.netloc.lower(), parts.path or "/", query, ""))
 
 
-def _kind(address: str) -> str:
+def kind_of(address: str) -> str:
     """Returns what addresses of pages of one kind share: everything but the last part, numbers and values.
 
-    >>> _kind("http://a.test/products/kettle_7?page=2") == _kind("http://a.test/products/pot_9?page=3")
+    >>> kind_of("http://a.test/products/kettle_7?page=2") == kind_of("http://a.test/products/pot_9?page=3")
     True
     """
     parts = urlsplit(address)

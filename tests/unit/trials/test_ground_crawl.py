@@ -1,0 +1,175 @@
+"""Crawls that look for what an impossible task says is absent, on a small site of functions."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from pytest_webarena.checks.ground import Ground, Term
+from pytest_webarena.errors import SiteError
+from pytest_webarena.trials.ground_crawl import Crawl, Fetched, Password
+
+HOME = "http://shop.test"
+Site = Mapping[str, str | Callable[[str], str]]
+"""Paths to HTML, or to functions of the words searched for."""
+SEARCH = "<form action=/find><input type=search name=q></form>"
+
+
+class Visits:
+    """Answers requests from a table. ``shown`` are the pages that a browser shows in another way."""
+
+    def __init__(self, pages: Site, shown: Mapping[str, str]) -> None:
+        self.pages, self.shown = pages, shown
+        self.requested: list[str] = []
+        self.opened: list[str] = []
+
+    def fetch(self, url: str) -> Fetched:
+        self.requested.append(url.removeprefix(HOME))
+        parts = urlsplit(url)
+        page = self.pages.get(parts.path, "")
+        if page == "broken":
+            raise SiteError("no answer")
+        return Fetched(url, page if isinstance(page, str) else page(parse_qs(parts.query).get("q", [""])[0]))
+
+    def open(self, url: str) -> str:
+        self.opened.append(url.removeprefix(HOME))
+        return self.shown.get(urlsplit(url).path, "")
+
+
+def crawl(
+    pages: Site,
+    *,
+    absent: Sequence[Term] = (Term("bell ringing"),),
+    controls: Sequence[Term] = (),
+    about: str = "",
+    shown: Mapping[str, str] | None = None,
+    **settings: Any,
+) -> tuple[Crawl, Visits]:
+    """Crawl a site from its start page."""
+    visits = Visits(pages, shown or {})
+    ground = Ground(absent=tuple(absent), controls=tuple(controls), about=about)
+    found = Crawl(sources=visits, sites={"shop": HOME}, ground=ground, **settings)
+    found.run([f"{HOME}/"])
+    return found, visits
+
+
+def places(found: Crawl) -> list[tuple[str, str, str]]:
+    return [(each.what, each.way, each.url.removeprefix(HOME)) for each in found.found.values()]
+
+
+def test_word_on_a_page_that_links_lead_to_is_found() -> None:
+    found, _ = crawl({"/": "<a href=/a>a", "/a": "<a href=/b/c>c", "/b/c": "<p>The Bell Ringing club"})
+    assert places(found) == [("bell ringing", "text", "/b/c")]
+    assert next(iter(found.found.values())).passage == "The Bell Ringing club"
+
+
+def test_absent_word_is_not_found_on_all_pages() -> None:
+    found, _ = crawl({"/": "<a href=/a>a</a> <a href=/b>b", "/a": "<p>Bells", "/b": "broken"})
+    assert (places(found), found.pages, found.has_more) == ([], 3, False)
+
+
+def test_control_is_found() -> None:
+    page = {"/": "<p>Cancel by mail <button>Cancel order</button>"}
+    assert places(crawl(page, absent=(), controls=[Term("cancel order")])[0]) == [("cancel order", "control", "/")]
+    assert places(crawl({"/": "<p>Cancel order by mail"}, absent=(), controls=[Term("cancel order")])[0]) == []
+
+
+def test_unlinked_page_is_found_by_search() -> None:
+    pages = {
+        "/": SEARCH,
+        "/find": lambda words: (
+            f"<h1>{words}</h1><a href=/x/7>One hit</a>" if words == "bell ringing" else f"<h1>{words}"
+        ),
+        "/x/7": "<p>Bell ringing on Mondays",
+    }
+    assert places(crawl(pages)[0]) == [("bell ringing", "text", "/x/7")]
+
+
+@pytest.mark.parametrize(
+    "results",
+    [
+        lambda words: f"<title>{words}</title><p>No page has '{words}'.<input name=q value='{words}'>",
+        lambda words: f"<p>{len(words)} results for {words}" if words != "zqvxkjw" else f"<p>Nothing matches {words}",
+    ],
+    ids=["the same for all words", "another for words with results"],
+)
+def test_words_that_a_search_repeats_are_not_found(results: Callable[[str], str]) -> None:
+    found, visits = crawl({"/": f"<title>Shop</title>{SEARCH}", "/find": results})
+    assert places(found) == []
+    assert "/find?q=bell+ringing" in visits.requested
+
+
+def test_words_in_a_result_are_found_although_the_search_repeats_them() -> None:
+    def results(words: str) -> str:
+        return f"<p>Results for {words}" + "<p>The bell ringing club" * (words == "bell ringing")
+
+    found, _ = crawl({"/": SEARCH, "/find": results})
+    assert [find.passage for find in found.found.values()] == ["The bell ringing club"]
+
+
+def test_no_link_that_logs_out_is_followed_and_no_form_is_sent_that_may_write() -> None:
+    pages = {"/": "<a href=/logout>x</a><form method=post action=/add><input name=q></form>", "/logout": "", "/add": ""}
+    assert crawl(pages)[1].requested == ["/"]
+
+
+def test_bound_is_reported() -> None:
+    pages = {"/": "".join(f"<a href=/p/{number}>x</a>" for number in range(50))}
+    found, _ = crawl(pages, most=20)
+    assert (found.pages, found.has_more) == (20, True)
+    found, _ = crawl(pages, most=60)
+    assert (found.pages, found.has_more) == (51, False)
+
+
+def test_time_is_bounded() -> None:
+    clock = itertools.count(0, 10).__next__
+    found, _ = crawl({"/": "<a href=/a>a", "/a": "<p>Bell ringing"}, seconds=15, clock=clock)
+    assert (places(found), found.pages, found.has_more) == ([], 1, True)
+
+
+def test_page_that_scripts_draw_is_opened() -> None:
+    shell = "<div id=app></div><script src=/app.js></script>"
+    pages = {"/": shell, "/p/1": shell, "/p/2": shell}
+    shown = {"/": "<a href=/p/1>1</a><a href=/p/2>2</a>", "/p/1": "<p>a lot of text", "/p/2": "<p>Bell ringing"}
+    found, visits = crawl(pages, shown=shown)
+    assert (places(found), visits.opened) == ([("bell ringing", "text", "/p/2")], ["/", "/p/1", "/p/2"])
+
+
+def test_further_pages_of_a_kind_are_not_opened_if_scripts_draw_nothing() -> None:
+    page = "<p>All of the text is here <script>track()</script>"
+    pages = {"/": "<a href=/p/1>1</a><a href=/p/2>2</a>", "/p/1": page, "/p/2": page}
+    assert crawl(pages, shown={"/p/1": page, "/p/2": page})[1].opened == ["/p/1"]
+
+
+def test_the_subject_must_be_on_a_page() -> None:
+    absent = [Term("weight")]
+    page = {"/": f"{SEARCH}<a href=/a>a", "/find": lambda words: f"<p>Nothing for {words}", "/a": "<h1>Clay cup</h1>"}
+    assert crawl(page, absent=absent, about="clay cup")[0].names_subject
+    assert not crawl(page, absent=absent, about="tin cup")[0].names_subject
+
+
+def test_results_of_a_search_for_the_subject_are_not_about_it() -> None:
+    rows = "<table><tr><td>Clay cup<td>red</tr><tr><td>Tin cup<td>Weight: 300 g</table>"
+    pages = {"/": SEARCH, "/find": lambda words: f"<title>Search: {words}</title>{rows}"}
+    assert places(crawl(pages, absent=[Term("weight")], about="clay cup")[0]) == []
+    assert len(places(crawl(pages, absent=[Term("weight")], about="tin cup")[0])) == 1
+
+
+@pytest.mark.parametrize(
+    ("password", "page", "is_found"),
+    [
+        ("s3cret", "<p>User: owner<p>Password: s3cret", True),
+        ("s3cret", "<p>Password: s3cret", False),
+        ("s3cret", "<p>owner<p>xs3cret", False),
+        ("kestrel", "<p>The owner writes.<p>A kestrel flies.", False),
+        ("kestrel", "<table><tr><td>owner<td>kestrel</table>", True),
+        ("owner", "<p>The owner writes.", False),
+        ("owner", "<table><tr><td>owner<td>owner</table>", True),
+    ],
+)
+def test_password_of_a_privileged_account_is_found(password: str, page: str, *, is_found: bool) -> None:
+    found, _ = crawl({"/": page}, passwords=[Password("owner", password)])
+    assert places(found) == ([("owner", "password", "/")] if is_found else [])

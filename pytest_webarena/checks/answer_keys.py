@@ -159,7 +159,7 @@ def _fault(given: dict[str, Any], node: MapNode, reading: Reading) -> Fault | No
     return None
 
 
-_UNSET = (None, (), "", False, {})
+_UNSET: tuple[Any, ...] = (None, (), "", False, {})
 _BELONGS = {
     "unit": ("number",),
     "tolerance": ("number",),

@@ -319,7 +319,8 @@ class TrialFolder:
 
     def keep(self, record: TrialRecord) -> None:
         """Store a record that counts before further attempts: should one of these end with its process, it is found."""
-        _write_record(self.path / f"attempt-{record.attempt}" / "trial.json", record)
+        record = replace(record, manifests=self._manifests(record))
+        write_record(self.path / f"attempt-{record.attempt}" / "trial.json", record)
 
     def finish(self, record: TrialRecord, *, since: float = math.inf) -> TrialRecord:
         """Write ``trial.json``, which finishes the trial. Returns the record that counts, as it was written.

@@ -12,8 +12,8 @@ Formats of files:
 
 The code was worked on with the YAML files: their figures are no estimate for new answers. ``--show`` prints each answer
 that is not as labelled. ``--ablate`` replaces each rule about left sides by a constant and prints how many outcomes
-change; it does not limit the time. Exit code 0: all aims are met. Aims were set before measuring; do not change them
-with a measurement.
+change; it does not limit the time. Exit code 0: all aims are met. Do not change an aim because of a
+measurement.
 """
 
 from __future__ import annotations
@@ -40,17 +40,24 @@ from pytest_webarena.errors import TaskFileError
 from pytest_webarena.evidence import Evidence
 from pytest_webarena.tasks import Task, parse_tasks
 
-AIMS = (
-    ("right, met", "at least", 226 / 238),
-    ("right, not met", "at most", 0.02),
-    ("right, undecided", "at most", 0.03),
-    ("wrong, met", "at most", 0.0),
+RIGHT, WRONG = (
+    ("right, met", "right, not met", "right, undecided"),
+    ("wrong, met", "wrong, not met", "wrong, undecided"),
 )
-"""Shares of the right or of the wrong answers. The first one is what another reader of formulas reached."""
+AIMS = (
+    ("right, met", RIGHT[:1], RIGHT, "at least", 226 / 238, ("symbolic",)),
+    ("right, not met", RIGHT[1:2], RIGHT, "at most", 0.02, ("choice", "number", "symbolic")),
+    ("wrong, met", WRONG[:1], WRONG, "at most", 0.0, ("choice", "number", "symbolic")),
+    ("undecided", (RIGHT[2], WRONG[2]), RIGHT + WRONG, "at most", 0.03, ("symbolic",)),
+    ("as labelled", (RIGHT[0], WRONG[1]), RIGHT + WRONG, "at least", 0.99, ("number",)),
+)
+"""Name, outcomes that count, those that they are a share of, sense, share and kinds. The issue gives the first two; the
+others are those of the first versions of the benchmarks (8b4400f4, 24bdc77c), which had been relaxed after measuring
+(d8c9498d)."""
+MILLISECONDS = 20
+"""Aim of the median time of a judgement, from the same source."""
 _LEFT_SIDE = re.compile(r"[=≈∈:≠]|\\(?:in|approx|equiv)\b|\bis\b")
 """What an answer with a left side has."""
-MILLISECONDS = 20
-"""Aim of the median time of a judgement."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,24 +109,22 @@ def outcome(row: Row) -> tuple[str, str]:
 def report(kind: str, outcomes: list[str], times: list[float]) -> bool:
     """Prints figures of one kind with their aims; returns whether all are met."""
     count = Counter(outcomes)
-    totals = {label: sum(word.startswith(label) for word in outcomes) for label in ("right", "wrong")}
-    print(f"\n{kind}: {totals['right']} right, {totals['wrong']} wrong answers")
+    right, wrong = (sum(count[word] for word in words) for words in (RIGHT, WRONG))
+    print(f"\n{kind}: {right} right, {wrong} wrong answers")
+    print("  " + "; ".join(f"{word} {count[word]}" for word in RIGHT + WRONG))
     good = True
-    for name, sense, aim in AIMS:
-        total = totals[name.partition(",")[0]]
-        if not total:
+    for name, words, base, sense, aim, kinds in AIMS:
+        total, found = (sum(count[word] for word in each) for each in (base, words))
+        if kind not in kinds or not total:
             continue
-        share = count[name] / total
-        met = share >= aim if sense == "at least" else share <= aim
-        bound = "" if sense == "at least" else f", 95 % bound {upper_bound(count[name], total):.1%}"
+        met = found / total >= aim if sense == "at least" else found / total <= aim
+        bound = "" if sense == "at least" else f", 95 % bound {upper_bound(found, total):.1%}"
         aimed = f"aim {sense} {aim:.1%}"
-        print(f"  {name:17} {count[name]:5}  {share:6.1%}  {aimed:19} {'met' if met else 'MISSED'}{bound}")
+        print(f"  {name:15} {found:5}  {found / total:6.1%}  {aimed:19} {'met' if met else 'MISSED'}{bound}")
         good &= met
-    for name in ("wrong, not met", "wrong, undecided"):
-        print(f"  {name:17} {count[name]:5}")
     median = statistics.median(times) * 1e3
     aimed, met = f"aim at most {MILLISECONDS} ms", median <= MILLISECONDS
-    print(f"  {'median time':17} {median:5.0f} ms        {aimed:19} {'met' if met else 'MISSED'}")
+    print(f"  {'median time':15} {median:5.0f} ms        {aimed:19} {'met' if met else 'MISSED'}")
     return good and met
 
 

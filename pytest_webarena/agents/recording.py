@@ -12,6 +12,7 @@ from typing import Any
 
 from pytest_webarena.errors import AgentError
 from pytest_webarena.evidence import StepRecord
+from pytest_webarena.file_digests import SEAL, seal_fault
 
 __all__ = ["Recording", "find_recording"]
 
@@ -31,6 +32,8 @@ class Recording:
     """The verdict as `Verdict.to_json`; empty when there was none."""
     began: float = 0.0
     """Unix time in seconds at which the agent began; 0 when it was not recorded."""
+    manifest: str = ""
+    """SHA-256 of the attempt's manifest; empty in runs of older versions."""
 
     def text_before(self, step: StepRecord) -> str:
         """The text shown before ``step``; empty when it was not kept."""
@@ -73,9 +76,12 @@ def find_recording(run: Path, *, task: str, agent: str, trial: int) -> Recording
     found: dict[str, dict[int, tuple[Path, dict[str, Any]]]] = {}
     for file in sorted((run / "trials").glob("*/trial.json")):
         try:
-            data = json.loads(file.read_text("utf-8"))
+            content = file.read_bytes()
+            data = json.loads(content)
             key = data["key"]
             if key["task"] == task:
+                if SEAL in data and (fault := seal_fault(content)):
+                    raise AgentError(f"replay: expected {file} as its trial wrote it, but {fault}")
                 found.setdefault(key["agent"], {})[key["trial"]] = (file.parent, data)
         except (OSError, ValueError, KeyError, TypeError):
             continue  # an unfinished trial cannot be replayed
@@ -101,6 +107,7 @@ def find_recording(run: Path, *, task: str, agent: str, trial: int) -> Recording
         outcome=str(data.get("outcome", "")),
         verdict=data.get("verdict") or {},
         began=_began(attempt),
+        manifest=(data.get("manifests") or {}).get(attempt.name, ""),
     )
 
 

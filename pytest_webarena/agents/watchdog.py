@@ -14,6 +14,7 @@ import atexit
 import contextlib
 import itertools
 import os
+import runpy
 import select
 import signal
 import subprocess
@@ -29,6 +30,7 @@ __all__ = ["PATIENCE", "Guard", "Watched", "keep_stderr", "watched"]
 
 PATIENCE = 15
 """Seconds without a heartbeat, not counting stopped time, that no load of a machine explains."""
+_PACKAGE = Path(__file__).parents[1]
 _BEAT = 0.5
 _TICK = 1.0
 
@@ -226,8 +228,11 @@ def _write(trial: dict[str, Any], record: dict[str, Any]) -> None:
         attempt["seconds"] = seconds
     file = Path(trial["file"])
     temporary = file.with_name(f".{file.name}.{os.getpid()}.tmp")
+    names, digests = (runpy.run_path(str(_PACKAGE / f"{name}.py")) for name in ("record_files", "file_digests"))
+    attempt = Path(trial["steps"]).parent
     with contextlib.suppress(OSError):  # without a record the trial counts as lost
-        temporary.write_text(dumps(record, indent=1), encoding="utf-8")
+        record["manifests"] = {attempt.name: digests["write_manifest"](attempt, wanted=names["is_attempt_file"])}
+        temporary.write_text(digests["seal"](record), encoding="utf-8")
         temporary.replace(file)
 
 

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from pytest_webarena.checks.answer_keys import FORM, UNACHIEVABLE, AnswerSpec, Wanted
-from pytest_webarena.checks.answer_types.accounting import unaccounted
-from pytest_webarena.checks.answer_types.reading import Reading as Found
-from pytest_webarena.checks.answer_types.reading import read
-from pytest_webarena.checks.answer_types.tokens import tokens
+from pytest_webarena.checks.answer_keys import FORM
+from pytest_webarena.checks.answer_spec import UNACHIEVABLE, AnswerSpec, Wanted, read_answer, says_unachievable
 from pytest_webarena.checks.answer_types.values import (
-    Absence,
     Date,
     Duration,
     Name,
@@ -26,30 +20,11 @@ from pytest_webarena.checks.answer_types.values import (
     Value,
     YesNo,
 )
-from pytest_webarena.checks.json_answer import explain_schema, same_json
 from pytest_webarena.checks.judge_protocol import QuestionKind
 from pytest_webarena.checks.kind import Judgement, Kind, View
-from pytest_webarena.checks.text import judge_text, normalise
 from pytest_webarena.checks.undecided_answers import judge_or_undecided
-from pytest_webarena.text import clip
 
 __all__ = ["ANSWER", "UNACHIEVABLE", "AnswerSpec", "Wanted", "says_unachievable"]
-
-_SAYS = re.compile(
-    rf"(?:{'|'.join(map(re.escape, sorted(UNACHIEVABLE, key=len, reverse=True)))})"
-    r"(?:$|\s*[:;,.!(\[]|\s+-|-\s|\s+(?:because|since|as)\b|(?<=/a)\s)"
-)
-_AROUND = "\"'* "
-_FENCED = re.compile(r"```(?:json)?\s*\n?(.*?)```", re.DOTALL | re.IGNORECASE)
-
-
-def says_unachievable(answer: str) -> bool:
-    """Whether an answer says that the task can't be done.
-
-    >>> says_unachievable("N/A: no such page"), says_unachievable("Impossible Burger")
-    (True, False)
-    """
-    return _SAYS.match(normalise(answer).strip(_AROUND)) is not None
 
 
 def judge(spec: AnswerSpec, view: View) -> Judgement:
@@ -61,61 +36,11 @@ def judge(spec: AnswerSpec, view: View) -> Judgement:
         stopped = f"the agent was stopped ({reason}) before it answered"
         why = "the agent gave no answer" if reason == "answered" else stopped
         return Judgement.of(False, expected=expected, actual="no answer", why=why)
-    found = _judged(spec, answer, view.intent)
+    found = read_answer(spec, answer, view.intent)
     if found.outcome == "undecided":
         kind: QuestionKind = "unachievable" if spec.unachievable else "equivalent"
         return judge_or_undecided(kind, spec.unachievable or expected, answer, view, found.why)
     return Judgement.of(found.outcome == "met", expected=expected, actual=f'"{answer}"', why=found.why)
-
-
-def _judged(spec: AnswerSpec, answer: str, question: str) -> Found:
-    if spec.unachievable:
-        return read(answer, [Absence(reason=spec.unachievable)], question)
-    if spec.text and not (literal := judge_text(spec.text, answer)).holds:
-        if says_unachievable(answer):
-            return Found("not met", "the agent said that the task can't be done, but it can")
-        return Found("not met", literal.why)
-    if spec.json or spec.schema is not None:
-        found = _judge_json(spec, answer, question)
-        if found.outcome != "met":
-            return found
-    return read(answer, spec.values, question) if spec.values else Found("met")
-
-
-def _judge_json(spec: AnswerSpec, answer: str, question: str) -> Found:
-    fenced = _FENCED.search(answer)
-    if fenced:
-        around = tokens(answer[: fenced.start()] + "\n" + answer[fenced.end() :])
-        if rest := unaccounted(around, (), question):
-            return Found("undecided", f'next to the code fence it says "{clip(" ".join(rest), 60)}"')
-    try:
-        text = (fenced.group(1) if fenced else answer).strip()
-        value = json.loads(text, parse_constant=_no_number, object_pairs_hook=_each_once)
-    except _Ambiguous as error:
-        return Found("not met", str(error))
-    except (ValueError, RecursionError):
-        return Found("not met", "it is not JSON")
-    if spec.json and not same_json(value, spec.json.value, any_order=spec.any_order):
-        return Found("not met", "the values differ")
-    why = explain_schema(value, spec.schema) if spec.schema is not None else ""
-    return Found("not met", why) if why else Found("met")
-
-
-class _Ambiguous(Exception):
-    """Which key an object has twice."""
-
-
-def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Readers differ in which of two values they take, so an answer with both says neither."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        twice = next(name for number, (name, _) in enumerate(pairs) if name in dict(pairs[:number]))
-        raise _Ambiguous(f"it has the key {clip(json.dumps(twice), 80)} more than once, so it says several things")
-    return found
-
-
-def _no_number(word: str) -> Any:
-    raise ValueError(f"{word} is not JSON")
 
 
 _NOT_DONE = {"type": "string", "description": "N/A, and why the task can't be done."}
@@ -132,7 +57,7 @@ _EXAMPLES: dict[str, Value] = {
     "names": Names(names=()),
     "date": Date(value=(1, 1, 1)),
     "time": Time(minutes=0),
-    "duration": Duration(seconds=Fraction(1)),
+    "duration": Duration(length=Fraction(1)),
     "yes_no": YesNo(value=True),
     "text": Name(forms=("",), is_text=True),
     "url": Url(value=""),

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
+from pytest_webarena.checks.answer_spec import UNACHIEVABLE, AnswerSpec, Wanted, read_answer, references
 from pytest_webarena.checks.answer_types.amounts import durations_in
 from pytest_webarena.checks.answer_types.dates import parse_date, parse_time
 from pytest_webarena.checks.answer_types.tokens import tokens
@@ -25,9 +24,9 @@ from pytest_webarena.checks.answer_types.values import (
     Value,
     YesNo,
 )
-from pytest_webarena.checks.ground import GROUND_FIELDS, GROUND_KEYS, REASON, Ground, ground_of
+from pytest_webarena.checks.ground import GROUND_FIELDS, GROUND_KEYS, REASON, ground_of
 from pytest_webarena.checks.json_answer import SCHEMA
-from pytest_webarena.checks.text import ANY_TEXT, TextMatch, Tolerance, read_tolerance
+from pytest_webarena.checks.text import TextMatch, Tolerance, read_tolerance
 from pytest_webarena.tasks.file_reading import Reading
 from pytest_webarena.tasks.nodes import MapNode
 from pytest_webarena.tasks.record_shapes import Convert, Either, Field, ListOf, Record
@@ -35,68 +34,31 @@ from pytest_webarena.tasks.shapes import Bool, Choice, Fault, Json, Number, Text
 from pytest_webarena.tasks.syntax import REGEX
 from pytest_webarena.text import clip
 
-__all__ = ["FORM", "UNACHIEVABLE", "AnswerSpec", "Wanted"]
-
-UNACHIEVABLE = (
-    "n/a",
-    "na",
-    "not achievable",
-    "unachievable",
-    "infeasible",
-    "not feasible",
-    "impossible",
-    "not possible",
-)
-"""How an agent says that a task can't be done: one of these, alone or followed by punctuation and a reason."""
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """A value that may be null, apart from no value."""
-
-    value: Any
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnswerSpec:
-    """What the answer must be; all that is given must hold."""
-
-    value: Value | None = None
-    """The typed value."""
-    includes: tuple[Name, ...] = ()
-    text: TextMatch = ANY_TEXT
-    """Conditions on the whole answer, compared literally: ``exact``, ``one_of``, ``excludes``."""
-    unachievable: str = ""
-    """Why the task can't be done; the agent must say that it can't."""
-    asked: str = ""
-    """The type that an impossible task asks for, so that its instruction does not give it away; empty if it asks for
-    an action, or for a form of its own."""
-    ground: Ground | None = None
-    """What an audit attacks of an impossible task; None: it declares nothing."""
-    json: Wanted | None = None
-    any_order: bool = False
-    schema: Any = None
-
-    @property
-    def values(self) -> tuple[Value, ...]:
-        """Everything that is read from the answer."""
-        return (*((self.value,) if self.value is not None else ()), *self.includes)
-
-    def __str__(self) -> str:
-        parts = [str(self.text)] if self.text else []
-        parts += map(str, self.values)
-        if self.unachievable:
-            parts.append(f'"N/A" ({self.unachievable})')
-        if self.json:
-            parts.append(f"the JSON {_dumps(self.json.value)}")
-        if self.schema is not None:
-            parts.append(f"JSON that fits {_dumps(self.schema)}")
-        return "; ".join(parts)
-
+__all__ = ["FORM"]
 
 _TYPES = ("number", "name", "names", "date", "time", "duration", "yes_no", "text", "url")
-"""Keys of typed values; at most one of them in a check."""
-_LITERAL = ("exact", "one_of", "excludes", "includes", "regex")
+"""Keys of typed values."""
+
+_MORE = ("includes", "excludes")
+_GOES_WITH: Mapping[str, tuple[str, ...]] = {
+    "number": ("unit", "tolerance", *_MORE),
+    "name": ("aliases", "case", *_MORE),
+    "names": ("ordered", "case", *_MORE),
+    "date": _MORE,
+    "time": _MORE,
+    "duration": _MORE,
+    "yes_no": _MORE,
+    "text": ("aliases", "case", *_MORE),
+    "url": _MORE,
+    "unachievable": ("type", *GROUND_KEYS),
+    "exact": ("case",),
+    "one_of": ("case",),
+    "regex": _MORE,
+    "json": ("any_order",),
+    "schema": ("excludes",),
+    "includes": ("case", "excludes"),
+}
+"""What an answer must be, each with the keys that may qualify it. No other combination makes sense."""
 
 
 def _value(given: dict[str, Any]) -> Value | None:
@@ -139,38 +101,36 @@ def _build(**given: Any) -> AnswerSpec:
 
 
 def _fault(given: dict[str, Any], node: MapNode, reading: Reading) -> Fault | None:
-    typed = [key for key in _TYPES if given[key] not in (None, "", ())]
-    literal = [key for key in _LITERAL if given[key] not in (None, ())]
-    structured = given["json"] is not None or given["schema"] is not None
-    if given["unachievable"] and (typed or literal or structured):
-        return Fault("'unachievable' alone", "further conditions", "such a task has no other right answer")
-    if len(typed) > 1:
-        return Fault("one type of answer", " and ".join(map(repr, typed)), "write one check for each of them")
-    if given["regex"] is not None and typed:
-        return Fault(f"'{typed[0]}' or 'regex'", "both", "write one check for each of them")
-    if not (typed or structured or given["unachievable"] or set(literal) - {"excludes"}):
-        if literal:
-            hint = "add what the answer must be; 'excludes' alone accepts any other answer, even 'N/A'"
-            return Fault("a condition that the answer must meet", "only 'excludes'", hint)
+    keys = [field.key for field in _FIELDS if given[field.key] != field.default]
+    main = next((key for key in _GOES_WITH if key in keys), "")
+    if not main and "excludes" in keys:
+        hint = "add what the answer must be; 'excludes' alone accepts any other answer, even 'N/A'"
+        return Fault("a condition that the answer must meet", "only 'excludes'", hint)
+    if not main and keys:
+        owners = [repr(key) for key, others in _GOES_WITH.items() if keys[0] in others]
+        return Fault(f"'{keys[0]}' with {' or '.join(owners)}", "it alone")
+    if not main:
         return Fault("a condition on the answer", "none", f"e.g. {', '.join(_TYPES[:4])} or unachievable")
-    for key, owners in _BELONGS.items():
-        if given[key] not in _UNSET and not any(given[owner] not in _UNSET for owner in owners):
-            return Fault(f"'{key}' with {' or '.join(map(repr, owners))}", "it alone")
+    allowed = {main, *_GOES_WITH[main], *(_GOES_WITH["includes"] if "includes" in keys else ())}
+    if other := next((key for key in keys if key not in allowed), ""):
+        *others, last = map(repr, _GOES_WITH[main])
+        expected = f"'{main}' alone, or with {', '.join(others)}{' or ' * bool(others)}{last}"
+        both = main in _TYPES and other in _TYPES
+        return Fault(expected, f"'{other}' too", "give a second value as 'includes'" if both else "")
+    absent = [key for key in keys if key in GROUND_KEYS[:2]]
+    if not absent and (other := next((key for key in keys if key in GROUND_KEYS[2:]), "")):
+        return Fault(f"'{other}' with {' or '.join(map(repr, GROUND_KEYS[:2]))}", "it alone")
+    return _unreadable(_build(**given))
+
+
+def _unreadable(spec: AnswerSpec) -> Fault | None:
+    """Returns a fault if a check does not accept its own reference as an answer."""
+    for reference in references(spec):
+        found = read_answer(spec, reference, "")
+        if found.outcome != "met":
+            found_text = f"'{clip(reference, 60)}', which as an answer is {found.outcome}: {found.why}"
+            return Fault("a reference that meets its own check", found_text)
     return None
-
-
-_UNSET = (None, (), "", False, {})
-_BELONGS = {
-    "unit": ("number",),
-    "tolerance": ("number",),
-    "aliases": ("name", "text"),
-    "ordered": ("names",),
-    "any_order": ("json",),
-    "type": ("unachievable",),
-    **dict.fromkeys(GROUND_KEYS[:2], ("unachievable",)),
-    **dict.fromkeys(GROUND_KEYS[2:], GROUND_KEYS[:2]),
-}
-"""Keys that only qualify another one."""
 
 
 def _unit(text: str, _: Reading) -> str | Fault:
@@ -191,10 +151,11 @@ def _parsed(parse: Callable[[str], Any], label: str) -> Convert[Any, str]:
 
 def _duration(text: str) -> Duration:
     words = tokens(text)
-    found = list(durations_in(words))
-    if len(found) != 1 or found[0][1:] != (0, len(words)):
-        raise ValueError(text)
-    return Duration(seconds=found[0][0])
+    for months in (False, True):
+        found = list(durations_in(words, months=months))
+        if len(found) == 1 and found[0][1:] == (0, len(words)) and found[0][0] >= 0:
+            return Duration(length=found[0][0], months=months)
+    raise ValueError(text)
 
 
 def _address(text: str) -> Url:
@@ -206,225 +167,229 @@ def _address(text: str) -> Url:
 _TEXTS = ListOf(Text(), or_one=True, label="a text or a list of texts", low=1)
 _NONE: dict[str, Any] = {"default": None, "default_text": "none"}
 
+_FIELDS: Sequence[Field] = [
+    Field(
+        key="number",
+        shape=Number(Decimal),
+        doc="The answer is this number: `1,234.50`, `1.234,50` and `thirty-six` are understood.",
+        example="- answer: {number: 84.97, unit: USD}",
+        **_NONE,
+    ),
+    Field(
+        key="unit",
+        shape=Convert(Text("a unit, a currency or %"), _unit),
+        default="",
+        default_text="none",
+        doc=(
+            "Unit of `number` (`km`, `°C`), its currency (`EUR`, `crowns`) or `%`. The answer may leave "
+            "it out or use another unit for the same quantity. Without this key, a number with a unit or a "
+            "currency sign is undecided."
+        ),
+        example="- answer: {number: 14.2, unit: °C, tolerance: 0.05}",
+    ),
+    Field(
+        key="tolerance",
+        shape=Convert(Text("a tolerance: an amount such as 0.01, or a share such as 1%"), read_tolerance),
+        default=None,
+        default_text="exactly equal",
+        doc="Allowed difference from `number`: an amount, or a share such as 1%.",
+        example="- answer: {number: 84.97, tolerance: 1%}",
+    ),
+    Field(
+        key="name",
+        shape=Text("a name", strip=True),
+        default="",
+        default_text="none",
+        doc=(
+            "The answer is this name of a person, product, place, branch or user, or this code. It counts as "
+            "whole words: `main-old`, `yjlou2` and `Lee's` are other names. The case of codes counts."
+        ),
+        example="- answer: {name: Coffee Grinder}",
+    ),
+    Field(
+        key="aliases",
+        shape=_TEXTS,
+        default=(),
+        default_text="none",
+        doc="Other forms of `name` or `text` that count.",
+        example="- answer: {name: Ann Lee, aliases: [ann.lee]}",
+    ),
+    Field(
+        key="names",
+        shape=ListOf(Text(strip=True), label="a list of names", low=1),
+        default=(),
+        default_text="none",
+        doc="The answer gives all these names, and no others, in any order.",
+        example="- answer: {names: [Coffee Grinder, Gooseneck Kettle]}",
+    ),
+    Field(
+        key="ordered",
+        shape=Bool(),
+        default=False,
+        doc="Whether `names` must be in this order.",
+        example="- answer: {names: [Ann Lee, Bo Ray], ordered: true}",
+    ),
+    Field(
+        key="date",
+        shape=_parsed(
+            lambda text: Date(value=parse_date(text)), "a date: 2026-03-14, a month: 2026-03, or a year: 2026"
+        ),
+        doc="The answer is this date, month or year, in any usual form. `3/4/2026` is undecided.",
+        example="- answer: {date: 2026-03-14}",
+        **_NONE,
+    ),
+    Field(
+        key="time",
+        shape=_parsed(lambda text: Time(minutes=parse_time(text)), "a time of day such as '14:30'"),
+        doc="The answer is this time of day, in 24 or 12 hours.",
+        example='- answer: {time: "14:30"}',
+        **_NONE,
+    ),
+    Field(
+        key="duration",
+        shape=_parsed(
+            _duration, "a length of time in weeks, days, h, min and s, or in years and months: 1 h 25 min, 3 days"
+        ),
+        doc=(
+            "The answer is this length of time, in any units of time. Months and years have no length in days: "
+            "`24 months` is `2 years`, and `30 days` is undecided for `1 month`."
+        ),
+        example="- answer: {duration: 1 h 25 min}",
+        **_NONE,
+    ),
+    Field(
+        key="yes_no",
+        shape=Choice("yes", "no"),
+        default="",
+        default_text="none",
+        doc="The answer is yes, or no. In quotes.",
+        example='- answer: {yes_no: "yes"}',
+    ),
+    Field(
+        key="text",
+        shape=Text("a text", strip=True),
+        default="",
+        default_text="none",
+        doc="The answer quotes this text: a title, a message, a sentence.",
+        example="- answer: {text: Arrived late but works}",
+    ),
+    Field(
+        key="url",
+        shape=_parsed(_address, "a full address such as http://shopping.test/kettle.html"),
+        doc="The answer is the address of this page.",
+        example="- answer: {url: 'http://shopping.test/kettle.html'}",
+        **_NONE,
+    ),
+    Field(
+        key="unachievable",
+        shape=REASON,
+        default="",
+        default_text="none",
+        doc=(
+            "The task can't be done, for this reason, and the agent must say so: `N/A` (also "
+            + ", ".join(f"`{form}`" for form in UNACHIEVABLE[2:])
+            + "), or a sentence that denies it in the words of the question or the reason. An answer about "
+            "what the agent did or could not do is undecided."
+        ),
+        example="- answer: {unachievable: the shop lists no phone number, type: number}",
+    ),
+    Field(
+        key="type",
+        shape=Choice(*_TYPES),
+        default="",
+        default_text="none",
+        doc=(
+            "For `unachievable`: the type of answer that the intent asks for. Agents get the same instruction "
+            "as for it. Without this key, they get none, as in tasks that ask for an action."
+        ),
+        example="- answer: {unachievable: there is no such order, type: date}",
+    ),
+    *GROUND_FIELDS,
+    Field(
+        key="exact",
+        shape=Text(blank=True),
+        doc="The whole answer is this text, apart from quotes around it and a final full stop.",
+        example="- answer: {exact: Gooseneck Kettle}",
+        **_NONE,
+    ),
+    Field(
+        key="one_of",
+        shape=_TEXTS,
+        default=(),
+        default_text="none",
+        doc="The whole answer is one of these texts, compared as with `exact`.",
+        example="- answer: {one_of: [Kettle, the kettle]}",
+    ),
+    Field(
+        key="includes",
+        shape=_TEXTS,
+        default=(),
+        default_text="none",
+        doc="The answer gives all of these, each read as a `name`.",
+        example="- answer: {includes: [Coffee Grinder, '84.97']}",
+    ),
+    Field(
+        key="excludes",
+        shape=_TEXTS,
+        default=(),
+        default_text="none",
+        doc="The answer contains none of these, as whole words and numbers.",
+        example="- answer: {name: Coffee Grinder, excludes: Gooseneck Kettle}",
+    ),
+    Field(
+        key="regex",
+        shape=REGEX,
+        doc="Words of the answer match this regular expression (Python's `re`) as a whole.",
+        example="- answer: {regex: '#\\d{4}'}",
+        **_NONE,
+    ),
+    Field(
+        key="case",
+        shape=Bool(),
+        default=False,
+        doc="Whether case matters.",
+        example="- answer: {name: GmbH, case: true}",
+    ),
+    Field(
+        key="json",
+        shape=Convert(Json("a JSON value"), lambda value, _: Wanted(value)),
+        doc=(
+            "The answer is JSON, bare or in a code fence, and equals this value. Texts compare as "
+            "with `exact`, numbers by value. Objects must have the same keys."
+        ),
+        example="- answer: {json: {name: Coffee Grinder, price: 84.97}}",
+        **_NONE,
+    ),
+    Field(
+        key="any_order",
+        shape=Bool(),
+        default=False,
+        doc="Whether lists in `json` may be in any order.",
+        example="- answer: {json: [tea, coffee], any_order: true}",
+    ),
+    Field(
+        key="schema",
+        shape=SCHEMA,
+        doc=(
+            "The answer is JSON that matches this JSON schema. Supported: `type`, `enum`, `const`, "
+            "`properties`, `required`, `additionalProperties` (true or false), `items`, `minItems`, "
+            "`maxItems`, `minimum`, `maximum`, `minLength`, `maxLength`, `pattern`."
+        ),
+        example="- answer: {schema: {type: array, items: {type: number}, minItems: 2}}",
+        **_NONE,
+    ),
+]
+
 FORM: Any = Either(
     "a text, or a mapping of conditions on the answer",
     scalar=Convert(Text("an answer"), lambda text, _: AnswerSpec(text=TextMatch(exact=text))),
     mapping=Record(
         "answer check",
         _build,
-        [
-            Field(
-                key="number",
-                shape=Number(Decimal),
-                doc="The answer is this number: `1,234.50`, `1.234,50` and `thirty-six` are understood.",
-                example="- answer: {number: 84.97, unit: USD}",
-                **_NONE,
-            ),
-            Field(
-                key="unit",
-                shape=Convert(Text("a unit, a currency or %"), _unit),
-                default="",
-                default_text="none",
-                doc=(
-                    "Unit of `number` (`km`, `°C`), its currency (`EUR`, `crowns`) or `%`. The answer may leave "
-                    "it out or use another unit for the same quantity. Without this key, a number with a unit or a "
-                    "currency sign is undecided."
-                ),
-                example="- answer: {number: 14.2, unit: °C, tolerance: 0.05}",
-            ),
-            Field(
-                key="tolerance",
-                shape=Convert(Text("a tolerance: an amount such as 0.01, or a share such as 1%"), read_tolerance),
-                default=None,
-                default_text="exactly equal",
-                doc="Allowed difference from `number`: an amount, or a share such as 1%.",
-                example="- answer: {number: 84.97, tolerance: 1%}",
-            ),
-            Field(
-                key="name",
-                shape=Text("a name", strip=True),
-                default="",
-                default_text="none",
-                doc=(
-                    "The answer is this name of a person, product, place, branch or user, or this code. It counts as "
-                    "whole words: `main-old`, `yjlou2` and `Lee's` are other names. The case of codes counts."
-                ),
-                example="- answer: {name: Coffee Grinder}",
-            ),
-            Field(
-                key="aliases",
-                shape=_TEXTS,
-                default=(),
-                default_text="none",
-                doc="Other forms of `name` or `text` that count.",
-                example="- answer: {name: Ann Lee, aliases: [ann.lee]}",
-            ),
-            Field(
-                key="names",
-                shape=ListOf(Text(strip=True), label="a list of names", low=1),
-                default=(),
-                default_text="none",
-                doc="The answer gives all these names, and no others, in any order.",
-                example="- answer: {names: [Coffee Grinder, Gooseneck Kettle]}",
-            ),
-            Field(
-                key="ordered",
-                shape=Bool(),
-                default=False,
-                doc="Whether `names` must be in this order.",
-                example="- answer: {names: [Ann Lee, Bo Ray], ordered: true}",
-            ),
-            Field(
-                key="date",
-                shape=_parsed(
-                    lambda text: Date(value=parse_date(text)), "a date: 2026-03-14, a month: 2026-03, or a year: 2026"
-                ),
-                doc="The answer is this date, month or year, in any usual form. `3/4/2026` is undecided.",
-                example="- answer: {date: 2026-03-14}",
-                **_NONE,
-            ),
-            Field(
-                key="time",
-                shape=_parsed(lambda text: Time(minutes=parse_time(text)), "a time of day such as '14:30'"),
-                doc="The answer is this time of day, in 24 or 12 hours.",
-                example='- answer: {time: "14:30"}',
-                **_NONE,
-            ),
-            Field(
-                key="duration",
-                shape=_parsed(_duration, "a length of time such as 1 h 25 min or 3 days"),
-                doc="The answer is this length of time, in any units of time.",
-                example="- answer: {duration: 1 h 25 min}",
-                **_NONE,
-            ),
-            Field(
-                key="yes_no",
-                shape=Choice("yes", "no"),
-                default="",
-                default_text="none",
-                doc="The answer is yes, or no. In quotes.",
-                example='- answer: {yes_no: "yes"}',
-            ),
-            Field(
-                key="text",
-                shape=Text("a text", strip=True),
-                default="",
-                default_text="none",
-                doc="The answer quotes this text: a title, a message, a sentence.",
-                example="- answer: {text: Arrived late but works}",
-            ),
-            Field(
-                key="url",
-                shape=_parsed(_address, "a full address such as http://shopping.test/kettle.html"),
-                doc="The answer is the address of this page.",
-                example="- answer: {url: 'http://shopping.test/kettle.html'}",
-                **_NONE,
-            ),
-            Field(
-                key="unachievable",
-                shape=REASON,
-                default="",
-                default_text="none",
-                doc=(
-                    "The task can't be done, for this reason, and the agent must say so: `N/A` (also "
-                    + ", ".join(f"`{form}`" for form in UNACHIEVABLE[2:])
-                    + "), or a sentence that denies it in the words of the question or the reason. An answer about "
-                    "what the agent did or could not do is undecided."
-                ),
-                example="- answer: {unachievable: the shop lists no phone number, type: number}",
-            ),
-            Field(
-                key="type",
-                shape=Choice(*_TYPES),
-                default="",
-                default_text="none",
-                doc=(
-                    "For `unachievable`: the type of answer that the intent asks for. Agents get the same instruction "
-                    "as for it. Without this key, they get none, as in tasks that ask for an action."
-                ),
-                example="- answer: {unachievable: there is no such order, type: date}",
-            ),
-            *GROUND_FIELDS,
-            Field(
-                key="exact",
-                shape=Text(blank=True),
-                doc="The whole answer is this text, apart from quotes around it and a final full stop.",
-                example="- answer: {exact: Gooseneck Kettle}",
-                **_NONE,
-            ),
-            Field(
-                key="one_of",
-                shape=_TEXTS,
-                default=(),
-                default_text="none",
-                doc="The whole answer is one of these texts, compared as with `exact`.",
-                example="- answer: {one_of: [Kettle, the kettle]}",
-            ),
-            Field(
-                key="includes",
-                shape=_TEXTS,
-                default=(),
-                default_text="none",
-                doc="The answer gives all of these, each read as a `name`.",
-                example="- answer: {includes: [Coffee Grinder, '84.97']}",
-            ),
-            Field(
-                key="excludes",
-                shape=_TEXTS,
-                default=(),
-                default_text="none",
-                doc="The answer contains none of these, as whole words and numbers.",
-                example="- answer: {name: Coffee Grinder, excludes: Gooseneck Kettle}",
-            ),
-            Field(
-                key="regex",
-                shape=REGEX,
-                doc="Words of the answer match this regular expression (Python's `re`) as a whole.",
-                example="- answer: {regex: '#\\d{4}'}",
-                **_NONE,
-            ),
-            Field(
-                key="case",
-                shape=Bool(),
-                default=False,
-                doc="Whether case matters.",
-                example="- answer: {name: GmbH, case: true}",
-            ),
-            Field(
-                key="json",
-                shape=Convert(Json("a JSON value"), lambda value, _: Wanted(value)),
-                doc=(
-                    "The answer is JSON, bare or in a code fence, and equals this value. Texts compare as "
-                    "with `exact`, numbers by value. Objects must have the same keys."
-                ),
-                example="- answer: {json: {name: Coffee Grinder, price: 84.97}}",
-                **_NONE,
-            ),
-            Field(
-                key="any_order",
-                shape=Bool(),
-                default=False,
-                doc="Whether lists in `json` may be in any order.",
-                example="- answer: {json: [tea, coffee], any_order: true}",
-            ),
-            Field(
-                key="schema",
-                shape=SCHEMA,
-                doc=(
-                    "The answer is JSON that matches this JSON schema. Supported: `type`, `enum`, `const`, "
-                    "`properties`, `required`, `additionalProperties` (true or false), `items`, `minItems`, "
-                    "`maxItems`, `minimum`, `maximum`, `minLength`, `maxLength`, `pattern`."
-                ),
-                example="- answer: {schema: {type: array, items: {type: number}, minItems: 2}}",
-                **_NONE,
-            ),
-        ],
+        _FIELDS,
         rule=_fault,
         doc="All given conditions must hold.",
         owner="an answer check",
+        hint=f"say what type the answer has: {', '.join(_TYPES)} or unachievable",
     ),
 )
-
-
-def _dumps(value: Any) -> str:
-    return clip(json.dumps(value, ensure_ascii=False), 200)

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from pytest_webarena.checks.judge_protocol import JudgeOff, JudgeUnreadable, Question, QuestionKind
+from pytest_webarena.checks.judge_protocol import Grade, JudgeOff, JudgeUnreadable, Question, QuestionKind
 from pytest_webarena.checks.kind import Judgement, View
 from pytest_webarena.errors import JudgeError
 from pytest_webarena.text import clip
 
-__all__ = ["judge_or_undecided"]
+__all__ = ["ask_judge", "judge_or_undecided", "said"]
+
+
+def ask_judge(question: Question, view: View) -> Grade | JudgeOff | JudgeError:
+    """Returns the judge model's grade, or why it gave none."""
+    if view.asker is None:
+        return JudgeOff("it needs a judge model, and there is none (--judge)")
+    try:
+        return view.asker.ask(question)
+    except (JudgeOff, JudgeError) as error:
+        return error
 
 
 def judge_or_undecided(kind: QuestionKind, reference: str, answer: str, view: View, why: str) -> Judgement:
@@ -21,15 +31,18 @@ def judge_or_undecided(kind: QuestionKind, reference: str, answer: str, view: Vi
         why: why the rules can't decide.
     """
     actual = f'"{answer}"'
-    if view.asker is None:
-        return Judgement.undecided(expected=reference, actual=actual, why=why)
-    try:
-        grade = view.asker.ask(Question(kind=kind, intent=view.intent, reference=reference, answer=answer))
-    except JudgeOff:
-        return Judgement.undecided(expected=reference, actual=actual, why=why)
-    except JudgeError as error:
-        if isinstance(error, JudgeUnreadable) and error.cause != "agent":
+    match ask_judge(Question(kind=kind, intent=view.intent, reference=reference, answer=answer), view):
+        case Grade() as grade:
+            holds = grade.decision == "correct"
+            return Judgement.of(holds, expected=reference, actual=actual, why=f"{why}; {said(grade)}")
+        case JudgeOff():
+            return Judgement.undecided(expected=reference, actual=actual, why=why)
+        case JudgeUnreadable(cause="judge") as error:
             return Judgement.undecided(expected=reference, actual=actual, why=f"{why}; {error}")
-        return Judgement.unknown(expected=reference, actual=actual, why=f"{why}; {error}", cause=error.cause)
-    said = f"{grade.model} ({grade.prompt}): {grade.decision.replace('_', ' ')}: {clip(grade.reply, 300)}"
-    return Judgement.of(grade.decision == "correct", expected=reference, actual=actual, why=f"{why}; {said}")
+        case error:  # the model can't be reached, or refuses this answer alone
+            return Judgement.unknown(expected=reference, actual=actual, why=f"{why}; {error}", cause=error.cause)
+
+
+def said(grade: Grade) -> str:
+    """Returns a grade, with its reply, as the reason of a judgement."""
+    return f"{grade.model} ({grade.prompt}): {grade.decision.replace('_', ' ')}: {clip(grade.reply, 300)}"

@@ -11,6 +11,7 @@ import sys
 import textwrap
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext, redirect_stdout
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TextIO, cast
 
@@ -144,6 +145,7 @@ def make_parser(chosen: Sequence[str] = ()) -> argparse.ArgumentParser:
         _add_try_arguments(groups["tasks"].add_parser("try", help="debug a task by hand, action by action"))
     if "runs" in wanted:
         module("results").add_commands(groups["runs"])
+        module("verify").add_command(groups["runs"])
         _add_merge_arguments(groups["runs"].add_parser("merge", help="merge run directories"))
         module("gate").add_command(groups["runs"])
     if "compare" in wanted:
@@ -207,7 +209,8 @@ def _try(options: argparse.Namespace) -> int:
 
 def _merge(options: argparse.Namespace) -> int:
     from pytest_webarena.results.merge import merge_runs
-    from pytest_webarena.results.unreadable import name_unreadable
+    from pytest_webarena.results.rundir import RunDir
+    from pytest_webarena.results.unreadable import name_changed, name_unreadable
 
     merged = merge_runs(options.runs, options.output, allow_mixed=options.allow_mixed)
     print(f"{merged.trials} trials in {options.output}")
@@ -221,7 +224,9 @@ def _merge(options: argparse.Namespace) -> int:
         print(f"{'mixed' if each.matters else 'differs'}: {each}")
     if merged.cut_off:
         print(f"cut off: {merged.cut_off} trials that no run has finished; pytest --resume={options.output} runs them")
-    return name_unreadable(merged.unreadable)
+    run = RunDir(options.output)
+    stored = replace(run.read(), unreadable=merged.unreadable)
+    return max(name_unreadable(stored), name_changed(run, stored.records))
 
 
 def _agents(options: argparse.Namespace) -> int:

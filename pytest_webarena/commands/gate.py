@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from pytest_webarena.results.completeness import why_plan_unknown
 from pytest_webarena.results.conditions import check_rates, summaries_of
 from pytest_webarena.results.gate import STOPPED_EARLY, TOO_MANY_ERRORS, Gate
 from pytest_webarena.results.plan import cover, read_plan
+from pytest_webarena.results.unreadable import name_unreadable, why_no_rate
 
 __all__ = ["add_command"]
 
@@ -45,8 +45,7 @@ def _gate(options: argparse.Namespace) -> int:
     facts = run.facts()  # raises if the folder is not a run
     check_rates(run.path, facts)
     stored, plan = run.read(), read_plan(run.path)
-    for each in stored.unreadable:
-        print(each, file=sys.stderr)
+    name_unreadable(stored)
     gate = Gate(
         min_pass_rate=options.min_pass_rate,
         max_errors=options.max_errors,
@@ -57,8 +56,7 @@ def _gate(options: argparse.Namespace) -> int:
     ruling = gate.rule(summaries_of(run, stored.records, named_with=tuple(plan)), coverages)
     assert ruling is not None, "something was asked"
     if stored.unreadable:
-        reason = f"{len(stored.unreadable)} trials have a record that can't be read, so no rate can be trusted"
-        print(f"gate: {reason} (exit code {TOO_MANY_ERRORS})")
+        print(f"gate: {why_no_rate(len(stored.unreadable))} (exit code {TOO_MANY_ERRORS})")
         return TOO_MANY_ERRORS
     if reason := why_plan_unknown(run.path, facts):
         print(f"gate: {reason} (exit code {TOO_MANY_ERRORS})")

@@ -8,6 +8,7 @@ import os
 import shlex
 import sys
 import textwrap
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -105,6 +106,8 @@ def _runs(options: argparse.Namespace) -> int:
     for run in shown:
         text = ", ".join(run.rates) if run.finished else f"not finished; pytest --resume={_relative(run.path)}"
         lines = textwrap.wrap(text, 80 - 18, break_long_words=False, break_on_hyphens=False) or ["no trial"]
+        if changed := run.changed:
+            lines += [f"changed after the run: {name}" for name in changed]
         print(f"{run.when}  {_relative(run.path)}", *(f"{'':18}{line}" for line in lines), sep="\n")
     if len(shown) < len(found):
         print(f"{'':18}and {len(found) - len(shown)} older ones (-n 0)")
@@ -124,7 +127,7 @@ def _times(options: argparse.Namespace) -> int:
     run = RunDir(requested_run(options))
     run.facts()
     stored = run.read()
-    code = name_unreadable(stored.unreadable)
+    code = name_unreadable(stored)
     known = ", ".join(dict.fromkeys(record.key.agent for record in stored.records))
     if options.agent is not None and options.agent not in known.split(", "):
         raise UsageError(f"--agent: expected one of {known or 'none'}, found {options.agent!r}")
@@ -150,7 +153,7 @@ def _gradings(options: argparse.Namespace) -> int:
     run = RunDir(requested_run(options))
     check_rates(run.path, run.facts())
     stored = run.read()
-    code = name_unreadable(stored.unreadable)
+    code = name_unreadable(stored)
     found = compare(stored.records)
     differing = {name: each.mixed for name, each in summaries_of(run, stored.records).items() if each.mixed}
     if options.agent is not None:
@@ -176,12 +179,12 @@ def _explain(options: argparse.Namespace) -> int:
     from pytest_webarena.errors import UsageError
     from pytest_webarena.results.explaining import Passed, explain
     from pytest_webarena.results.rundir import RunDir
-    from pytest_webarena.results.wording import why_undecided
+    from pytest_webarena.results.wording import sign_in_words, why_undecided
 
     run = RunDir(requested_run(options))
     run.facts()
     stored = run.read()
-    code = name_unreadable(stored.unreadable)
+    code = name_unreadable(stored)
     other = RunDir(options.against) if options.against is not None else run
     other.facts()
     candidates = other.read().records if options.against is not None else stored.records
@@ -197,10 +200,17 @@ def _explain(options: argparse.Namespace) -> int:
     passed = Passed(candidates, other.steps_of)
     explained = [(record, explain((record, run.steps_of(record)), passed.of(record.key.task))) for record in failed]
     if options.format == "json":
-        print(json.dumps([found.to_json() for _, found in explained if found is not None], indent=1))
+        found_ones = [
+            {**found.to_json(), "signed_in": {site: asdict(each) for site, each in record.signed_in.items()}}
+            for record, found in explained
+            if found is not None
+        ]
+        print(json.dumps(found_ones, indent=1))
         return code
     for record, found in explained:
         print(f"{record.key.task} ({record.key.agent}, trial {record.key.trial})")
+        if record.signed_in:
+            print(f"  signed in at the end: {sign_in_words(record.signed_in)}")
         if found is None:
             if undecided := why_undecided(record):
                 print(f"  undecided: {undecided}")
@@ -222,7 +232,7 @@ def _har(options: argparse.Namespace) -> int:
     written = write_hars(RunDir(run_dir), target)
     print(f"{written.trials} file{'s' * (written.trials != 1)} in {target}")
     _print_left_out(written)
-    return name_unreadable(written.unreadable)
+    return name_unreadable(written.stored)
 
 
 def _export(options: argparse.Namespace) -> int:
@@ -300,7 +310,7 @@ def _export_verified(options: argparse.Namespace) -> int:
     for folder in exported.folders:
         print(f"  webarena-verified eval-tasks --output-dir {folder} --config {folder / CONFIG}")
     _print_left_out(exported)
-    return name_unreadable(exported.unreadable)
+    return name_unreadable(exported.stored)
 
 
 def _print_left_out(exported: Exported) -> None:

@@ -65,7 +65,9 @@ def _recorded(runs: Sequence[Path], agent: str) -> Iterator[tuple[str, Sequence[
         for record in run.records():
             if record.key.agent == agent and record.outcome == "passed":
                 try:
-                    evidence = read_evidence(run.folder(record.key).path / f"attempt-{record.attempt}")
+                    evidence = read_evidence(
+                        run.folder(record.key).path / f"attempt-{record.attempt}", manifest=record.manifest
+                    )
                 except ValueError:
                     continue
                 if evidence.changes is not None:

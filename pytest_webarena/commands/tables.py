@@ -45,4 +45,4 @@ def _run(options: argparse.Namespace) -> int:
         "json": lambda: as_json(rows),
     }
     print(forms[options.format]())
-    return name_unreadable([each for run in runs for each in RunDir(run).read().unreadable])
+    return name_unreadable(*(RunDir(run).read() for run in runs))

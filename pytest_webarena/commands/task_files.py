@@ -67,6 +67,7 @@ def add_commands(tasks: Any) -> None:
 
 
 def _validate(options: argparse.Namespace) -> int:
+    from pytest_webarena.checks.forgotten_answers import with_literal_numbers, with_unread_answers
     from pytest_webarena.checks.key_nodes.ambiguous_prefixes import with_open_ends
     from pytest_webarena.checks.side_effects import without_guard
     from pytest_webarena.checks.unserved_hosts import with_unserved_hosts
@@ -99,6 +100,8 @@ def _validate(options: argparse.Namespace) -> int:
         *map(str, report.warnings),
         without_guard(report.tasks, ledgers),
         with_open_ends(report.tasks),
+        with_unread_answers(report.tasks),
+        with_literal_numbers(report.tasks),
         with_unserved_hosts(report.tasks, served, live) if served else "",
     )
     for note in filter(None, notes):

@@ -52,7 +52,7 @@ def _view(options: argparse.Namespace) -> int:
     if options.serve:
         return _serve(options)
     from pytest_webarena.results.rundir import RunDir
-    from pytest_webarena.results.unreadable import name_unreadable
+    from pytest_webarena.results.unreadable import name_changed, name_unreadable
     from pytest_webarena.results.viewer import write_view
 
     if options.port:
@@ -63,7 +63,8 @@ def _view(options: argparse.Namespace) -> int:
     print(f"{target} ({size / 1e6:.1f} MB)")
     if options.open:
         _open(target.resolve().as_uri(), "file")
-    return name_unreadable(run.read().unreadable)
+    stored = run.read()
+    return max(name_unreadable(stored), name_changed(run, stored.records))
 
 
 def _form(options: argparse.Namespace) -> int:

@@ -12,6 +12,8 @@ from pathlib import Path
 
 from pytest_webarena.checks.judge_protocol import Question
 from pytest_webarena.evidence import Usage
+from pytest_webarena.file_digests import SEAL, seal_fault
+from pytest_webarena.file_digests import seal as sealed
 from pytest_webarena.llm_judge.config import JudgeIdentity
 from pytest_webarena.llm_judge.upstream import understand_as
 from pytest_webarena.rpc_proxies import stand_in
@@ -56,7 +58,7 @@ class VerdictCache:
         temporary = file.with_name(f".{file.name}.{os.getpid()}.{threading.get_ident()}")
         with contextlib.suppress(OSError):
             file.parent.mkdir(parents=True, exist_ok=True)
-            temporary.write_text(json.dumps(data, ensure_ascii=True), encoding="utf-8")
+            temporary.write_text(sealed(data), encoding="utf-8")
             try:
                 os.link(temporary, file)  # fails when another worker was first
             except FileExistsError:
@@ -86,7 +88,10 @@ def open_verdicts(directory: Path) -> VerdictCache:
 def _read(file: Path, question: Question, judge: JudgeIdentity, seal: str) -> Kept | None:
     """The stored replies, if the file is for this question and judge: files are copied, renamed and edited."""
     try:
-        data = json.loads(file.read_text(encoding="utf-8"))
+        content = file.read_bytes()
+        data = json.loads(content)
+        if SEAL in data and seal_fault(content):
+            return None  # somebody edited the reply, so the judge is asked again
         replies = tuple(map(str, data["replies"]))
         if (
             data["schema_version"] != _VERSION

@@ -136,7 +136,7 @@ def _evidence(run: RunDir, record: TrialRecord) -> Evidence | None:
     from pytest_webarena.results.attempts import read_evidence
 
     try:
-        return read_evidence(run.folder(record.key).path / f"attempt-{record.attempt}")
+        return read_evidence(run.folder(record.key).path / f"attempt-{record.attempt}", manifest=record.manifest)
     except ValueError:
         return None
 

@@ -31,7 +31,8 @@ from pytest_webarena.results.export import export
 from pytest_webarena.results.gate import STOPPED_EARLY, TOO_MANY_ERRORS
 from pytest_webarena.results.plan import Coverage, PlannedTrial, cover, extend_plan, read_plan
 from pytest_webarena.results.records import browser_text
-from pytest_webarena.results.rundir import claim, point_latest
+from pytest_webarena.results.run_identity import claim, point_latest
+from pytest_webarena.results.unreadable import why_no_rate
 from pytest_webarena.sites.protocol.waits import directory_of, read_waits
 from pytest_webarena.text import printable
 
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from pytest_webarena.results.audit import Audit
     from pytest_webarena.results.comparing.comparison import Comparison
     from pytest_webarena.results.gate import Ruling
-    from pytest_webarena.results.rundir import Stored, Unreadable
+    from pytest_webarena.results.stored_records import Stored, Unreadable
     from pytest_webarena.sites.protocol.report import BrokerReport
     from pytest_webarena.sites.protocol.waits import Waiting
 
@@ -294,7 +295,7 @@ class Controller:
             return int(pytest.ExitCode.TESTS_FAILED)
         message = "records could not be written, so no rate can be trusted"
         if self.unreadable:
-            message = f"{len(self.unreadable)} trials have a record that can't be read, so no rate can be trusted"
+            message = why_no_rate(len(self.unreadable))
         self.ruling = replace(self.ruling, exit_code=TOO_MANY_ERRORS, message=message)
         return self.ruling.exit_code
 

@@ -47,7 +47,11 @@ def read_on_record(config: pytest.Config, agents: Sequence[str]) -> ReplayRunSet
     run = Path(name).absolute()
     facts = RunDir(run).facts()
     check_rates(run, facts)
-    tried = sorted({record.key.agent for record in RunDir(run).records()}) if of else []
+    stored = RunDir(run).read()
+    if stored.unreadable:
+        lines = "".join(f"\n  {each}" for each in stored.unreadable)
+        raise UsageError(f"--replay-run: expected records as their trials wrote them, found others:{lines}")
+    tried = sorted({record.key.agent for record in stored.records}) if of else []
     if of and of not in tried:
         raise UsageError(f"--replay-of: expected an agent of {run} ({', '.join(tried) or 'none'}), found {of!r}")
     return ReplayRunSettings(run=run, of=of)

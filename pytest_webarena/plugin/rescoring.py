@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,8 +15,7 @@ from pytest_webarena.errors import UsageError
 from pytest_webarena.llm.endpoint import Endpoint
 from pytest_webarena.plugin.items import TaskItem
 from pytest_webarena.results import RunDir
-from pytest_webarena.results.conditions import IMPORTED, RESCORED, browsers_of, check_on_sites, latest_judging, notes
-from pytest_webarena.results.files import write_atomically
+from pytest_webarena.results.conditions import IMPORTED, RESCORED, add_note, browsers_of, check_on_sites, latest_judging
 from pytest_webarena.results.plan import read_plan
 from pytest_webarena.suites.published import SUITES
 
@@ -95,7 +93,7 @@ def note(run: RunDir, settings: Settings, argv: Sequence[str]) -> None:
 
     grading = {"name": settings.options.grading.name, "without": list(settings.options.grading.left_out)}
     entry = {"at": round(time.time(), 3), "argv": list(argv), "grading": grading, "judge": judge_facts(settings.judge)}
-    write_atomically(run.path / RESCORED, json.dumps([*notes(run.path / RESCORED), entry], indent=1))
+    add_note(run.path / RESCORED, entry)
 
 
 def agent_ids(settings: Settings) -> dict[str, str]:

@@ -25,13 +25,12 @@ from pytest_webarena.results import RunDir
 from pytest_webarena.results.conditions import (
     IMPORTED,
     RESUMED,
+    add_note,
     browsers_of,
     check_on_sites,
     latest_judging,
-    notes,
     reach_words,
 )
-from pytest_webarena.results.files import write_atomically
 from pytest_webarena.results.plan import read_plan
 from pytest_webarena.suites.published import SUITES
 
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     from pytest_webarena.plugin.settings import Settings
     from pytest_webarena.results.records import TrialRecord
 
-__all__ = ["check", "finished_trials", "note", "requested_options", "restore_options"]
+__all__ = ["check", "finished_trials", "note", "pace_options", "requested_options", "restore_options"]
 
 _CHOOSE = (
     "--suite", "--select", "--one-per-template", "--shard", "-k", "-m", "--deselect", "--ignore", "--ignore-glob",
@@ -47,15 +46,27 @@ _CHOOSE = (
 """Options that select tests; one that the run did not have reduces its trials."""
 _RAW = ("--fetch-images", "--browser-channel", "--device", "--check-timeout")
 """Options that are recorded as they were given, because no other fact contains them."""
+_PACE = ("--concurrency", "--replicas", "--lease-timeout", "--record", "--quiet-time", "--write-timeout")
+"""Options that are recorded likewise, but may differ between the parts of a run."""
 _FREE = (
     "--site-url", "--env-retries", "--max-cost", "--requests-per-minute", "--model-cache", "--prices", "--judge-url",
-    "--judge-key-env", "--check-timeout", "--ray", "--ray-insecure", "--concurrency",
+    "--judge-key-env", "--check-timeout", "--ray", "--ray-insecure", *_PACE,
 )  # fmt: skip
 """Options that do not affect a rate: the run's own values apply unless others are given."""
 _LAST = "--lf"
 """Option that selects tests by failures before the run; only its plan still shows which."""
-_DEFAULTS = {"--env-retries": 1, "--check-timeout": CHECK_SECONDS}
+_DEFAULTS = {
+    "--env-retries": 1,
+    "--check-timeout": CHECK_SECONDS,
+    "--record": "all",
+    "--quiet-time": 1.0,
+    "--write-timeout": 10.0,
+    "--lease-timeout": 600.0,
+    "--dist": "no",
+}
 """Defaults of options that have one; for the others, given values differ from the default."""
+_SPREAD = "--dist"
+"""Option of pytest-xdist by which trials are given to workers."""
 _NAMES = {"-k": "keyword", "-m": "markexpr"}
 _INSTEAD = "leave it out, begin another run, or have both in this one with --allow-mixed; reports name the difference"
 
@@ -68,6 +79,12 @@ def requested_options(config: pytest.Config) -> dict[str, Any]:
         given[_LAST] = True
     named = [] if given.get("--suite") and not explicit else config.args
     return {"options": given, "tests": [_from_root(config, argument) for argument in named]}
+
+
+def pace_options(config: pytest.Config) -> dict[str, Any]:
+    """Return the options of this invocation that set how many trials run at a time, and what is kept of them."""
+    given = {name: value for name in (*_PACE, _SPREAD) if _is_given(value := _option(config, name))}
+    return {name: value for name, value in given.items() if value != _DEFAULTS.get(name)}
 
 
 def restore_options(config: pytest.Config) -> None:
@@ -91,11 +108,12 @@ def restore_options(config: pytest.Config) -> None:
         )
     check_on_sites(run.path, facts)
     options = _options(facts, run.path)
-    if (cluster := config.getoption("--ray")) not in (None, options.get("--ray")) or config.getoption("tx", None):
+    cluster, own = config.getoption("--ray"), options.get("--ray")
+    if cluster not in (None, own) or (own is not None and config.getoption("tx", None)):
         # Trials now run here or on another cluster, and nobody has declared that one to need no token.
         options = {name: value for name, value in options.items() if name not in ("--ray", "--ray-insecure")}
-        if cluster in (None, LOCAL):
-            options.pop("--concurrency", None)
+        if (cluster in (None, LOCAL)) == (own is not None):
+            options.pop("--concurrency", None)  # it was for nodes and is for processes now, or the other way round
     for option, value in options.items():
         given = _option(config, option)
         if not _is_given(given) or given == _DEFAULTS.get(option):
@@ -107,7 +125,20 @@ def restore_options(config: pytest.Config) -> None:
             raise UsageError(
                 f"--resume: expected the run's own {option}, {_shown(value)}, found {_shown(given)}; {_INSTEAD}"
             )
+    if config.getoption("--ray") is None:
+        _restore_workers(config, facts)
     _take_tests(config, run, facts)
+
+
+def _restore_workers(config: pytest.Config, facts: Mapping[str, Any]) -> None:
+    """Have pytest-xdist start as many workers as the run had, unless the command line says how many (``-n0``: none)."""
+    option, workers = config.option, facts.get("workers")
+    if not isinstance(workers, int) or workers < 2 or hasattr(config, "workerinput"):
+        return
+    if getattr(option, "numprocesses", 0) is None and not option.tx and not config.getoption("usepdb"):
+        option.numprocesses, option.tx = workers, ["popen"] * workers
+    if getattr(option, "tx", None) and option.dist in ("no", "load"):
+        option.dist = (facts.get("pace") or {}).get(_SPREAD, "load")
 
 
 def _options(facts: Mapping[str, Any], run: Path) -> dict[str, Any]:
@@ -157,7 +188,8 @@ def _options(facts: Mapping[str, Any], run: Path) -> dict[str, Any]:
     options = (facts.get("asked") or {}).get("options") or {}
     if facts.get("audit"):  # the rest of an audit is resumed, even if it was started with a selection
         options = {name: value for name, value in options.items() if name not in _CHOOSE or name == "--suite"}
-    return {**found, **{name: options.get(name) for name in (*_CHOOSE, *_RAW)}}
+    pace = {name: value for name, value in (facts.get("pace") or {}).items() if name in _PACE}
+    return {**found, **pace, **{name: options.get(name) for name in (*_CHOOSE, *_RAW)}}
 
 
 def _cluster(facts: Mapping[str, Any]) -> dict[str, Any]:
@@ -227,8 +259,9 @@ def check(config: pytest.Config, settings: Settings) -> None:
     if stored.unreadable:
         lines = "".join(f"\n  {each}" for each in stored.unreadable)
         raise UsageError(
-            "--resume: expected a run whose records can be read; use the version of pytest-webarena that wrote them, "
-            f"or move these folders away, which runs the trials again:{lines}"
+            "--resume: expected a run whose records can be read and are unchanged; bring them back, use the version of "
+            "pytest-webarena that wrote them, accept them (webarena runs verify --accept), or move these folders away, "
+            f"which runs the trials again:{lines}"
         )
     if config.getoption("--allow-mixed"):
         return
@@ -279,9 +312,7 @@ def note(config: pytest.Config, run: RunDir, controller_facts: Mapping[str, Any]
     """Store next to ``run.json`` the facts of this invocation, which resumes the run."""
     from pytest_webarena.plugin.run_facts import run_facts
 
-    write_atomically(
-        run.path / RESUMED, json.dumps([*notes(run.path / RESUMED), run_facts(config, controller_facts)], indent=1)
-    )
+    add_note(run.path / RESUMED, run_facts(config, controller_facts))
 
 
 def _option(config: pytest.Config, name: str) -> Any:

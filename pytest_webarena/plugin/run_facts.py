@@ -42,6 +42,7 @@ def run_facts(config: pytest.Config, controller_facts: Mapping[str, Any]) -> dic
     settings = settings_of(config)
     return {
         "started": controller_facts["started"],
+        "id": controller_facts.get("id", ""),
         "argv": controller_facts["argv"],
         "agents": list(settings.agents),
         "preset": settings.preset,
@@ -64,6 +65,7 @@ def run_facts(config: pytest.Config, controller_facts: Mapping[str, Any]) -> dic
         "judge": _judge(settings.judge),
         "env_retries": settings.options.env_retries,
         "workers": controller_facts["workers"],
+        "pace": controller_facts.get("pace") or {},
         "wide": settings.concurrency,
         "ray": _cluster(settings.ray) if settings.ray is not None else None,
         "versions": _versions(),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from pytest_webarena.plugin.stash import REQUESTED, RUN, SETTINGS, START
 from pytest_webarena.results.listing import RUNS
+from pytest_webarena.results.run_identity import own_id
 from pytest_webarena.trials.run_info import RunInfo
 
 if TYPE_CHECKING:
@@ -46,6 +47,12 @@ class RunStart:
                 "workers": worker_count(self._config),
                 "asked": self._config.stash.get(REQUESTED, None),
             }
+            resumed = settings.resume if settings is not None else None
+            facts["id"] = own_id(resumed) if resumed is not None else secrets.token_hex(8)
+            if settings is not None:
+                from pytest_webarena.plugin.resuming import pace_options
+
+                facts["pace"] = pace_options(self._config)
             if settings is not None and settings.rescore is not None:
                 self.chosen = RunInfo(run_dir=settings.rescore, broker="", temp_dir=Path(), facts=facts)
             else:

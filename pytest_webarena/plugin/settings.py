@@ -329,7 +329,7 @@ def check_run_dir(settings: Settings) -> int | None:
 
 
 def _claim(option: str, folder: Path) -> int | None:
-    from pytest_webarena.results.rundir import claim
+    from pytest_webarena.results.run_identity import claim
 
     try:
         return claim(folder)

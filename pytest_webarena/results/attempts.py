@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 from pytest_webarena.errors import recording
 from pytest_webarena.evidence import LONGEST_PAGE, Evidence, StepRecord, cut
 from pytest_webarena.evidence.steps import is_inside
+from pytest_webarena.file_digests import changed_files
+from pytest_webarena.record_files import is_evidence
 from pytest_webarena.results.files import read_lines, write_atomically, write_lines
 from pytest_webarena.results.observation_store import look_of
 from pytest_webarena.secrets import scrub, scrub_plain
@@ -141,8 +143,13 @@ def _digest(file: Path) -> str:
     return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
-def read_evidence(attempt: Path) -> Evidence:
-    """Return the evidence in an attempt's folder. Raises `ValueError` that names a missing or damaged file."""
+def read_evidence(attempt: Path, *, manifest: str = "") -> Evidence:
+    """Return the evidence in an attempt's folder. Raises `ValueError` that names a missing or damaged file.
+
+    ``manifest`` is the SHA-256 of the attempt's manifest, to which the files have to fit (`TrialRecord.manifest`).
+    """
+    for fault in changed_files(attempt, manifest, wanted=is_evidence, added=is_evidence) if manifest else ():
+        raise ValueError(fault)
     file = attempt / _EVIDENCE
     try:
         data = json.loads(file.read_text(encoding="utf-8"))

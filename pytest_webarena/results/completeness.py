@@ -27,7 +27,7 @@ def sources(path: Path, facts: Mapping[str, Any]) -> list[dict[str, Any]]:
 def why_plan_unknown(path: Path, facts: Mapping[str, Any]) -> str:
     """Return why the set of planned trials is unknown, as a sentence; empty when it is known."""
     if not has_plan(path):
-        return "plan.json is missing or unreadable, so missing trials are unknown"
+        return "plan.json is missing, unreadable or changed, so missing trials are unknown"
     found = sources(path, facts)
     if unplanned := sum(not each["planned"] for each in found):
         return f"{unplanned} of {len(found)} merged runs had no readable plan.json, so missing trials are unknown"

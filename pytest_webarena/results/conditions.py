@@ -8,6 +8,7 @@ browsers never make one rate, so they are not compared.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,8 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.agents.registry import agent_id
 from pytest_webarena.errors import UsageError
+from pytest_webarena.file_digests import SEAL
+from pytest_webarena.results.files import write_atomically
+from pytest_webarena.results.program_changes import changed_program, program_changes
 from pytest_webarena.results.records import DEFAULT_BROWSER, Entrant, TrialKey, TrialRecord
 from pytest_webarena.results.statistics import Summary, grouped, summarise
+from pytest_webarena.secrets import scrub_plain
 
 if TYPE_CHECKING:
     from pytest_webarena.results.rundir import RunDir
@@ -28,6 +33,7 @@ __all__ = [
     "RESUMED",
     "Difference",
     "Source",
+    "add_note",
     "alike",
     "browsers_of",
     "check_on_sites",
@@ -231,7 +237,12 @@ _NO_JUDGE = "none"
 
 def _of_records(records: Iterable[TrialRecord]) -> Iterator[tuple[str, object, bool]]:
     """Name and value of each property, and whether it matters; unknown values are empty."""
+    records = [*records]
+    edited = {change.app for change in program_changes(records)}
     for record in records:
+        for app in edited & record.replicas.keys():
+            files = ", ".join(changed_program(record, app))
+            yield f"program of the site {app}", f"{files} changed during the run" if files else "as at the start", True
         yield "model", record.model, True
         yield "digest of the agent", record.agent_digest, True
         yield f"digest of the task {record.key.task}", record.task_digest, True
@@ -252,6 +263,8 @@ def _of_records(records: Iterable[TrialRecord]) -> Iterator[tuple[str, object, b
             yield "--grading", graded, True
         for app, digest in record.replicas.items():
             yield f"what served {app}", digest, False
+        for change in record.accepted:
+            yield "files changed after the run", change.get("because", ""), True
 
 
 def _undecided_kinds(record: TrialRecord) -> set[str]:
@@ -281,6 +294,8 @@ def _of_parts(parts: Iterable[Mapping[str, Any]], records: Iterable[TrialRecord]
         if (graded := part.get("grading")) and not graded_here:
             without = f" without {', '.join(graded['without'])}" if graded.get("without") else ""
             yield "--grading", f"{graded['name']}{without}", True
+        for change in part.get("accepted") or ():
+            yield "run.json changed after the run", change.get("because", ""), True
         known = part.get("apps")
         if known is None:
             yield "--sites", part.get("catalogue"), True
@@ -327,9 +342,37 @@ def _words(value: object) -> str:
 
 
 def notes(path: Path) -> list[Mapping[str, Any]]:
-    """Return the entries of a list file next to ``run.json``; none where it can't be read."""
+    """Return the entries of a list file next to ``run.json``; none where it can't be read.
+
+    Raises `UsageError` if an entry was changed after it was written, or one before it was removed.
+    """
+    found, before = _entries(path), ""
+    for each in found:
+        if (before or SEAL in each) and each.get(SEAL) != _entry_digest(before, each):
+            raise UsageError(
+                f"{path}: expected its entries as they were written, found one changed; bring the file back"
+            )
+        before = str(each.get(SEAL, ""))
+    return [{name: value for name, value in each.items() if name != SEAL} for each in found]
+
+
+def add_note(path: Path, entry: Mapping[str, Any]) -> None:
+    """Append an entry to a list file next to ``run.json``, with a digest of it and the entries before it."""
+    notes(path)
+    found = _entries(path)
+    plain = json.loads(json.dumps(scrub_plain(dict(entry)), default=str))
+    before = str(found[-1].get(SEAL, "")) if found else ""
+    write_atomically(path, json.dumps([*found, {**plain, SEAL: _entry_digest(before, plain)}], indent=1))
+
+
+def _entries(path: Path) -> list[dict[str, Any]]:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return []
     return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+
+
+def _entry_digest(before: str, entry: Mapping[str, Any]) -> str:
+    body = {name: value for name, value in entry.items() if name != SEAL}
+    return hashlib.sha256(f"{before} {json.dumps(body, sort_keys=True)}".encode()).hexdigest()

@@ -7,24 +7,28 @@ raises ``schema_version``. Documented in ``docs/results.md``.
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from types import MappingProxyType
 from typing import Any
 
+from pytest_webarena.file_digests import seal
 from pytest_webarena.llm.model_calls import calls_of, read_model_calls
 from pytest_webarena.results.comparing.uncertainty import bounds
 from pytest_webarena.results.conditions import Difference, mixed, source_of
 from pytest_webarena.results.files import write_atomically
 from pytest_webarena.results.gradings import Comparison, compare, words_of
+from pytest_webarena.results.program_changes import program_changes
 from pytest_webarena.results.records import TrialRecord
-from pytest_webarena.results.rundir import RunDir, Stored
+from pytest_webarena.results.rundir import RunDir
 from pytest_webarena.results.statistics import Rate, Summary, summarise
+from pytest_webarena.results.stored_records import Stored
+from pytest_webarena.secrets import scrub
 from pytest_webarena.text import printable
 
-__all__ = ["COLUMNS", "export", "gradings_json", "results_csv", "summary_json"]
+__all__ = ["COLUMNS", "export", "gradings_json", "outcomes_digest", "results_csv", "summary_json"]
 
 SUMMARY_SCHEMA_VERSION = 1
 
@@ -33,7 +37,7 @@ COLUMNS = (
     "steps", "attempts", "seconds", "episode_seconds", "started", "answer", "intent", "folder",
     "model", "model_calls", "cached_calls", "input_tokens", "output_tokens", "cost",
     "grading", "original", "repaired", "verified", "judge", "judge_questions", "judge_cost", "reruns", "browser",
-    "chance", "undecided", "calls_without_cost",
+    "chance", "undecided", "calls_without_cost", "signed_in",
 )  # fmt: skip
 
 
@@ -42,10 +46,18 @@ def export(run: RunDir, stored: Stored | None = None) -> None:
     stored = run.read() if stored is None else stored
     records = stored.records
     summary = summary_json(records, mixed(source_of(run.path, run.facts(), records)))
+    summary["outcomes"] = outcomes_digest(records)
+    summary["program_changes"] = [each.to_json() for each in program_changes(records)]
     summary["unreadable"] = [str(each) for each in stored.unreadable]
     summary = {**summary, "model_calls": [asdict(line) for line in read_model_calls(calls_of(run.path))]}
-    write_atomically(run.path / "summary.json", json.dumps(summary, indent=1))
+    write_atomically(run.path / "summary.json", seal(summary, mask=scrub))
     write_atomically(run.path / "results.csv", results_csv(records))
+
+
+def outcomes_digest(records: Sequence[TrialRecord]) -> str:
+    """Return a digest of which trials a run has, and of their outcomes."""
+    found = sorted(f"{record.key.folder} {record.outcome} {record.score}" for record in records)
+    return hashlib.sha256("\n".join(found).encode()).hexdigest()
 
 
 def summary_json(
@@ -105,6 +117,7 @@ def _row(record: TrialRecord) -> dict[str, Any]:
         "judge_questions": judge.questions if judge else None,
         "judge_cost": judge.usage.cost if judge else None,
         "grading": record.grading if verdicts else "",
+        "signed_in": "; ".join(f"{site} {found}" for site, found in record.signed_in.items()),
         **{name: verdicts.get(name) for name in ("original", "repaired", "verified")},
         "model": record.model,
         "model_calls": used.calls if used else None,

@@ -15,7 +15,8 @@ from pytest_webarena.evidence import Evidence
 from pytest_webarena.har import archive
 from pytest_webarena.results.attempts import read_evidence
 from pytest_webarena.results.records import TrialRecord, names_of
-from pytest_webarena.results.rundir import RunDir, Stored, Unreadable
+from pytest_webarena.results.rundir import RunDir
+from pytest_webarena.results.stored_records import Stored
 
 __all__ = ["CONFIG", "Exported", "export_verified", "trial_har", "write_hars"]
 
@@ -32,8 +33,8 @@ class Exported:
     trials: int = 0
     left_out: Mapping[str, str] = field(default_factory=dict)
     """Reason for each trial that was left out, by the name of its folder."""
-    unreadable: tuple[Unreadable, ...] = ()
-    """Trials whose record can't be read."""
+    stored: Stored
+    """The run's trials."""
 
 
 def trial_har(evidence: Evidence) -> dict[str, Any]:
@@ -48,14 +49,14 @@ def write_hars(run: RunDir, target: Path) -> Exported:
     stored = run.read()
     count, left_out = 0, {}
     for record, evidence in _evidence(run, stored.records):
-        if evidence is not None:
+        if isinstance(evidence, str):
+            left_out[record.key.folder] = evidence
+        else:
             _write(target / f"{record.key.folder}.har", trial_har(evidence))
             count += 1
-        else:
-            left_out[record.key.folder] = "its evidence can't be read, or there is none"
     if not count:
         raise UsageError(f"{run.path}: expected finished trials with evidence, found none{_also(stored)}")
-    return Exported(folders=(target,), trials=count, left_out=left_out, unreadable=stored.unreadable)
+    return Exported(folders=(target,), trials=count, left_out=left_out, stored=stored)
 
 
 def _also(stored: Stored) -> str:
@@ -83,8 +84,8 @@ def export_verified(run: RunDir, target: Path) -> Exported:
     sites: dict[Path, dict[str, set[str]]] = {}
     trials = 0
     for record, evidence in _evidence(run, records):
-        if evidence is None:
-            left_out[record.key.folder] = "its evidence can't be read"
+        if isinstance(evidence, str):
+            left_out[record.key.folder] = evidence
             continue
         tried = f"{names[record.key.entrant]}-{record.key.trial}".replace(" (", "-").replace(")", "")
         tried = re.sub(r"[^A-Za-z0-9._-]+", "-", tried).lstrip(".")  # anybody may have written the record
@@ -102,15 +103,19 @@ def export_verified(run: RunDir, target: Path) -> Exported:
     for folder, addresses in sites.items():
         environments = {f"__{site.upper()}__": {"urls": sorted(urls)} for site, urls in addresses.items()}
         _write(folder / CONFIG, {"environments": environments})
-    return Exported(folders=tuple(sites), trials=trials, left_out=left_out, unreadable=stored.unreadable)
+    return Exported(folders=tuple(sites), trials=trials, left_out=left_out, stored=stored)
 
 
-def _evidence(run: RunDir, records: Sequence[TrialRecord]) -> Iterator[tuple[TrialRecord, Evidence | None]]:
+def _evidence(run: RunDir, records: Sequence[TrialRecord]) -> Iterator[tuple[TrialRecord, Evidence | str]]:
+    """Yield each record with its evidence, or why there is none."""
     for record in records:
         try:
-            yield record, read_evidence(run.folder(record.key).path / f"attempt-{record.attempt}")
-        except (ValueError, KeyError, TypeError):
-            yield record, None
+            yield (
+                record,
+                read_evidence(run.folder(record.key).path / f"attempt-{record.attempt}", manifest=record.manifest),
+            )
+        except (ValueError, KeyError, TypeError) as error:
+            yield record, str(error)
 
 
 def _answer(answer: str | None) -> str:

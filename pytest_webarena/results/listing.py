@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_webarena.errors import UsageError
+from pytest_webarena.results.stored_records import changed_derived_files, changed_records
 from pytest_webarena.text import clip
 
 __all__ = ["LATEST", "RUNS", "ListedRun", "chosen_run", "find_runs", "list_runs"]
@@ -43,9 +44,20 @@ class ListedRun:
         """Local start time, to the minute."""
         return datetime.fromtimestamp(self.started).strftime("%Y-%m-%d %H:%M")
 
+    @property
+    def changed(self) -> tuple[str, ...]:
+        """Files with results that were changed after they were written, relative to the run; the records are read."""
+        return (*changed_derived_files(self.path), *(f"trials/{name}" for name in changed_records(self.path)))
+
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""
-        return {"path": str(self.path), "started": self.started, "rates": list(self.rates), "finished": self.finished}
+        return {
+            "path": str(self.path),
+            "started": self.started,
+            "rates": list(self.rates),
+            "finished": self.finished,
+            "changed": list(self.changed),
+        }
 
 
 def find_runs(start: Path) -> Path:

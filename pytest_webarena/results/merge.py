@@ -26,12 +26,17 @@ from pytest_webarena.results.memory import memories_of
 from pytest_webarena.results.plan import extend_plan, has_plan, read_plan, write_plan
 from pytest_webarena.results.records import TrialKey
 from pytest_webarena.results.repeated_trials import Copy, take
-from pytest_webarena.results.rundir import RunDir, Unreadable
+from pytest_webarena.results.rundir import RunDir
+from pytest_webarena.results.stored_records import Unreadable
 
 __all__ = ["Merge", "merge_runs"]
 
 _SHOWN = 8
 """Number of differences that an error message lists."""
+
+
+_OWN_FACTS = ("id", "ids", "merged", "mixed", "parts")
+"""Facts of one run that say nothing about a merged one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,7 +190,7 @@ def _joined_facts(
     common = {
         name: parts[0][name]
         for name in parts[0]
-        if name not in ("merged", "mixed", "parts") and all(part.get(name) == parts[0][name] for part in parts)
+        if name not in _OWN_FACTS and all(part.get(name) == parts[0][name] for part in parts)
     }
     each = [
         {"run": source.name, **{name: value for name, value in fact.items() if name not in ("merged", "parts")},
@@ -202,6 +207,7 @@ def _joined_facts(
         "mixed": [str(each) for each in differing if each.matters],
         "differences": [str(each) for each in differing if not each.matters],
         "merged": each,
+        "ids": sorted({name for fact in facts for name in (fact.get("id"), *fact.get("ids", ())) if name}),
         **({IMPORTED: True} if any(fact.get(IMPORTED) for fact in facts) else {}),
     }
 

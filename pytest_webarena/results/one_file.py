@@ -23,10 +23,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from pytest_webarena.errors import UsageError, closest
+from pytest_webarena.file_digests import seal
+from pytest_webarena.record_files import is_record
 from pytest_webarena.results.atomic_folders import made_whole
 from pytest_webarena.results.conditions import IMPORTED
 from pytest_webarena.results.files import write_atomically
-from pytest_webarena.results.record_files import is_record
 from pytest_webarena.results.records import TrialKey, TrialRecord
 from pytest_webarena.results.rundir import RunDir
 from pytest_webarena.text import clip
@@ -65,7 +66,14 @@ def pack_trial(folder: Path, target: Path, *, task_file: Path | None = None) -> 
     """
     run = RunDir(folder.parent.parent)
     run.facts()
-    record = next((each for each in run.records() if run.folder(each.key).path.name == folder.name), None)
+    stored = run.read()
+    record = next((each for each in stored.records if run.folder(each.key).path.name == folder.name), None)
+    own = [str(each) for each in stored.unreadable if each.folder.name == folder.name]
+    if changed := own or (run.changes(record) if record is not None else []):
+        raise UsageError(
+            f"{changed[0]}. Bring the file back, or keep it as it is: webarena runs verify {run.path} --accept "
+            f"{folder.name} --because TEXT"
+        )
     if record is None:
         known = [path.name for path in run.trials.glob("*") if (path / "trial.json").is_file()]
         raise UsageError(
@@ -150,7 +158,7 @@ def unpack_trial(source: Path, target: Path) -> TrialKey:
             raise UsageError(
                 f"{source}: expected one trial, of {clip(key.task)} by {clip(key.agent)}, found {len(records)}"
             )
-        write_atomically(made / "run.json", json.dumps({**facts, IMPORTED: True}, indent=2))
+        write_atomically(made / "run.json", seal({**facts, IMPORTED: True}, indent=2))
     return key
 
 

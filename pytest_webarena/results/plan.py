@@ -11,13 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from pytest_webarena.errors import Shortfall, recording
+from pytest_webarena.file_digests import seal, seal_fault
 from pytest_webarena.results.files import write_atomically
 from pytest_webarena.results.records import TrialKey, TrialRecord, browser_text, names_of
+from pytest_webarena.secrets import scrub
 
 __all__ = ["Coverage", "PlannedTrial", "as_planned", "cover", "extend_plan", "has_plan", "read_plan", "write_plan"]
 
-PLAN_SCHEMA_VERSION = 2
-"""Version of the plan; 2 added the key's ``browser``, which node ids contain as well."""
+PLAN_SCHEMA_VERSION = 3
+"""Version of the plan; 2 added the key's ``browser``, which node ids contain as well; 3 the file's digest."""
 _FATES: Mapping[Shortfall, str] = {
     "": "errors",
     "declared": "declared",
@@ -102,7 +104,10 @@ def has_plan(run: Path) -> bool:
 
 def _read(run: Path) -> dict[TrialKey, PlannedTrial] | None:
     try:
-        data = json.loads((run / "plan.json").read_text(encoding="utf-8"))
+        content = (run / "plan.json").read_bytes()
+        data = json.loads(content)
+        if data["schema_version"] > 2 and seal_fault(content):
+            return None
         entries = [as_planned(each) for each in data["trials"]]
     except (OSError, ValueError, KeyError, TypeError):
         return None
@@ -121,8 +126,8 @@ def extend_plan(run: Path, trials: Iterable[PlannedTrial]) -> None:
 
 def write_plan(run: Path, plan: Mapping[TrialKey, PlannedTrial]) -> None:
     """Write a plan, even an empty one, into an existing run directory."""
-    lines = ",\n".join(json.dumps(asdict(plan[key])) for key in sorted(plan))
-    write_atomically(run / "plan.json", f'{{"schema_version": {PLAN_SCHEMA_VERSION}, "trials": [\n{lines}\n]}}\n')
+    trials = [asdict(plan[key]) for key in sorted(plan)]
+    write_atomically(run / "plan.json", seal({"schema_version": PLAN_SCHEMA_VERSION, "trials": trials}, mask=scrub))
 
 
 def cover(

@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple, get_args
 from pytest_webarena.answers import AnswerFormat
 from pytest_webarena.errors import Cause, Shortfall
 from pytest_webarena.evidence import StopReason, Usage
+from pytest_webarena.file_digests import SEAL
 from pytest_webarena.plain_data import kind_of
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "JUDGED_FIELDS",
     "NO_VERDICT",
     "SCHEMA_VERSION",
+    "SEALED_SINCE",
     "UNDECIDED",
     "Attempt",
     "Entrant",
@@ -27,6 +29,7 @@ __all__ = [
     "JudgeRecord",
     "MemoryUse",
     "Outcome",
+    "SignedInAtEnd",
     "TrialKey",
     "TrialRecord",
     "browser_text",
@@ -34,14 +37,16 @@ __all__ = [
     "names_of",
 ]
 
-SCHEMA_VERSION = 11
+SCHEMA_VERSION = 12
 """Version of the record's schema.
 
 2 added ``usage`` and ``model``; 3 ``grading``, ``verdicts``, ``judge``, ``source``, ``history`` and ``memory``; 4
 ``reruns``; 5 ``shortfall``; 6 ``chance`` and the key's ``browser``, which in older records follows from the browser's
 version; 7 ``reference_steps`` and ``reward_model``; 8 the judge's known errors; 9 the usage of each attempt; 10
-``bill``; 11 the names of shortfalls.
+``bill``; 11 the names of shortfalls; 12 ``signed_in``, ``manifests``, ``accepted`` and the digest of the file.
 """
+SEALED_SINCE = 12
+"""First version whose records have a digest (`file_digests.seal`)."""
 
 Outcome = Literal["passed", "failed", "error"]
 """``error`` is never the agent's fault and never part of a success rate."""
@@ -171,6 +176,22 @@ class JudgeRecord:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SignedInAtEnd:
+    """Whether a site's account was still signed in when the agent stopped."""
+
+    user: str
+    """Account with which the task visits the site."""
+    signed_in: bool | None
+    """None where it is unknown."""
+    why: str = ""
+    """Why it was not signed in, or why that is unknown."""
+
+    def __str__(self) -> str:
+        state = "unknown" if self.signed_in is None else "yes" if self.signed_in else "no"
+        return f"{state} ({self.user})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryUse:
     """A trial's use of memory across trials. The texts are next to the steps, ``memory-*.txt``."""
 
@@ -260,8 +281,21 @@ class TrialRecord:
     """Seconds of ``lease``, ``session``, ``setup``, ``episode``, ``collect``, ``judge``, ``total``."""
     started: float = 0.0
     """Start of the trial: Unix time in seconds."""
+    signed_in: Mapping[str, SignedInAtEnd] = field(default_factory=dict)
+    """Sign-ins at the end of the agent's work, by site; without sites that the task visits without an account."""
+    run: str = ""
+    """Id of the run that the trial belongs to; empty in records of older versions."""
+    manifests: Mapping[str, str] = field(default_factory=dict)
+    """SHA-256 of the manifest of each attempt, by the name of its folder; empty in records of older versions."""
+    accepted: tuple[Mapping[str, Any], ...] = ()
+    """Changes of this file that somebody accepted: ``at`` (Unix time), ``because`` and ``outcome`` as accepted."""
     node_id: str = ""
     worker: str = ""
+
+    @property
+    def manifest(self) -> str:
+        """SHA-256 of the manifest of the attempt that counts; empty where it has none."""
+        return self.manifests.get(f"attempt-{self.attempt}", "")
 
     @property
     def undecided(self) -> bool:
@@ -323,7 +357,7 @@ class TrialRecord:
         if score is not None and (isinstance(score, bool) or not isinstance(score, int | float)):
             raise ValueError(f"score: expected a number or null, found {kind_of(score)}")
         try:
-            rest = {name: value for name, value in data.items() if name != "schema_version"}
+            rest = {name: value for name, value in data.items() if name not in ("schema_version", SEAL)}
             return cls(
                 **{
                     **rest,
@@ -337,6 +371,10 @@ class TrialRecord:
                     "judge": _judge(data["judge"]) if data.get("judge") else None,
                     "shortfall": _FORMER_SHORTFALLS.get(data.get("shortfall", ""), data.get("shortfall", "")),
                     "history": tuple(data.get("history", ())),
+                    "signed_in": {
+                        site: SignedInAtEnd(**found) for site, found in (data.get("signed_in") or {}).items()
+                    },
+                    "accepted": tuple(data.get("accepted", ())),
                     "memory": MemoryUse(**data["memory"]) if data.get("memory") else None,
                 }
             )

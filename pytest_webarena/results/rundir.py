@@ -8,10 +8,11 @@
       broker.log
       memory/                      agents' memories across trials, if they have any
       trials/<slug>-<hash>/
-        trial.json                 written last and atomically: its presence means "finished"
+        trial.json                 written last and atomically: its presence means "finished"; with its own digest
         started.json               which process started it, to distinguish a crashed worker from a missing trial
         attempt-1/                 steps.jsonl browser_events.jsonl network.jsonl evidence.json
                                    tabs/ observations/ screenshots/ intent_images/ model_calls/
+          manifest.json            digests of these files, written after them; the record has its digest
 
 One process owns one trial folder, so it has no lock. Merging runs is a union of folders.
 """
@@ -24,79 +25,41 @@ import os
 import shutil
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from glob import escape as glob_escape
 from pathlib import Path
 from typing import Any
 
 from pytest_webarena.errors import HarnessError, UsageError, recording
 from pytest_webarena.evidence import StepRecord
+from pytest_webarena.file_digests import PRUNED, SEAL, note_pruned, seal, seal_fault
 from pytest_webarena.llm.model_calls import calls_of, read_bills
 from pytest_webarena.results.attempts import INTENT_IMAGES, AttemptWriter, read_steps
 from pytest_webarena.results.billing import billed
 from pytest_webarena.results.files import write_atomically
-from pytest_webarena.results.record_files import require_plain
 from pytest_webarena.results.records import Attempt, TrialKey, TrialRecord
-from pytest_webarena.secrets import scrub_plain
+from pytest_webarena.results.run_identity import ignore, own_id
+from pytest_webarena.results.stored_records import (
+    Stored,
+    Unreadable,
+    changes,
+    read_record,
+    readable_record,
+    write_attempt_manifest,
+    write_record,
+)
+from pytest_webarena.secrets import scrub, scrub_plain
 
 __all__ = [
     "RunDir",
-    "Stored",
     "TrialFolder",
-    "Unreadable",
-    "claim",
-    "ignore",
 ]
 
-RUN_SCHEMA_VERSION = 1
-
-
-def claim(path: Path) -> int | None:
-    """Lock a run's folder for this process until it ends; return a file descriptor to keep open.
-
-    Raises `BlockingIOError` when another run has the folder. None where locks are not available.
-    """
-    import fcntl  # not on every system
-
-    try:
-        held = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    except OSError:
-        return None
-    try:
-        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(held)
-        raise
-    except OSError:  # a file system without locks
-        os.close(held)
-        return None
-    return held
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unreadable:
-    """A trial that was started and has no usable record."""
-
-    folder: Path
-    problem: str
-    """The file, what was expected of it and what was found."""
-
-    def __str__(self) -> str:
-        return self.problem
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stored:
-    """All trials of a run directory."""
-
-    records: tuple[TrialRecord, ...] = ()
-    """Records of the finished trials, ordered by key."""
-    unreadable: tuple[Unreadable, ...] = ()
-    """Trials that no figure includes. Commands that show figures have to name them and return a failure."""
-    unfinished: tuple[str, ...] = ()
-    """Folders of trials that were started and never finished."""
+RUN_SCHEMA_VERSION = 2
+"""Version of ``run.json``; 2 added ``id`` and the file's digest."""
 
 
 class RunDir:
@@ -116,7 +79,9 @@ class RunDir:
         if target.exists():
             return
         temporary = target.with_name(f".run.json.{os.getpid()}-{threading.get_ident()}.tmp")
-        text = json.dumps({"schema_version": RUN_SCHEMA_VERSION, **scrub_plain(facts)}, indent=2)
+        identity = facts.get("id") or uuid.uuid4().hex[:16]
+        plain = {**scrub_plain(facts), "schema_version": RUN_SCHEMA_VERSION, "id": identity}
+        text = seal(plain, mask=scrub, indent=2)
         with recording(target):
             self.path.mkdir(parents=True, exist_ok=True)
             try:
@@ -131,7 +96,8 @@ class RunDir:
     def facts(self) -> dict[str, Any]:
         """Return the content of ``run.json``. Raises `UsageError` when this is not a run directory."""
         try:
-            data = json.loads((self.path / "run.json").read_text(encoding="utf-8"))
+            content = (self.path / "run.json").read_bytes()
+            data = json.loads(content)
         except FileNotFoundError:
             raise UsageError(f"{self.path}: expected a run directory with a run.json, found none") from None
         except (OSError, ValueError) as error:
@@ -144,12 +110,44 @@ class RunDir:
                 f"{self.path / 'run.json'}: expected a run of schema version {RUN_SCHEMA_VERSION} or older, "
                 f"found {version!r}"
             )
+        if version > 1 and (fault := seal_fault(content)):
+            raise UsageError(
+                f"{self.path / 'run.json'}: expected the run's conditions as it wrote them, but {fault}; bring the "
+                f"file back, or keep it as it is: webarena runs verify {self.path} --accept run.json --because TEXT"
+            )
+        data.pop(SEAL, None)
         return data
+
+    def accept_facts(self, *, because: str, at: float) -> None:
+        """Take ``run.json`` as it is now, with a mark and the reason ``because``, at Unix time ``at``. Raises
+        `UsageError` unless it was changed."""
+        file = self.path / "run.json"
+        try:
+            content = file.read_bytes()
+            data = json.loads(content)
+            accepted = [*data.get("accepted", ()), {"at": at, "because": because}]
+        except (OSError, ValueError, AttributeError) as error:
+            raise UsageError(
+                f"{file}: expected the conditions of a run, found none that can be read: {error}"
+            ) from None
+        if not seal_fault(content):
+            raise UsageError(f"{file}: expected a file that was changed, found it as it was written")
+        write_atomically(file, seal({**data, "accepted": accepted}, indent=2))
+
+    def _origins(self) -> tuple[frozenset[str], bool]:
+        """The ids of the runs whose trials may be here, this one and merged ones, empty where they are unknown; and
+        whether all records have digests, because no older version wrote any of them."""
+        try:
+            data = json.loads((self.path / "run.json").read_bytes())
+            ids = frozenset({*filter(None, [data.get("id")]), *data.get("ids", ())})
+            return ids, data["schema_version"] > 1 and "merged" not in data
+        except (OSError, ValueError, KeyError, AttributeError, TypeError):
+            return frozenset(), False
 
     def folder(self, key: TrialKey) -> TrialFolder:
         """Return the folder of one trial; it need not exist."""
         path, older = self.trials / key.folder, self.trials / key.older_folder
-        if older != path and not path.exists() and (record := _record(older)) is not None and record.key == key:
+        if older != path and not path.exists() and (record := readable_record(older)) is not None and record.key == key:
             path = older
         return TrialFolder(path, key)
 
@@ -164,19 +162,24 @@ class RunDir:
     def of_task(self, task: str) -> list[TrialRecord]:
         """Return the finished trials of one task, without reading the others."""
         slug = TrialKey(task, "", 0).folder.partition("..")[0]
-        found = (_record(folder) for folder in sorted(self.trials.glob(f"{glob_escape(slug)}.*")))
+        found = (readable_record(folder) for folder in sorted(self.trials.glob(f"{glob_escape(slug)}.*")))
         return [record for record in found if record is not None and record.key.task == task]
 
     def read(self) -> Stored:
         """Return all trials: finished ones, unfinished ones, and those that can't be read."""
         records, unreadable, unfinished = [], [], []
+        ids, all_sealed = self._origins()
         for folder in self._folders():
             try:
-                record = _read_record(folder)
+                record = read_record(folder, sealed=all_sealed)
             except ValueError as error:
                 unreadable.append(Unreadable(folder=folder, problem=str(error)))
                 continue
-            if record is not None:
+            if record is not None and record.run and ids and record.run not in ids:
+                found = f"one of the run {record.run}"
+                problem = f"{folder / 'trial.json'}: expected a trial of this run, found {found}"
+                unreadable.append(Unreadable(folder=folder, problem=problem))
+            elif record is not None:
                 records.append(record)
             else:
                 unfinished.append(folder.name)
@@ -201,6 +204,25 @@ class RunDir:
         if not stored.records:
             raise UsageError(f"{self.path}: expected a run with finished trials, found none")
         return stored.records
+
+    def changes(self, record: TrialRecord) -> list[str]:
+        """Return a message for each file of the trial's attempts that is not as it was when its attempt ended."""
+        return [*changes(self.folder(record.key).path, record)]
+
+    def accept(self, folder: Path, *, because: str, at: float) -> TrialRecord:
+        """Take a trial's files as they are now, with a mark and the reason ``because`` in its record, at Unix time
+        ``at``. Raises `UsageError` for a record that can't be read, and where nothing was changed."""
+        try:
+            record = read_record(folder, changed=True)
+        except ValueError as error:
+            raise UsageError(str(error)) from None
+        assert record is not None, "the caller has seen its file"
+        if readable_record(folder) is not None and not self.changes(record):
+            raise UsageError(f"{folder}: expected a trial that was changed, found its files as they were written")
+        found = TrialFolder(folder, record.key)
+        manifests = {path.name: write_attempt_manifest(path) for path in sorted(folder.glob("attempt-*"))}
+        mark = {"at": at, "because": because, "outcome": record.outcome}
+        return found.update(replace(record, manifests=manifests, accepted=(*record.accepted, mark)))
 
     def size(self) -> int:
         """Return the size of all files in bytes."""
@@ -233,7 +255,7 @@ class RunDir:
             folder = self.folder(record.key)
             whole = billed(record, bills.get(record.key.folder), cut_off=folder.cut_off(record))
             if whole != record:
-                _write_record(folder.path / "trial.json", whole)
+                write_record(folder.path / "trial.json", whole)
 
     def _folders(self) -> Iterator[Path]:
         if self.trials.is_dir():
@@ -297,7 +319,8 @@ class TrialFolder:
 
     def keep(self, record: TrialRecord) -> None:
         """Store a record that counts before further attempts: should one of these end with its process, it is found."""
-        _write_record(self.path / f"attempt-{record.attempt}" / "trial.json", record)
+        record = replace(record, manifests=self._manifests(record))
+        write_record(self.path / f"attempt-{record.attempt}" / "trial.json", record)
 
     def finish(self, record: TrialRecord, *, since: float = math.inf) -> TrialRecord:
         """Write ``trial.json``, which finishes the trial. Returns the record that counts, as it was written.
@@ -315,12 +338,28 @@ class TrialFolder:
                 seconds=record.seconds.get("total", 0.0),
                 usage=record.total_usage,
             )
-            _write_record(self.path / f"attempt-{record.attempt}" / "trial.json", record)
+            record = replace(record, manifests=self._manifests(record))
+            write_record(self.path / f"attempt-{record.attempt}" / "trial.json", record)
             record = replace(first, reruns=(*first.reruns, later))
-        bills = read_bills(calls_of(self.path.parent.parent), self.key.folder)
+        else:
+            record = replace(record, manifests=self._manifests(record))
+        return self.update(record)
+
+    def update(self, record: TrialRecord) -> TrialRecord:
+        """Write ``trial.json`` of a trial that has finished before. Returns it as it was written."""
+        run = self.path.parents[1]
+        bills = read_bills(calls_of(run), self.key.folder)
+        if not record.run and record.manifests:
+            record = replace(record, run=own_id(run))
         record = billed(record, bills.get(self.key.folder), cut_off=self.cut_off(record))
-        _write_record(self.path / "trial.json", record)
+        write_record(self.path / "trial.json", record)
         return record
+
+    def _manifests(self, record: TrialRecord) -> dict[str, str]:
+        """Write the manifests of the record's attempts; return their digests by the attempts' folders."""
+        numbers = {record.attempt, *(each.number for each in record.attempts)}
+        folders = [self.path / f"attempt-{number}" for number in numbers]
+        return {folder.name: write_attempt_manifest(folder) for folder in sorted(folders) if folder.is_dir()}
 
     def cut_off(self, record: TrialRecord) -> int:
         """Return the number of attempts before those of ``record`` that ended with their process.
@@ -332,7 +371,7 @@ class TrialFolder:
         ended: dict[int, bool] = {}
         for number, folder in folders.items():
             if (folder / "trial.json").exists():
-                earlier = _record(folder, of=self.path.name)
+                earlier = readable_record(folder, of=self.path.name)
                 attempts = earlier.attempts if earlier is not None else ()
                 ended |= {number: False} | {each.number: each.left_by_process for each in attempts}
         return sum(folder.is_dir() and ended.get(number, True) for number, folder in folders.items())
@@ -342,7 +381,8 @@ class TrialFolder:
         earlier = (
             kept
             for attempt in self.path.glob("attempt-*")
-            if attempt.name != f"attempt-{record.attempt}" and (kept := _record(attempt, of=self.path.name)) is not None
+            if attempt.name != f"attempt-{record.attempt}"
+            and (kept := readable_record(attempt, of=self.path.name)) is not None
         )
         return min(
             (
@@ -359,6 +399,7 @@ class TrialFolder:
     def drop_films(self, *names: str) -> None:
         """Remove traces (`TRACE`) or videos (`VIDEOS`) of all attempts."""
         for attempt in self.path.glob("attempt-*"):
+            _note_pruned(attempt, names)
             for name in names:
                 if (path := attempt / name).is_dir():
                     shutil.rmtree(path, ignore_errors=True)
@@ -368,17 +409,18 @@ class TrialFolder:
     def drop_pictures(self) -> None:
         """Remove screenshots, observation texts and prompts of all attempts; steps, evidence and verdict remain."""
         for attempt in self.path.glob("attempt-*"):
-            for name in ("screenshots", "observations", "model_calls", INTENT_IMAGES):
+            _note_pruned(attempt, names := ("screenshots", "observations", "model_calls", INTENT_IMAGES))
+            for name in names:
                 shutil.rmtree(attempt / name, ignore_errors=True)
 
     def record(self) -> TrialRecord | None:
         """Return the finished trial's record; None when there is none that can be read."""
-        return _record(self.path)
+        return readable_record(self.path)
 
     def read(self) -> TrialRecord:
         """Return the finished trial's record. Raises `HarnessError` when there is none that can be read."""
         try:
-            record = _read_record(self.path)
+            record = read_record(self.path)
         except ValueError as error:
             raise HarnessError(str(error)) from None
         if record is None:
@@ -386,52 +428,6 @@ class TrialFolder:
         return record
 
 
-def point_latest(run: Path) -> None:
-    """Make the link ``latest`` next to a run's folder point to it. The link is optional, so errors are ignored."""
-    link = run.parent / "latest"
-    temporary = run.parent / f".latest.{os.getpid()}"
-    try:
-        temporary.symlink_to(run.name)
-        temporary.replace(link)
-        ignore(run.parent)  # otherwise git add would include the link
-    except OSError:
-        temporary.unlink(missing_ok=True)
-
-
-def _write_record(path: Path, record: TrialRecord) -> None:
-    write_atomically(path, json.dumps(record.to_json(), indent=1, default=str))
-
-
-def _record(folder: Path, *, of: str = "") -> TrialRecord | None:
-    try:
-        return _read_record(folder, of=of)
-    except ValueError:
-        return None
-
-
-def _read_record(folder: Path, *, of: str = "") -> TrialRecord | None:
-    """The record of a trial's folder, or of an attempt's in the trial's folder that is named ``of``.
-
-    None where it is not finished. Raises `ValueError` for a record that can't be read, and for links among the records:
-    in a foreign run they may lead to files outside of it.
-    """
-    file = folder / "trial.json"
-    if not of:
-        require_plain(folder)
-    try:
-        if not file.exists() and not file.is_symlink():
-            return None
-        data = json.loads(file.read_text(encoding="utf-8"))
-        record = TrialRecord.from_json(data)
-    except (OSError, ValueError, RecursionError) as error:
-        what = error.strerror if isinstance(error, OSError) else error
-        raise ValueError(f"{file}: expected the record of a trial, found none that can be read: {what}") from None
-    if (of or folder.name) not in (record.key.folder, record.key.older_folder):
-        raise ValueError(f"{file}: expected the record of the trial in this folder, found that of {record.key.folder}")
-    return record
-
-
-def ignore(folder: Path) -> None:
-    """Make git ignore everything in the folder."""
-    if not (ignored := folder / ".gitignore").exists():
-        ignored.write_text("# Written by pytest-webarena: runs are not meant to be committed.\n*\n", encoding="utf-8")
+def _note_pruned(attempt: Path, names: Iterable[str]) -> None:
+    with recording(attempt / PRUNED):
+        note_pruned(attempt, [name for name in names if (attempt / name).exists()])

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from pytest_webarena.evidence import ScriptAct, StepRecord, Usage
-from pytest_webarena.results.records import UNDECIDED, JudgeRecord, MemoryUse, TrialRecord
+from pytest_webarena.results.records import UNDECIDED, JudgeRecord, MemoryUse, SignedInAtEnd, TrialRecord
 from pytest_webarena.text import shorten
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ __all__ = [
     "script_words",
     "seconds_words",
     "shortfall_words",
+    "sign_in_words",
     "size_words",
     "usage_words",
     "why_undecided",
@@ -253,6 +254,15 @@ def rerun_words(record: TrialRecord) -> str:
         return ""
     later = ", ".join({"error": "no verdict"}.get(each.outcome, each.outcome) for each in record.reruns)
     return f"the first verdict counts, not those of later runs of the trial ({later})\n"
+
+
+def sign_in_words(signed_in: Mapping[str, SignedInAtEnd]) -> str:
+    """Return whether each site's account was signed in at the end, on one line; empty where no site has one.
+
+    >>> sign_in_words({"shop": SignedInAtEnd(user="emma", signed_in=False, why="found /login instead")})
+    'shop no (emma): found /login instead'
+    """
+    return "; ".join(f"{site} {found}" + (f": {found.why}" if found.why else "") for site, found in signed_in.items())
 
 
 def memory_words(use: MemoryUse) -> str:

@@ -159,9 +159,12 @@ class Reading:
         node.entries = entries
         return entries
 
-    def unknown_key(self, key: Node, name: str, owner: str, known: Collection[str]) -> None:
-        """Note a key that its owner does not have."""
-        self.problem(key, f"a key of {owner}", f"'{clip(name)}'", near(name, known))
+    def unknown_key(self, key: Node, name: str, owner: str, known: Collection[str], hint: str = "") -> None:
+        """Note a key that its owner does not have. ``hint`` is for one that is like no known key."""
+        close = near(name, known)
+        self.problem(
+            key, f"a key of {owner}", f"'{clip(name)}'", hint if hint and close.startswith("known:") else close
+        )
 
     def json(self, node: Node) -> Any:
         """Returns ``node`` as plain data; `INVALID` when a template in it can't be filled."""

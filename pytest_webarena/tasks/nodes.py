@@ -392,7 +392,7 @@ def near(name: str, known: Any) -> str:
     names = sorted(known)
     if (other := _OTHER_WORDS.get(name, "")) in names:
         return f"did you mean {other!r}?"
-    match = difflib.get_close_matches(name[:60], names, n=1, cutoff=0.6)
+    match = difflib.get_close_matches(name[:60], names, n=1, cutoff=0.65)
     if not match and len(name) > 2:
         match = [known for known in names if known.startswith(name)]
     if match:

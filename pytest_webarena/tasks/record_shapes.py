@@ -200,6 +200,7 @@ class Record(Shape[T]):
         free: str = "",
         owner: str = "",
         demanded: Collection[str] | None = None,
+        hint: str = "",
     ) -> None:
         self.name = name
         self.owner = owner or f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
@@ -213,6 +214,8 @@ class Record(Shape[T]):
         self.rule = rule
         self.free = free
         """Prefix of keys that are ignored; empty: none."""
+        self.hint = hint
+        """What to write instead of an unknown key that is like none; empty: the known keys."""
         self.label = f"a mapping ({name})"
         self.keys: Collection[str] = {field.key: None for field in self.fields}
         self._plan = tuple((f.key, f.attribute or f.key, f.shape, f.default) for f in self.fields)
@@ -274,7 +277,7 @@ class Record(Shape[T]):
         known = True
         for name, (key, _) in entries.items():
             if name not in self.keys and not (self.free and name.startswith(self.free)):
-                reading.unknown_key(key, name, self.owner, self.keys)
+                reading.unknown_key(key, name, self.owner, self.keys, self.hint)
                 known = False
         return known
 

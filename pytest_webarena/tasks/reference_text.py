@@ -212,6 +212,7 @@ An `answer` has a type, and one principle decides whatever the type:
 | `36`, `**36**`, `thirty-six`, `{"count": 36}`, "There are 36 lamps." | met | every word is the value's, the intent's, or claims nothing |
 | `37`, "I can't find any." | not met | the value is not in it |
 | "36 desks", "not 36", "about 36", "36 lamps, 4 of them broken" | undecided | `desks`, `not`, `about`, `4 … broken` |
+| "72/2", "3 dozen", `36,000` for 36 | undecided | forms that are not read, and may mean it |
 
 | type | states the value | does not |
 |---|---|---|
@@ -226,6 +227,9 @@ An `answer` has a type, and one principle decides whatever the type:
 Agents get the sentence that asks for the type, e.g. "Answer with the number alone, in digits. If the task can't be
 done, answer N/A and why." It is the same for all tasks of a type. If a question asks for a type, a task like it that
 can't be done has the same `type`. Tool-calling agents also get a JSON schema of the answer.
+
+A check has one type, and only the keys that qualify it. Its reference, given as the answer, must be met: a file with
+`{name: Acme, excludes: acme}` is refused.
 
 ## Scores and verdicts
 

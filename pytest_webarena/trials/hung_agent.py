@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from pytest_webarena.agents.watchdog import Watched, watched
 from pytest_webarena.results.records import Attempt
+from pytest_webarena.results.run_identity import own_id
 from pytest_webarena.secrets import scrub_plain
 from pytest_webarena.trials.fault_attribution import failed_by_all
 
@@ -61,12 +62,13 @@ def guarded(plan: TrialPlan, record: TrialRecord, writer: AttemptWriter) -> Iter
         grading=headline,
         attempt=writer.number,
         attempts=(attempt,),
+        run=own_id(writer.path.parents[2]),
     )
     message = "a thread of the agent blocked the interpreter for long between its steps"
     lost = replace(attempt, outcome="error", cause="agent", message=message)
     error_record = replace(
         record, outcome="error", cause="agent", shortfall="declared", message=message, attempt=writer.number,
-        attempts=(lost,),
+        attempts=(lost,), run=failed.run,
     )  # fmt: skip
     if plan.counting is not None:  # whatever happens in a later attempt does not count
         failed = error_record = plan.counting

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pytest_webarena.sites.client.lease import Lease
     from pytest_webarena.sites.protocol.messages import SiteAccess
 
-__all__ = ["LiveTrial", "absolute_url", "as_requested"]
+__all__ = ["LiveTrial", "absolute_url", "as_requested", "visitor_account"]
 
 Way = Literal["page", "api"]
 """How a check reads a site: by opening pages, or by plain requests."""
@@ -60,7 +60,7 @@ def as_requested(url: str) -> str:
     return url.partition("#")[0] if parts.path else f"{url.partition('#')[0]}/"
 
 
-def _visitor(site: SiteAccess, users: Mapping[str, str]) -> str:
+def visitor_account(site: SiteAccess, users: Mapping[str, str]) -> str:
     """The account that visits the site; empty for an anonymous visitor.
 
     Sites that sign in by a header are included: they may ignore it after a sign-out, or because of a cookie.
@@ -201,7 +201,7 @@ class LiveTrial:
         """The site that ``url`` is on and the account that visits it; None if no session that can end is involved."""
         on = [site for site in (self._lease.sites.values() if self._lease is not None else ()) if _is_on(site, url)]
         site = max(on, key=lambda each: len(each.url), default=None)
-        user = _visitor(site, self._users) if site is not None else ""
+        user = visitor_account(site, self._users) if site is not None else ""
         return (site.name, user) if site is not None and user else None
 
     def caller(self, site: str, path: str, headers: Mapping[str, str] | None) -> tuple[str, str] | None:
@@ -316,7 +316,7 @@ class LiveTrial:
     def _recipe(self, site: str) -> tuple[SiteAccess, LoginRecipe, Account]:
         access = self._leased(site).sites[site]
         assert access.login is not None
-        return access, access.login, access.users[_visitor(access, self._users)]
+        return access, access.login, access.users[visitor_account(access, self._users)]
 
     @contextmanager
     def signed_in_again(self, sites: Sequence[str]) -> Iterator[Mapping[str, tuple[str, bool]]]:
@@ -403,7 +403,7 @@ class LiveTrial:
         """Why the sign-in page of a site that the task visits signed in was shown in place of ``requested``; empty when
         it was not."""
         sites = self._lease.sites.values() if self._lease is not None else ()
-        known = {site.name: user for site in sites if (user := _visitor(site, self._users))}
+        known = {site.name: user for site in sites if (user := visitor_account(site, self._users))}
         login_site = redirected_to_login([site for site in sites if site.name in known], requested, landed)
         if login_site is None:
             return ""
@@ -424,7 +424,7 @@ class LiveTrial:
     def _refusal_reason(self, page: PageReading) -> str:
         """The refusal of a request of an opened page, or its redirect to a sign-in page; empty when there was none."""
         sites = self._lease.sites.values() if self._lease is not None else ()
-        signed_in_sites = [site for site in sites if _visitor(site, self._users)]
+        signed_in_sites = [site for site in sites if visitor_account(site, self._users)]
         for requested, status, landed in page.refused_requests:
             is_task_site = _origin(requested) in map(_origin, self.sites.values())
             if is_task_site and status in CLIENTS_FAULT:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pytest_webarena.browser.observation import Observation
     from pytest_webarena.checks import Verdict
     from pytest_webarena.results.attempts import AttemptWriter
+    from pytest_webarena.results.records import SignedInAtEnd
     from pytest_webarena.trials.collecting import Collector
     from pytest_webarena.trials.episode import Episode
     from pytest_webarena.trials.trial_environment import TrialEnvironment
@@ -45,6 +46,8 @@ class Progress:
     """Whether no agent can break the sites: live sites, and archives, which answer from their files."""
     steps: int = 0
     usage: Usage | None = None
+    signed_in: Mapping[str, SignedInAtEnd] = field(default_factory=dict)
+    """Sign-ins at the end of the agent's work, by site."""
     unanswered: Unanswered = field(default_factory=Unanswered)
     """What the sites did not answer of what the verdict depends on."""
 

@@ -176,7 +176,7 @@ class _Following:
         facts: dict[str, Any] = {}
         evidence: Evidence | None = None
         try:
-            evidence = read_evidence(self._recorded.folder)
+            evidence = read_evidence(self._recorded.folder, manifest=self._recorded.manifest)
             scene = RecordedScene(
                 session=session, sites=evidence.sites, start=self._start(session), images=_images(self._recorded.folder)
             )

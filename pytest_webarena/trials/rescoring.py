@@ -56,7 +56,7 @@ class Rescorer:
         before["judge"] = asdict(record.judge) if record.judge is not None else None
         judged = replace(judged, history=(*record.history, {**before, "until": round(time.time(), 3)}))
         judged = TrialRecord.from_json(scrub_plain(judged.to_json()))
-        folder.finish(judged)
+        folder.update(judged)
         return judged
 
     def folder(self, record: TrialRecord) -> Path:
@@ -68,7 +68,7 @@ class Rescorer:
 
     def _judged(self, task: Task, record: TrialRecord, attempt: Path) -> TrialRecord:
         try:
-            evidence = read_evidence(attempt)
+            evidence = read_evidence(attempt, manifest=record.manifest)
         except ValueError as error:
             if not _was_judged(record):
                 raise _NothingCollected from error

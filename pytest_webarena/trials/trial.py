@@ -32,6 +32,7 @@ from pytest_webarena.trials.agent_run import run_agent
 from pytest_webarena.trials.archive_misses import missing_resources, reporting_misses, with_misses
 from pytest_webarena.trials.collecting import Collector, Used
 from pytest_webarena.trials.fault_attribution import Attribution, Ended, unanswered
+from pytest_webarena.trials.final_sign_ins import final_sign_ins
 from pytest_webarena.trials.ground_attack import attack_ground
 from pytest_webarena.trials.hung_agent import guarded
 from pytest_webarena.trials.live_sites import obstacles, reporting_obstacles, with_obstacles
@@ -310,6 +311,8 @@ def _gather(
         progress.environment |= plan.conditions
         if task.user:
             progress.environment["users"] = dict(task.user)
+        if programs := environment.programs:
+            progress.environment["programs"] = programs
         if external := environment.external_sites:
             progress.environment["external_sites"] = external
         if environment.lease is not None:
@@ -341,7 +344,7 @@ def _gather(
                     if plan.agent.tampers and environment.lease is not None:
                         progress.environment["meddled"] = tamper_with(environment.lease, task)
 
-                return collector.finish(
+                evidence = collector.finish(
                     answer=episode.answer,
                     stop_reason=episode.ending.reason,
                     steps=episode.steps,
@@ -350,6 +353,8 @@ def _gather(
                     picture=lambda data: writer.screenshot("final", data),
                     before_reading=tamper,
                 )
+                progress.signed_in = final_sign_ins(environment.lease, environment.session, task.user or {}, evidence)
+                return evidence
             finally:
                 if see_pages:
                     progress.seconds["pages"] = round(collector.seconds_for_pages, 4)
@@ -439,5 +444,6 @@ def _record(
         started=round(started, 3),
         node_id=plan.node_id,
         worker=plan.worker,
+        signed_in=progress.signed_in,
         **plan.facts(progress.sites),
     )

@@ -105,6 +105,16 @@ class TrialEnvironment:
         return {replica.app: replica.digest for replica in self.lease.replicas} if self.lease else {}
 
     @property
+    def programs(self) -> dict[str, Any]:
+        """App name to the digest of the files that its replica was started with, and those that changed in the run."""
+        replicas = self.lease.replicas if self.lease else ()
+        return {
+            each.app: {"digest": each.program, "changed": list(each.program_changes)}
+            for each in replicas
+            if each.program
+        }
+
+    @property
     def external_sites(self) -> dict[str, str]:
         """Site name to address of sites that run outside the harness: they were not reset, and their version is
         unknown."""

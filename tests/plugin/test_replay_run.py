@@ -12,6 +12,7 @@ import pytest
 from pytest_webarena.actions import Click, Element, Stop, Type
 from pytest_webarena.evidence import TargetRecord
 from tests.recordings import record_trial
+from tests.rewritten import rewrite
 
 TASKS = """
 tasks:
@@ -171,9 +172,7 @@ def test_agent_with_other_observation_settings_than_recorded_is_rejected(
 ) -> None:
     (pytester.path / "reader.yaml").write_text("python: scripted.py:Same\nobservation: {kinds: [html]}\n")
     trial = next((pytester.path / "before" / "trials").glob("*/trial.json"))
-    data = json.loads(trial.read_text())
-    data["environment"] = {"observation": {"kinds": ["accessibility_tree"]}}
-    trial.write_text(json.dumps(data))
+    rewrite(trial, environment={"observation": {"kinds": ["accessibility_tree"]}})
     result = pytester.runpytest(
         "--replay-run=before", "--run-dir=after", "a.tasks.yaml", "--agent=reader.yaml", *NOWHERE
     )

@@ -220,7 +220,7 @@ def test_rescore_turns_verdict_into_error_when_evidence_is_damaged(pytester: pyt
         result.stdout.fnmatch_lines([f"judged again   {changed}*"])
     assert f"{attempts['length'] / 'network.jsonl'}: expected a file" in record_of(run, "length").message
     record = record_of(run, "capital")
-    assert f"{attempts['capital'] / 'evidence.json'}: expected the evidence" in record.message
+    assert f"{attempts['capital'] / 'evidence.json'}: expected the file as written" in record.message
     assert (record.cause, record.score, record.verdict, record.verdicts) == ("harness", None, None, {})
     assert [each["outcome"] for each in record.history] == ["passed"]
     (attempts["capital"] / "evidence.json").write_text(whole)

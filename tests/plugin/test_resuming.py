@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,7 @@ from pytest_webarena.commands.cli import main
 from pytest_webarena.results import RunDir
 from pytest_webarena.results.records import JudgeRecord
 from tests.cases import each_case
+from tests.rewritten import rewrite
 
 MakeTasks = Callable[..., None]
 
@@ -65,6 +67,34 @@ def test_resume_restores_options_of_the_run(
         (each["agents"], each["trials"], each["limits"]["stop_rule"], each["limits"]["steps"]) for each in facts
     ] == [(["null", "na"], 2, "upstream", 7)]
     assert [each["asked"]["options"]["--check-timeout"] for each in facts] == [50]
+
+
+@pytest.mark.parametrize(
+    ("first", "again", "expected"),
+    [
+        (("-n2", "--dist=loadfile"), ("-n3",), (3, 1, {"--dist": "loadfile"})),
+        (("-n2", "--concurrency=3"), (), (2, 3, {"--dist": "load", "--concurrency": 3})),
+        (("-n2", "--concurrency=3"), ("-n0", "--concurrency=2"), (1, 2, {"--concurrency": 2})),
+        (
+            ("--concurrency=3", "--replicas=2", "--record=failures"),
+            ("--replicas=1",),
+            (1, 3, {"--concurrency": 3, "--replicas": 1, "--record": "failures"}),
+        ),
+    ],
+)
+def test_resume_keeps_concurrency_unless_it_is_given(
+    canned: pytest.Pytester,
+    make_tasks: MakeTasks,
+    first: tuple[str, ...],
+    again: tuple[str, ...],
+    expected: tuple[int, int, dict[str, Any]],
+) -> None:
+    make_tasks("a", "b", "c")
+    canned.runpytest("tasks", "--run-dir=run", *first).assert_outcomes(passed=3)
+    forget(canned, "b.oracle.1")
+    canned.runpytest("--resume=run", *again).assert_outcomes(passed=1)
+    (facts,) = json.loads((canned.path / "run" / "resumed.json").read_text())
+    assert (facts["workers"], facts["wide"], facts["pace"]) == expected
 
 
 def test_resume_restores_selection_of_the_run(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
@@ -135,13 +165,13 @@ def test_resume_rejects_changed_judge_prompt(canned: pytest.Pytester, make_tasks
     prompt = json.loads((canned.path / "run" / "run.json").read_text())["judge"]["prompt"]
     (file,) = (canned.path / "run" / "trials").glob("beta*/trial.json")
     judge_record = asdict(JudgeRecord(model="m", prompt=f"{prompt} + formula@0", temperature=0.0, questions=1))
-    file.write_text(json.dumps(json.loads(file.read_text()) | {"judge": judge_record}))
+    rewrite(file, judge=judge_record)
     forget(canned, "alpha")
     (canned.path / "own.j2").write_text("--- user\nWell, {{ answer }}")
     result = canned.runpytest("--resume=run")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["ERROR: --resume: expected the judge's prompt formula as the run has it, digest 0*"])
-    file.write_text(json.dumps(json.loads(file.read_text()) | {"judge": judge_record | {"prompt": prompt}}))
+    rewrite(file, judge=judge_record | {"prompt": prompt})
     result = canned.runpytest("--resume=run")
     result.stderr.fnmatch_lines(["ERROR: --resume: expected the judge's prompt own as the run has it, digest *"])
     canned.runpytest("--resume=run", "--allow-mixed").assert_outcomes(passed=1)
@@ -350,7 +380,10 @@ def test_rescore_counts_unreadable_record_as_lost(canned: pytest.Pytester, make_
     result = canned.runpytest("--rescore=run", "--min-pass-rate=0.5", "--max-errors=5")
     assert result.ret == 11
     result.stdout.fnmatch_lines(
-        ["trials         3 planned, 3 run (2 judged, 1 lost)", "gate: 1 trials have a record that can't be read*"]
+        [
+            "trials         3 planned, 3 run (2 judged, 1 lost)",
+            "gate: 1 trial has a record that was changed or can't be read*",
+        ]
     )
 
 

@@ -15,7 +15,7 @@ import pytest
 from pytest_webarena.commands.cli import main
 from pytest_webarena.plugin import controller
 from pytest_webarena.results import RunDir
-from pytest_webarena.results.rundir import claim
+from pytest_webarena.results.run_identity import claim
 
 MakeTasks = Callable[..., None]
 

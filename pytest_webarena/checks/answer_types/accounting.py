@@ -16,12 +16,14 @@ __all__ = [
     "LABELS",
     "NEGATIONS",
     "NEUTRAL_GROUPS",
+    "PREPOSITIONS",
     "alike",
     "counts",
     "denials",
     "is_content",
     "is_negation",
     "is_neutral",
+    "stem",
     "unaccounted",
 ]
 
@@ -43,6 +45,8 @@ NEUTRAL_GROUPS = {
 }
 """Words that claim nothing of their own, whatever they stand next to."""
 
+_QUESTION_WORDS = frozenset((*NEUTRAL_GROUPS["question words"].split(), "how"))
+
 _NEUTRAL = frozenset(word for group in NEUTRAL_GROUPS.values() for word in group.split())
 
 NEGATIONS = frozenset("no not none never nothing neither nor without cannot nobody nowhere empty zero lacks".split())  # noqa: SIM905
@@ -60,8 +64,12 @@ the value."""
 _QUALIFYING = frozenset("second third fourth fifth more less fewer first last next previous other except".split())  # noqa: SIM905
 """Words without which the next word of the question means something else."""
 
-_FREE = frozenset("for to from by with within into onto as since".split())  # noqa: SIM905
-"""Prepositions, which are bound to the next word instead of their place."""
+PREPOSITIONS = frozenset("for to from by with within into onto as since".split())  # noqa: SIM905
+"""Words that are bound to the next word instead of their place: they give it a role."""
+
+_ARTICLES = frozenset({"a", "an", "the"})
+_SHORT = 3
+"""Most words of a clause that may be one of several options."""
 
 _ENDINGS = re.compile(r"(?:'s|ings?|ied|ies|ed|es|e|s|y)\Z")
 
@@ -101,14 +109,21 @@ def unaccounted(
     }
     named = frozenset(named)
     value = {answer[index].plain for index in stated}
-    options = asked.options(value) | asked.rivals(value)
+    options = asked.options(value)
+    rivals = asked.rivals(value)
     order = _Order(asked)
     extra = frozenset(word.casefold() for text in also for word in text.split())
     found = []
     for index, token in enumerate(answer):
+        if index not in stated and stem(token.plain) in options:
+            found.append(token.text)
+            continue
+        if index in stated:
+            if not order.keeps(token, is_value=True):
+                found.append(answer[index - 1].text)
+            continue
         if (
-            index in stated
-            or index in dated
+            index in dated
             or (index in counted_by and not {index - 1, index + 1} & named)
             or token.plain in extra
             or (negated and index > min(stated, default=0) and is_negation(token.plain))
@@ -117,9 +132,10 @@ def unaccounted(
         following = answer[index + 1] if index + 1 < len(answer) else None
         before = {other.plain for other in answer[max(index - 2, 0) : index]}
         detached = bool(asked.bound.get(stem(token.plain), before) - before)
-        before_value = index + 1 in stated and token.plain in _FREE and token.plain in asked.exact
-        turned = index + 1 in stated and token.plain in _TURNING - _FREE  # not 3, less than 3: another value
-        refused = turned or token.plain in options or not (before_value or asked.accounts_for(token, following))
+        place = sum(each in stated and each - 1 not in stated for each in range(index))
+        before_value = index + 1 in stated and asked.has_role(token.plain, place, counted)
+        turned = index + 1 in stated and token.plain in _TURNING - PREPOSITIONS  # not 3, less than 3: another value
+        refused = turned or token.plain in rivals or not (before_value or asked.accounts_for(token, following))
         refused = refused or (token.has_digit and bool({index - 1, index + 1} & named)) or not order.keeps(token)
         if refused or detached:
             found.append(token.text)
@@ -183,9 +199,7 @@ class _Question:
 
     def __init__(self, text: str) -> None:
         words = tokens(text)
-        choices = {place for index, word in enumerate(words) if word.plain == "or" for place in (index - 1, index + 1)}
-        # What the question offers as a choice is a claim when an answer repeats it.
-        kept = [word for index, word in enumerate(words) if index not in choices and word.text != "?"]
+        kept = [word for word in words if word.text != "?"]
         self.exact = frozenset(form for word in kept for form in (word.plain, word.plain.removesuffix("'s")))
         self.stems = frozenset(stem(word.plain) for word in kept if not word.has_digit)
         self.dates = frozenset(reading for readings, *_ in dates_in(words) for reading in readings)
@@ -193,16 +207,23 @@ class _Question:
             amount.value for amount in amounts_in(words) if not amount.unit and words[amount.start].has_digit
         )
         self.clauses: list[list[str]] = []
+        self.choices: list[int] = []
+        """Indices of the clauses that follow an ``or``."""
         for word in words:
             if word.new_clause or word.plain == "or":
                 self.clauses.append([])
-            self.clauses[-1] += [word.plain] * (word.plain != "or")
+            if word.plain == "or":
+                self.choices.append(len(self.clauses) - 1)
+            elif word.plain not in _ARTICLES:
+                self.clauses[-1].append(word.plain)
+        self.roles = list(dict.fromkeys(word.plain for word in words if word.plain in PREPOSITIONS))
         self.pairs = frozenset(
             (one.plain, stem(other.plain)) for place, one in enumerate(words) for other in words[place + 1 : place + 3]
         )
         self.places: dict[str, list[int]] = {}
         for place, word in enumerate(words):
             self.places.setdefault(stem(word.plain), []).append(place)
+        self.question_word = next((place for place, word in enumerate(words) if word.plain in _QUESTION_WORDS), -1)
         self.counted = _counted(text)
         self.names = frozenset(word.plain for word in words if word.text[:1].isupper() and not word.new_clause)
         self.bound: dict[str, set[str]] = {}
@@ -218,11 +239,33 @@ class _Question:
         return cls(text)
 
     def options(self, value: Collection[str]) -> frozenset[str]:
-        """Returns the words of the other options, if the question lists the value among short options."""
-        lists = (group for short, group in itertools.groupby(self.clauses, lambda clause: len(clause) <= 3) if short)
-        found = (list(group) for group in lists)
-        offered = (each for each in found if any(value and set(value) <= set(clause) for clause in each))
-        return frozenset(word for each in offered for clause in each for word in clause) - frozenset(value)
+        """Returns the stems of the other options that the question offers; an answer that repeats them says more.
+        They are next to an ``or``, as many words as the value has, or short clauses in a list with the value."""
+        size = max(len(frozenset(value) - _ARTICLES), 1)
+        offered: list[list[str]] = []
+        for place in self.choices:
+            offered.append(self.clauses[place][:size])
+            place -= 1
+            while place > 0 and len(self.clauses[place]) <= _SHORT:
+                offered.append(self.clauses[place])
+                place -= 1
+            offered.append(self.clauses[place][-size:] if place >= 0 else [])
+        groups = itertools.groupby(self.clauses[1:], lambda clause: len(clause) <= _SHORT)
+        lists = (list(group) for short, group in groups if short)
+        offered += (
+            each
+            for found in lists
+            if len(found) > 1 and any(value and set(value) <= {*c} for c in found)
+            for each in found
+        )
+        return frozenset(stem(word) for words in offered for word in words) - frozenset(map(stem, value))
+
+    def has_role(self, word: str, place: int, count: int) -> bool:
+        """Whether a preposition before a value is the question's. With several values, it must be before the one of its
+        ``place``: the last preposition of the question before the last value, and so on."""
+        if word not in self.roles:
+            return False
+        return count < 2 or count - len(self.roles) + self.roles.index(word) == place
 
     def rivals(self, value: Collection[str]) -> frozenset[str]:
         """Returns the other names of the question, if it offers the value to choose from."""
@@ -244,25 +287,32 @@ class _Question:
 
 
 class _Order:
-    """Checks that an answer repeats the words of the question in their order: in another one, they may say the
-    contrary. The counted noun, and words that claim nothing, may be anywhere."""
+    """Checks that no two words of the question have changed sides of a third one, as in "Black beat White" for "White
+    beat Black": this exchanges who does what to whom. The counted noun, words that the question has more than once,
+    and words that claim nothing may be anywhere."""
 
     def __init__(self, asked: _Question) -> None:
         self._asked = asked
-        self._last = -1
+        self._before: list[int] = []
 
-    def keeps(self, token: Token) -> bool:
-        """Returns whether the next word of the answer comes after those before it in the question, too."""
+    def keeps(self, token: Token, *, is_value: bool = False) -> bool:
+        """Returns whether the next word of the answer does not complete such an exchange. The value stands for the
+        question word."""
         known = stem(token.plain.removesuffix("'s"))
-        if token.plain in _NEUTRAL or token.plain in _FREE or known in self._asked.counted:
+        if is_value:
+            place = self._asked.question_word
+        elif token.plain in _NEUTRAL or token.plain in PREPOSITIONS or known in self._asked.counted:
             return True
-        places = self._asked.places.get(known)
-        if places is None:
+        elif len(places := self._asked.places.get(known, [])) == 1:
+            place = places[0]
+        else:
             return True
-        later = [place for place in places if place > self._last]
-        if later:
-            self._last = later[0]
-        return bool(later)
+        if place < 0:
+            return True
+        later = itertools.accumulate(self._before, max)
+        exchanged = any(place < each < highest for each, highest in zip(self._before, later, strict=True))
+        self._before.append(place)
+        return not exchanged
 
 
 _IRREGULAR = {

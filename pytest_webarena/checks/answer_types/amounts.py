@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from pytest_webarena.checks.answer_types.tokens import Token
-from pytest_webarena.checks.answer_types.units import CURRENCY_SIGNS, is_time_unit, seconds_of
-from pytest_webarena.checks.numbers import number_in_words, numeral_value
+from pytest_webarena.checks.answer_types.units import CURRENCY_SIGNS, length_of
+from pytest_webarena.checks.numbers import number_in_words, numbers_in, numeral_value
 
-__all__ = ["Amount", "amounts_in", "contains_digits", "durations_in", "vague"]
+__all__ = ["Amount", "amounts_in", "contains_digits", "durations_in", "other_readings", "vague"]
 
 _SIGNS = "".join(sign for sign in CURRENCY_SIGNS if len(sign) == 1)
 _AMOUNT = re.compile(
@@ -20,8 +20,12 @@ _AMOUNT = re.compile(
 )
 _PART = re.compile(r"(\d+(?:\.\d+)?)([a-z]+)\.?")
 _PARTS = re.compile(r"(?:\d+(?:\.\d+)?[a-z]+\.?)+")
+_ISO = re.compile(r"p(\d+[wd])?(?:t((?:\d+[hms])+))?")
+"""A length of time as in ISO 8601: ``PT1H25M``."""
 _CLOCK = re.compile(r"(\d+):(\d\d)(h?)")
-_VAGUE = frozenset("half quarter dozen couple single twice double pair both once noon midnight o'clock".split())  # noqa: SIM905
+_GROUPED = re.compile(r"(?<![\d.,])\d{1,3}(?:([.,])\d{3})(?:\1\d{3})*(?![\d.,]*\d)")
+"""A number whose separator may group digits or begin decimals."""
+_VAGUE = frozenset("half quarter dozen couple single twice double pair both once noon midday midnight o'clock".split())  # noqa: SIM905
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,8 @@ def _amount(token: Token, index: int) -> Amount | None:
     found = _AMOUNT.fullmatch(token.text)
     if found is None or (found["before"] and found["after"] and found["after"] not in ("-",)):
         return None
+    if found["sign"] and found["inner"]:
+        return None  # --5
     value = numeral_value(found["digits"])
     if value is None:
         return None
@@ -84,46 +90,53 @@ def _is_pronoun(answer: Sequence[Token], index: int, end: int) -> bool:
     )
 
 
-def durations_in(answer: Sequence[Token]) -> Iterator[tuple[Fraction, int, int]]:
-    """Yields lengths of time in seconds, each with the index of its first token and the index after its last one."""
+def durations_in(answer: Sequence[Token], *, months: bool = False) -> Iterator[tuple[Fraction, int, int]]:
+    """Yields lengths of time in seconds, each with the index of its first token and the index after its last one.
+
+    With ``months``, yields those in months and years instead, in months: these have no length in seconds.
+    """
     index = 0
     while index < len(answer):
         total, end = Fraction(0), index
         smallest: Fraction | None = None
-        while (part := _duration_part(answer, end)) is not None and not (end > index and answer[end].new_line):
+        while (part := _duration_part(answer, end, months)) is not None and not (end > index and answer[end].new_line):
             if smallest is not None and part[2] >= smallest:
                 break  # another length
             total, end, smallest = total + part[0], part[1], part[2]
-            if end < len(answer) and answer[end].plain == "and" and _duration_part(answer, end + 1):
+            if end < len(answer) and answer[end].plain == "and" and _duration_part(answer, end + 1, months):
                 end += 1
         if end > index:
             yield total, index, end
         index = max(end, index + 1)
 
 
-def _duration_part(answer: Sequence[Token], index: int) -> tuple[Fraction, int, Fraction] | None:
-    """Returns a length in seconds, the index after it and its smallest unit in seconds; None if there is none."""
+def _duration_part(answer: Sequence[Token], index: int, months: bool) -> tuple[Fraction, int, Fraction] | None:
+    """Returns a length, the index after it and its smallest unit, in seconds or months; None if there is none."""
     if index >= len(answer):
         return None
+    word = answer[index].plain
     following = answer[index + 1].plain if index + 1 < len(answer) else ""
-    if (clock := _CLOCK.fullmatch(answer[index].plain)) and (clock[3] or following == "h"):
+    if not months and (clock := _CLOCK.fullmatch(word)) and (clock[3] or following == "h"):
         seconds = int(clock[1]) * 3600 + int(clock[2]) * 60
         return Fraction(seconds), index + 1 + (not clock[3]), Fraction(60)
-    parts = _PART.findall(answer[index].plain)
-    if len(parts) > 1:  # an m alone is a metre
+    if word in ("a", "an") and (unit := length_of(following, months=months)) is not None:
+        return unit, index + 2, unit
+    iso = _ISO.fullmatch(word)
+    parts = _PART.findall((iso[1] or "") + (iso[2] or "")) if iso else _PART.findall(word)
+    if iso or len(parts) > 1:  # an m alone is a metre
         parts = [(number, "min" if unit == "m" else unit) for number, unit in parts]
-    if parts and _PARTS.fullmatch(answer[index].plain):
-        if all(is_time_unit(unit) for _, unit in parts):
-            total = sum((Fraction(number) * seconds_of(unit) for number, unit in parts), Fraction(0))
-            return total, index + 1, min(seconds_of(unit) for _, unit in parts)
-        return None
+    if parts and (iso or _PARTS.fullmatch(word)):
+        units = [length_of(unit, months=months) for _, unit in parts]
+        known = [unit for unit in units if unit is not None]
+        if len(known) < len(units):
+            return None
+        total = sum((Fraction(number) * unit for (number, _), unit in zip(parts, known, strict=True)), Fraction(0))
+        return total, index + 1, min(known)
     amount = next(amounts_in(answer[index : index + 4]), None)
     if amount is None or amount.start or amount.unit or index + amount.end >= len(answer):
         return None
-    unit = answer[index + amount.end].plain
-    if not is_time_unit(unit):
-        return None
-    return amount.value * seconds_of(unit), index + amount.end + 1, seconds_of(unit)
+    unit = length_of(answer[index + amount.end].plain, months=months)
+    return None if unit is None else (amount.value * unit, index + amount.end + 1, unit)
 
 
 def vague(answer: Sequence[Token]) -> bool:
@@ -131,6 +144,22 @@ def vague(answer: Sequence[Token]) -> bool:
     if any(token.plain in _VAGUE for token in answer):
         return True
     return not any(token.has_digit for token in answer) and any(True for _ in amounts_in(answer))
+
+
+def other_readings(answer: Sequence[Token]) -> set[Fraction]:
+    """Returns numbers that an answer may give in forms that are not read: fractions, powers, sums of units, per cent as
+    a share, separators with another meaning.
+
+    >>> from pytest_webarena.checks.answer_types.tokens import tokens
+    >>> [sorted(map(str, other_readings(tokens(text)))) for text in ("6/5", "1.200", "45 %", "36")]
+    [['6/5'], ['1200'], ['9/20'], []]
+    """
+    found = {value for number in numbers_in(" ".join(token.text for token in answer)) for value in number.values}
+    for token in answer:
+        if numeral := _GROUPED.search(token.text):
+            whole, _, rest = re.sub(r"(?<=\d)[.,](?=.*[.,])", "", numeral[0]).replace(",", ".").partition(".")
+            found |= {Fraction(whole + rest), Fraction(f"{whole}.{rest}")}
+    return found - {amount.value for amount in amounts_in(answer)}
 
 
 def contains_digits(answer: Sequence[Token], digits: str) -> bool:
@@ -143,7 +172,8 @@ def contains_digits(answer: Sequence[Token], digits: str) -> bool:
     run: list[Token] = []
     for token in (*answer, Token("", new_clause=True)):
         if run and token.new_clause:
-            alone = len(run) == 1 and _amount(run[0], 0) is not None
+            one = _amount(run[0], 0) if len(run) == 1 else None
+            alone = one is not None and not any(map(str.isdigit, one.unit))
             if not alone and re.sub(r"\D", "", "".join(part.text for part in run)) == digits:
                 return True
             run = []

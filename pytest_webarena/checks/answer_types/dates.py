@@ -26,6 +26,7 @@ _MONTH_YEAR = re.compile(r"(\d{1,2})[/.](\d{4})")
 _DAY = re.compile(r"(\d{1,2})(?:st|nd|rd|th)?")
 _YEAR = re.compile(r"\d{4}")
 _TIME = re.compile(r"(\d{1,2})(?:[:.h](\d\d)(?::\d\d)?)?(am|pm|a\.m|p\.m)?")
+_NAMED = {"noon": 720, "midday": 720, "midnight": 0}
 _HALF = {"am": 0, "a.m": 0, "pm": 12, "p.m": 12}
 
 Parts = tuple[int, int, int]
@@ -127,6 +128,8 @@ def times_in(answer: Sequence[Token]) -> Iterator[tuple[frozenset[int], int, int
     have two), the index of its first token and the index after its last one."""
     index = 0
     while index < len(answer):
+        if (named := _NAMED.get(answer[index].plain)) is not None:
+            yield frozenset({named}), index, index + 1
         found = _TIME.fullmatch(answer[index].plain)
         half = (found[3] if found else None) or (answer[index + 1].plain if index + 1 < len(answer) else "")
         half = half if half in _HALF else ""

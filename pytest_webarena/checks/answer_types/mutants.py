@@ -27,7 +27,7 @@ from pytest_webarena.checks.answer_types.values import (
     YesNo,
 )
 
-__all__ = ["Mutant", "mutants"]
+__all__ = ["Mutant", "mutants", "spellings"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ def mutants(value: Value, others: Sequence[Value] = ()) -> Iterator[Mutant]:
         value: the wanted value.
         others: values of other tasks with the same question, which are wrong here.
     """
-    forms = list(dict.fromkeys(_forms(value)))
+    forms = list(dict.fromkeys(spellings(value)))
     if not forms:
         return
     first = forms[0]
@@ -97,7 +97,7 @@ def _wrong(value: Value, first: str, others: Sequence[Value]) -> Iterator[Mutant
         yield Mutant(f"{first} for the {_FOREIGN}", False, "of something else")
         yield Mutant(f"Answer: {first}. Scratch that.", False, "taken back")
     for other in others:
-        spelt = next(_forms(other), "")
+        spelt = next(spellings(other), "")
         if not spelt or other == value or isinstance(value, Absence):
             continue
         yield Mutant(spelt, False, "another value")
@@ -107,7 +107,7 @@ def _wrong(value: Value, first: str, others: Sequence[Value]) -> Iterator[Mutant
     yield from _typed_wrong(value, first)
 
 
-def _forms(value: Value) -> Iterator[str]:
+def spellings(value: Value) -> Iterator[str]:
     """Yields the usual ways to write a value, the simplest first."""
     match value:
         case NumberValue():
@@ -129,7 +129,7 @@ def _forms(value: Value) -> Iterator[str]:
             yield f"{hour:02}:{minute:02}"
             yield f"{hour % 12 or 12}:{minute:02} {'pm' if hour >= 12 else 'am'}"
         case Duration():
-            yield from _duration_forms(value.seconds)
+            yield from _duration_forms(value)
         case YesNo():
             yield "yes" if value.value else "no"
             yield "Yes." if value.value else "No."
@@ -143,7 +143,7 @@ def _forms(value: Value) -> Iterator[str]:
             yield "None"
         case AnyOf():
             for each in value.values:
-                yield from _forms(each)
+                yield from spellings(each)
 
 
 def _number_forms(value: NumberValue) -> Iterator[str]:
@@ -170,15 +170,24 @@ def _date_forms(value: Date) -> Iterator[str]:
     yield from (f"{day} {name} {year}", f"{name} {day}, {year}", f"{name[:3]} {day}, {year}")
 
 
-def _duration_forms(seconds: Fraction) -> Iterator[str]:
-    rest, parts = int(seconds), []
-    for size, unit in ((86400, "days"), (3600, "h"), (60, "min"), (1, "s")):
+def _duration_forms(value: Duration) -> Iterator[str]:
+    if value.length.denominator > 1:
+        yield f"{float(value.length):g} {'months' if value.months else 's'}"
+        return
+    rest, parts = int(value.length), []
+    for size, unit in _MONTHS if value.months else _SECONDS:
         count, rest = divmod(rest, size)
         if count:
             parts.append(f"{count} {unit}")
-    yield " ".join(parts)
-    if seconds % 60 == 0:
-        yield f"{int(seconds / 60)} minutes"
+    yield " ".join(parts) or "0 s"
+    if value.months:
+        yield f"{int(value.length)} months"
+    elif value.length % 60 == 0:
+        yield f"{int(value.length / 60)} minutes"
+
+
+_SECONDS = ((86400, "days"), (3600, "h"), (60, "min"), (1, "s"))
+_MONTHS = ((12, "years"), (1, "months"))
 
 
 def _typed_wrong(value: Value, first: str) -> Iterator[Mutant]:
@@ -193,9 +202,10 @@ def _typed_wrong(value: Value, first: str) -> Iterator[Mutant]:
             yield from _wrong_dates(value)
         case Time():
             for minutes in (value.minutes + 1, value.minutes + 720):
-                yield Mutant(next(_forms(Time(minutes=minutes % 1440))), False, "another time")
+                yield Mutant(next(spellings(Time(minutes=minutes % 1440))), False, "another time")
         case Duration():
-            yield Mutant(next(_duration_forms(value.seconds + 60)), False, "another length")
+            longer = replace(value, length=value.length + (1 if value.months else 60))
+            yield Mutant(next(_duration_forms(longer)), False, "another length")
             yield Mutant(first.replace("min", "h") if "min" in first else f"{first} 1 s", False, "another unit")
         case YesNo():
             yield Mutant("no" if value.value else "yes", False, "the contrary")

@@ -6,10 +6,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pytest_webarena.checks.answer_types.accounting import is_content, is_neutral
+from pytest_webarena.checks.answer_types.accounting import PREPOSITIONS, is_content, is_neutral
 from pytest_webarena.checks.answer_types.amounts import contains_digits
 from pytest_webarena.checks.answer_types.finding import Finding
-from pytest_webarena.checks.answer_types.tokens import Token, tokens
+from pytest_webarena.checks.answer_types.tokens import Token, fold, tokens
 from pytest_webarena.checks.urls import parse_url
 
 __all__ = ["Name", "Names", "Pattern", "Url", "is_code"]
@@ -68,6 +68,8 @@ class Name:
             for form in self.forms
         ]
         digits = [re.sub(r"\D", "", form) for form in self.forms]
+        if any(_spaced_otherwise(form, answer) for form in self.forms):
+            return self.forms[0]
         if any(words and words <= given for words in wanted) or any(d and contains_digits(answer, d) for d in digits):
             return " ".join(self.forms[:1])
         words = set().union(*wanted)
@@ -79,6 +81,14 @@ class Name:
 
     def instruction(self) -> str:
         return "Answer with the text alone." if self.is_text else "Answer with the name alone."
+
+
+def _spaced_otherwise(form: str, answer: Sequence[Token]) -> bool:
+    """Whether tokens of an answer have the letters and digits of a name, divided in another way: ``AnnLee``."""
+    wanted = "".join(_words(form))
+    joined = ["".join(_words(token.text)) for token in answer]
+    ends = range(1, len(answer) + 1)
+    return any(wanted == "".join(joined[start:end]) for end in ends for start in range(max(end - 6, 0), end) if wanted)
 
 
 def is_code(text: str) -> bool:
@@ -122,6 +132,9 @@ class Names:
         places = [min(finding.stated) for finding in findings]
         stated = frozenset().union(*(finding.stated for finding in findings))
         labelled = any(is_content(answer[place]) for place in range(min(stated), max(stated)) if place not in stated)
+        between = {answer[place].plain for place in range(min(stated), max(stated)) if place not in stated}
+        if not self.ordered and between & PREPOSITIONS:
+            return Finding(in_part="it gives each name a role, and the names have no order")
         if places != sorted(places):
             if self.ordered:
                 return Finding()
@@ -145,15 +158,18 @@ class Url:
     value: str
 
     def find(self, answer: Sequence[Token], question: str) -> Finding:
-        wanted, scheme = _place(self.value), self.value.partition("://")[0]
+        value = fold(self.value).rstrip(".,;:!")  # as a token is split
+        wanted, scheme = _place(value), value.partition("://")[0]
         stated: set[int] = set()
         unread = ""
         for index, token in enumerate(answer):
             places = (_place(token.text), _place(f"{scheme}://{token.text}"))
-            if token.text == self.value or (wanted is not None and wanted in places):
+            if token.text == value or (wanted is not None and wanted in places):
                 stated.add(index)
-            elif "/" in token.text and (bare := token.text.rpartition("://")[2].strip("/")) in self.value:
-                whole = "://" in token.text and bare != self.value.rpartition("://")[2].strip("/")
+            elif sorted(value) == sorted(token.text):
+                unread = token.text  # parameters in another order
+            elif "/" in token.text and (bare := token.text.rpartition("://")[2].strip("/")) in value:
+                whole = "://" in token.text and bare != value.rpartition("://")[2].strip("/")
                 unread = unread if whole else token.text
         return Finding(frozenset(stated), unread)
 

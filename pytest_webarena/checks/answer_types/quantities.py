@@ -9,16 +9,22 @@ from decimal import Decimal
 from fractions import Fraction
 
 from pytest_webarena.checks.answer_types.accounting import LABELS, counts, is_content, is_negation, is_neutral
-from pytest_webarena.checks.answer_types.amounts import Amount, amounts_in, contains_digits, durations_in, vague
+from pytest_webarena.checks.answer_types.amounts import (
+    Amount,
+    amounts_in,
+    contains_digits,
+    durations_in,
+    other_readings,
+    vague,
+)
 from pytest_webarena.checks.answer_types.finding import Finding
-from pytest_webarena.checks.answer_types.tokens import Token, tokens
+from pytest_webarena.checks.answer_types.tokens import Token, fold, tokens
 from pytest_webarena.checks.answer_types.units import (
     COMMON_UNITS,
     convert,
     currencies,
-    is_time_unit,
     is_unit,
-    seconds_of,
+    length_of,
 )
 
 __all__ = ["Digits", "Duration", "NumberValue"]
@@ -42,13 +48,13 @@ class NumberValue:
         for amount in amounts_in(answer):
             if (end := self._states(amount, answer, question)) is None:
                 continue
-            if end < 0:
+            if end < 0 or self._groups(answer[amount.start].text):
                 unread = " ".join(token.text for token in answer[amount.start : amount.end])
             else:
                 stated.update(range(amount.start - self._code_before(amount, answer), end))
-        if is_time_unit(self.unit):
+        if (unit := length_of(self.unit)) is not None:
             for seconds, start, stop in durations_in(answer):
-                if self.equals(seconds / seconds_of(self.unit)):
+                if self.equals(seconds / unit):
                     stated.update(range(start, stop))
         if stated or unread:
             return Finding(frozenset(stated), unread)
@@ -58,8 +64,15 @@ class NumberValue:
             return Finding(in_part="it may give the number in words")
         if self.value and any(self.equals(-amount.value) for amount in amounts_in(answer)):
             return Finding(in_part="it may give the sign in words")
+        if any(self.equals(each) or (self.unit == "%" and self.equals(each * 100)) for each in self._others(answer)):
+            return Finding(in_part="it may give the number in another way")
         digits = "".join(filter(str.isdigit, f"{self.value:f}"))
         return Finding(in_part=f"{self.value:f}" if contains_digits(answer, digits) else "")
+
+    def _others(self, answer: Sequence[Token]) -> set[Fraction]:
+        """Returns what the numbers of an answer may mean in other forms."""
+        bare = {amount.value for amount in amounts_in(answer) if not amount.unit} if self.unit == "%" else set()
+        return other_readings(answer) | {value for value in bare if abs(value) < 1}
 
     def _code_before(self, amount: Amount, answer: Sequence[Token]) -> bool:
         """Whether the token before a number is its currency."""
@@ -76,8 +89,8 @@ class NumberValue:
         unit, end = amount.unit, amount.end
         following = answer[end] if end < len(answer) and not answer[end].new_clause else None
         if not unit and following is not None and self.unit:
-            words = self.unit.split()
-            if [token.plain for token in answer[end : end + len(words)]] == [word.casefold() for word in words]:
+            words = tokens(self.unit)
+            if [token.plain for token in answer[end : end + len(words)]] == [word.plain for word in words]:
                 unit, end = self.unit, end + len(words)
             elif self._known(phrase := " ".join(token.text for token in answer[end : end + 2])):
                 unit, end = phrase, min(end + 2, len(answer))
@@ -92,6 +105,14 @@ class NumberValue:
         if label or self._is_asked(amount, following, question):
             return -1
         return end
+
+    def _groups(self, numeral: str) -> bool:
+        """Whether a point may group digits: ``36.000`` is 36 or 36,000, if the value itself is not written so. A value
+        that is not whole has no groups after its point."""
+        if self.value % 1:
+            return False
+        found = re.search(r"(?<![\d.,])\d{1,3}\.\d\d0(?![\d.,]*\d)", numeral)
+        return found is not None and found[0] != f"{abs(self.value):f}"
 
     def _scaled(self, value: Fraction, word: str) -> bool:
         """Whether a multiplier or a small unit of currency makes the value of a number."""
@@ -115,6 +136,8 @@ class NumberValue:
     def _with_unit(self, value: Fraction, unit: str, end: int) -> int | None:
         if not self.unit or self._scaled(value, unit.casefold()):
             return -1 if self.equals(value) or self._scaled(value, unit.casefold()) else None
+        if fold(unit) == fold(self.unit):  # m² is split as m2
+            return end if self.equals(value) else None
         if wanted := currencies(self.unit):
             if set(wanted) & set(currencies(unit)):
                 return end if self.equals(value) else None
@@ -162,22 +185,26 @@ class Duration:
 
     count = 0
 
-    seconds: Fraction
-    tolerance: Fraction = Fraction(0)
+    length: Fraction
+    """In seconds, or in months if `months`."""
+    months: bool = False
+    """Whether it is in months and years, which have no length in seconds."""
 
     def find(self, answer: Sequence[Token], question: str) -> Finding:
         stated: set[int] = set()
-        for seconds, start, end in durations_in(answer):
-            if abs(seconds - self.seconds) <= self.tolerance:
+        read: set[int] = set()
+        for length, start, end in durations_in(answer, months=self.months):
+            read.update(range(start, end))
+            if length == self.length:
                 stated.update(range(start, end))
         if stated:
             return Finding(frozenset(stated))
-        unread = next((token.text for token in answer if re.fullmatch(r"\d+(?::\d\d){1,2}h?", token.text)), "")
-        bare = any(amount for amount in amounts_in(answer)) and not any(durations_in(answer))
-        return Finding(in_part=unread or ("it may give the length in another way" if bare or vague(answer) else ""))
+        unread = any(token.has_digit and place not in read for place, token in enumerate(answer))
+        spelt = vague(answer) or (not read and any(True for _ in amounts_in(answer)))
+        return Finding(in_part="it may give the length in another way" if unread or spelt else "")
 
     def __str__(self) -> str:
-        return f"a length of {float(self.seconds):g} seconds"
+        return f"a length of {float(self.length):g} {'months' if self.months else 'seconds'}"
 
     def instruction(self) -> str:
         return "Answer with the length of time alone, such as '1 h 25 min'."

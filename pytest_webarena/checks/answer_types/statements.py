@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pytest_webarena.checks.answer_types.accounting import denials, is_content, is_negation
+from pytest_webarena.checks.answer_types.accounting import denials, is_content, is_negation, stem
 from pytest_webarena.checks.answer_types.finding import Finding
 from pytest_webarena.checks.answer_types.tokens import Token, tokens
 
@@ -64,6 +64,8 @@ class Absence:
     """Why; its words are accounted for."""
 
     def find(self, answer: Sequence[Token], question: str) -> Finding:
+        if self._claims_something(answer):
+            return Finding(in_part="it says more than that there is none")
         for length in (1, 2):
             alone = len(answer) <= length or answer[length].new_clause or answer[length].plain in _REASONS
             if " ".join(token.plain for token in answer[:length]) in _IMPOSSIBLE and alone:
@@ -93,6 +95,18 @@ class Absence:
             return Finding(in_part="it denies twice")
         return Finding(frozenset(denying), negated=True)
 
+    def _claims_something(self, answer: Sequence[Token]) -> bool:
+        """Whether a clause neither denies nor gives the reason: ``N/A. Deleted.``, ``there is none, so I added it``."""
+        reason = {stem(token.plain) for token in tokens(self.reason)}
+        clauses: list[list[Token]] = []
+        for token in answer:
+            if token.new_clause or token.plain == "so":
+                clauses.append([])
+            clauses[-1].append(token)
+        denying = [any(is_negation(t.plain) or t.plain in _REFUSALS for t in clause) for clause in clauses]
+        new = [any(is_content(t) and stem(t.plain) not in reason for t in clause) for clause in clauses]
+        return any(denying) and any(more and not denies for more, denies in zip(new, denying, strict=True))
+
     def __str__(self) -> str:
         return f'"N/A" ({self.reason})'
 
@@ -106,6 +120,7 @@ _IMPOSSIBLE = frozenset(
         "not possible", "not available", "not applicable",
     }
 )  # fmt: skip
+_REFUSALS = frozenset(word for form in _IMPOSSIBLE for word in form.split())
 _REASONS = frozenset("because since as".split())  # noqa: SIM905
 _EVERY = frozenset("all every each everything everyone".split())  # noqa: SIM905
 _FIRST_PERSON = frozenset("i me my we our i'm i've we've".split())  # noqa: SIM905

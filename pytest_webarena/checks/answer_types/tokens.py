@@ -33,7 +33,7 @@ _PLAIN = str.maketrans(
 _FENCE = re.compile(r"^[ \t]*```\w*[ \t]*$\n?", re.MULTILINE)
 _RULER = re.compile(r"^[ \t|:+=-]+$", re.MULTILINE)
 _LINK = re.compile(r"\[([^\[\]\n]+)\]\(\s*<?([^\s()<>]+)>?\s*\)")
-_HEADING = re.compile(r"^[ \t]*(?:#{1,6}|[-*+\u2022>])[ \t]+", re.MULTILINE)
+_HEADING = re.compile(r"^[ \t]*(?:#{1,6}|[-*+\u2022])[ \t]+", re.MULTILINE)
 _ITEM = re.compile(r"^[ \t]*\(?(\d{1,2})[.)][ \t]+(?=\S)", re.MULTILINE)
 _EMPHASIS = re.compile(
     r"(?<![\w*\\])\*{1,3}(?=[^\s*])([^*\n]+?)(?<=[^\s*])\*{1,3}(?![\w*])|(?<![\w`])`{1,2}(?=[^`])([^`\n]+)`{1,2}(?![\w`])"
@@ -43,11 +43,15 @@ _FINAL = re.compile(r"^[ \t]*(?:final +)?answer *(?:is)? *[:=][ \t]*(\S.*)$", re
 
 _CHUNK = re.compile(r"\S+")
 _INNER = re.compile(r"[;\u2022]|(?<=[^\W\d]):(?!//)(?=\w)|,(?!\d)|(?<=\D),|(?<=\w)\((?=\w)|\)(?=\w)")
-_BEFORE = "([{\"'*,.;:!?"
+_BEFORE = "([{\"'*,.;:"
 _AFTER = ")]}\"'*,.;:!?"
 _AUTOLINK = re.compile(r"<[a-zA-Z][^<>]*>[.,;:!?)]*")
 """An address in angle brackets."""
 _DASH = re.compile(r"[-*]+")
+_EMPTY = re.compile(r"\[\s*\]|\(\s*\)")
+"""A box or a gap that something was, or was not, put into."""
+_VULGAR = re.compile("[\u00bc-\u00be\u2150-\u215e\u2189]")
+"""Fractions of one character."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +85,10 @@ def fold(text: str) -> str:
     """
     text = _json_lines(html.unescape(text))
     text = re.sub(r"\\boxed\{([^{}]*)\}", r" \1 ", text)
+    text = _VULGAR.sub(lambda found: " " + unicodedata.normalize("NFKC", found[0]).replace("\u2044", "/"), text)
     text = _INVISIBLE.sub("", _RULER.sub("", _FENCE.sub("", text)))
     text = _LINK.sub(lambda found: found[1] if found[1] == found[2] else f"{found[1]} ({found[2]})", text)
-    text = _HEADING.sub("", text)
+    text = _EMPTY.sub(" [] ", _HEADING.sub("", text))
     for _ in range(2):
         text = _EMPHASIS.sub(lambda found: found[1] or found[2] or found[3], text)
     text = text.translate(_PLAIN)
@@ -115,10 +120,10 @@ def _split(text: str) -> Iterator[Token]:
         new_clause = new_clause or new_line
         whole = text[start:stop]
         core = whole.strip("<>") if _AUTOLINK.fullmatch(whole) else whole.lstrip(_BEFORE)
-        if whole[:1] == "." and core[:1].isdigit():
-            core = "." + core
+        if whole[:1] in ".," and core[:1].isdigit():
+            core = whole[0] + core
         new_clause = new_clause or len(core) < len(whole)
-        core = _trimmed(core)
+        core = whole if whole == "[]" else _trimmed(core)
         end = stop
         if not core or (_DASH.fullmatch(core) and not _operator(text, pieces, index)):
             new_clause = True

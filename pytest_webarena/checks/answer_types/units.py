@@ -8,7 +8,7 @@ import re
 from fractions import Fraction
 from typing import Any
 
-__all__ = ["COMMON_UNITS", "CURRENCY_SIGNS", "convert", "currencies", "is_time_unit", "is_unit", "seconds_of"]
+__all__ = ["COMMON_UNITS", "CURRENCY_SIGNS", "convert", "currencies", "is_unit", "length_of"]
 
 COMMON_UNITS = frozenset(
     """
@@ -35,6 +35,8 @@ _TIME = {
     "s": 1, "sec": 1, "second": 1, "min": 60, "minute": 60, "h": 3600, "hr": 3600, "hour": 3600,
     "d": 86400, "day": 86400, "wk": 604800, "week": 604800,
 }  # fmt: skip
+_CALENDAR = {"month": 1, "mo": 1, "year": 12, "yr": 12}
+"""Units of time without a fixed length, in months."""
 _SPELLINGS = {
     "°c": "degC", "℃": "degC", "°f": "degF", "℉": "degF", "celsius": "degC", "fahrenheit": "degF", "°": "degree",
     "%": "percent", "per cent": "percent", "pct": "percent", "sqm": "m**2", "sq": "",
@@ -54,18 +56,14 @@ def currencies(unit: str) -> tuple[str, ...]:
     return CURRENCY_SIGNS.get(word) or CURRENCY_SIGNS.get(word.removesuffix("s"), ())
 
 
-def is_time_unit(word: str) -> bool:
-    """Whether a word is a unit of time.
+def length_of(word: str, *, months: bool = False) -> Fraction | None:
+    """Returns the length of a unit of time in seconds, or with ``months`` in months; None for other words.
 
-    >>> is_time_unit("min"), is_time_unit("Hours"), is_time_unit("miles")
-    (True, True, False)
+    >>> length_of("Hours"), length_of("years", months=True), length_of("years"), length_of("miles")
+    (Fraction(3600, 1), Fraction(12, 1), None, None)
     """
-    return _time_unit(word) in _TIME
-
-
-def seconds_of(word: str) -> Fraction:
-    """Returns the length of a unit of time in seconds. Raises `KeyError` for other words."""
-    return Fraction(_TIME[_time_unit(word)])
+    length = (_CALENDAR if months else _TIME).get(_time_unit(word))
+    return None if length is None else Fraction(length)
 
 
 def _time_unit(word: str) -> str:

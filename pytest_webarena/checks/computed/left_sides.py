@@ -100,7 +100,7 @@ def check_subject(plain: str, question: str) -> None:
 
 def measured(text: str) -> bool:
     """Whether it is a number with its unit, or a working with such: ``45 m / 9 s``."""
-    text, at = re.sub("[()]", "", text), 0
+    at = 0
     for _ in range(12):
         form = read_form(text, at)
         if form is None:

@@ -144,12 +144,14 @@ def _formula(plain: str, asked: frozenset[str]) -> Found | None:
         try:
             one = _part(part, asked)
         except _LeftOver:
-            if number + named < len(parts) and (named or measured(part)):
+            if number + named < len(parts) and (named or measured(re.sub("[()]", "", part))):
                 continue  # what follows gives its value
             raise
         if one is not None:
             found.append(one)
-        elif number + named == len(parts) or not (measured(part) or (named and not _is_prose(part, asked))):
+        elif number + named == len(parts) or not (
+            measured(re.sub("[()]", "", part)) or (named and not _is_prose(part, asked))
+        ):
             return None
     if not found:
         return None
@@ -198,8 +200,7 @@ def _is_prose(text: str, asked: frozenset[str]) -> bool:
     """Whether a link of a chain is rather words than workings."""
     if re.search(r"[,;]|\band\b|\bor\b", text):
         return True
-    words = words_in(text)
-    words = [word for word in words if re.search(rf"(?<![^\W\d_]){re.escape(word)}(?![^\W\d_])", text)]  # no products
+    words = [word for word in words_in(text) if word in text]  # in lower case: nRT is a product
     return any(
         word in HAZARDS
         or (len(word) > 2 and re.search("[aeiouy]", word) and not is_known(word, asked) and word not in MATHEMATICS)

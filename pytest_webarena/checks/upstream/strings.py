@@ -9,12 +9,13 @@ from typing import Any
 from pytest_webarena.checks.answer_types.reading import read
 from pytest_webarena.checks.judge_protocol import Grade, JudgeOff, JudgeUnreadable, Question, QuestionKind
 from pytest_webarena.checks.kind import Judgement, Kind, View
+from pytest_webarena.checks.undecided_answers import ask_judge, judge_or_undecided, said
 from pytest_webarena.checks.upstream.numeric import as_int, meets_all
 from pytest_webarena.checks.upstream.parts import COMPARISONS, DIALECT, TEXTS, Dialect, Part, judgement_of, resolved
 from pytest_webarena.checks.upstream.replies import loosely
 from pytest_webarena.checks.upstream.text import ALTERNATIVE, clean, equals, includes, unquoted
 from pytest_webarena.checks.upstream.typed_references import is_copy, typed
-from pytest_webarena.errors import Cause, JudgeError
+from pytest_webarena.errors import Cause
 from pytest_webarena.evidence import Evidence
 from pytest_webarena.tasks.file_reading import Reading
 from pytest_webarena.tasks.nodes import MapNode
@@ -179,8 +180,9 @@ def _typed(spec: StringSpec, answer: str, view: View) -> Iterator[Part]:
         yield Part(found.outcome == "met", found.why)
         return
     reference = "; ".join(each.replace(ALTERNATIVE, " or ") for each in references)
-    asked = ask("equivalent", reference, answer, view, copies=False)
-    yield replace(asked, why=f"{found.why}; {asked.why}", judgeable=asked.holds is None and asked.cause == "judge")
+    judged = judge_or_undecided("equivalent", reference, answer, replace(view, intent=question), found.why)
+    holds = None if judged.score is None else judged.score == 1
+    yield Part(holds, judged.why, judged.cause, judgeable=judged.judgeable)
 
 
 def _as_parts(spec: StringSpec, text: str, *, strip: bool) -> Iterator[Part]:
@@ -204,35 +206,31 @@ def _asked(view: View) -> str:
     return resolve_placeholders(view.intent, view.evidence.sites)
 
 
-def ask(kind: QuestionKind, reference: str, answer: str, view: View, *, intent: str = "", copies: bool = True) -> Part:
-    """What a judge model says; read as the original reads replies, or strictly. ``copies``: it need not be asked about
-    the reference itself."""
-    intent = intent or _asked(view)
-    if copies and view.grading.repairs("equal-answers") and is_copy(reference, answer):
+def ask(kind: QuestionKind, reference: str, answer: str, view: View, *, intent: str = "") -> Part:
+    """Returns what a judge model says, read as the original reads replies, or strictly. It need not be asked about the
+    reference itself."""
+    if view.grading.repairs("equal-answers") and is_copy(reference, answer):
         return Part(True, "it is the reference itself")
-    question = Question(kind=kind, intent=intent, reference=reference, answer=answer)
-    if view.asker is None:
-        return Part(None, "it needs a judge model, and there is none (--judge)", "judge")
-    grade: Grade | None = None
+    question = Question(kind=kind, intent=intent or _asked(view), reference=reference, answer=answer)
     cause: Cause = "judge"
-    try:
-        grade = view.asker.ask(question)
-        replies = grade.replies
-    except JudgeOff as off:
-        return Part(None, str(off), "judge")
-    except JudgeUnreadable as error:
-        replies, cause = error.replies, error.cause
-        if view.grading.repairs("strict-judge"):
+    strict = view.grading.repairs("strict-judge")
+    match ask_judge(question, view):
+        case Grade() as grade if strict:
+            return Part(grade.decision == "correct", said(grade))
+        case Grade() as grade:
+            who, reply = f"{grade.model} ({grade.prompt})", grade.replies[0]
+        case JudgeUnreadable() as error if not strict:
+            who, reply, cause = "the judge", error.replies[0], error.cause
+        case JudgeUnreadable() as error:
             return Part(None, str(error), error.cause)
-    except JudgeError as error:
-        return Part(None, str(error), error.cause)
-    who = f"{grade.model} ({grade.prompt})" if grade is not None else "the judge"
-    if view.grading.repairs("strict-judge") and grade is not None:
-        return Part(grade.decision == "correct", f"{who}: {grade.decision.replace('_', ' ')}: {clip(grade.reply, 300)}")
-    holds = loosely(kind, replies[0])
+        case JudgeOff() as off:
+            return Part(None, str(off), "judge")
+        case error:
+            return Part(None, str(error), error.cause)
+    holds = loosely(kind, reply)
     if holds is None:
-        return Part(None, f"{who}: no grade in its reply: {clip(replies[0], 300)}", cause)
-    return Part(holds, f"{who}: {clip(replies[0], 300)}")
+        return Part(None, f"{who}: no grade in its reply: {clip(reply, 300)}", cause)
+    return Part(holds, f"{who}: {clip(reply, 300)}")
 
 
 _FIELDS = (

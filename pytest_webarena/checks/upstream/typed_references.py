@@ -69,7 +69,7 @@ def _value(reference: str, question: str, has_names: bool, any_host: bool, padde
         return YesNo(value=text.casefold() == "yes")
     lengths = list(durations_in(words))
     if len(lengths) == 1 and lengths[0][1:] == (0, len(words)):
-        return Duration(seconds=lengths[0][0])
+        return Duration(length=lengths[0][0])
     if re.fullmatch(r"\d{7,}", text):
         return Digits(digits=text)
     if (number := _number(text, question, has_names)) is not None:

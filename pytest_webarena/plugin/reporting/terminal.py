@@ -19,6 +19,7 @@ from pytest_webarena.plugin.stash import SETTINGS
 from pytest_webarena.results import summarise
 from pytest_webarena.results.conditions import mixed, source_of
 from pytest_webarena.results.gradings import compare
+from pytest_webarena.results.program_changes import program_changes
 from pytest_webarena.results.published import published
 from pytest_webarena.results.statistics import grouped
 from pytest_webarena.results.wording import dollars, passed_words, size_words
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from pytest_webarena.results import Rate, TrialRecord
     from pytest_webarena.results.gate import Ruling
     from pytest_webarena.results.plan import Coverage
-    from pytest_webarena.results.rundir import Unreadable
+    from pytest_webarena.results.stored_records import Unreadable
     from pytest_webarena.sites.protocol.report import AppReport, BrokerReport, Durations
 
 __all__ = [
@@ -179,6 +180,7 @@ def write_summary(reporter: TerminalReporter, controller: Controller) -> None:
     lines += stopped_lines(controller.stopped, f"pytest --resume={shlex.quote(shorter(run.path))}")
     lines += unreadable_lines(controller.unreadable)
     lines += grading_lines(controller.records, run.path)
+    lines += (Line(f"sites: {change}", "yellow") for change in program_changes(controller.records))
     if controller.broker_report is not None:
         lines += site_lines(controller.broker_report)
     lines += budget_lines(read_model_calls(calls_of(run.path)), reporter.config.stash[SETTINGS].options.models)

@@ -28,6 +28,7 @@ from pytest_webarena.results.failure_labels import labels_of, proposals_of
 from pytest_webarena.results.gradings import verdicts_of
 from pytest_webarena.results.key_node_views import run_section
 from pytest_webarena.results.model_calls import model_calls_text
+from pytest_webarena.results.program_changes import program_changes
 from pytest_webarena.results.records import TrialRecord, names_of
 from pytest_webarena.results.rundir import RunDir, TrialFolder
 from pytest_webarena.results.self_contained_page import as_json, head
@@ -39,6 +40,7 @@ from pytest_webarena.results.wording import (
     judge_words,
     memory_words,
     script_words,
+    sign_in_words,
     usage_words,
 )
 
@@ -60,7 +62,8 @@ def write_view(
     folder in which the page will appear; by default it is ``target``'s.
     """
     facts = run.facts()
-    records = run.records()
+    stored = run.read()
+    records = list(stored.records)
     names = names_of(record.key for record in records)
     index = {
         "run": {**facts, "path": run.path.resolve().name},
@@ -68,6 +71,11 @@ def write_view(
         "cost": {name: ", ".join(usage_words(each.usage)) for name, each in summarise(records).items() if each.usage},
         "trials": [_row(record, names[record.key.entrant]) for record in records],
         "words": {**STOP_WORDS, **CAUSE_WORDS},
+        "problems": [
+            *(f"In no figure: {each}" for each in stored.unreadable),
+            *(f"Changed after the run, and accepted: {each.key.folder}" for each in stored.accepted),
+            *map(str, program_changes(records)),
+        ],
         "classes": {each.name: each.about for each in CLASSES.values()},
     }
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -158,6 +166,8 @@ def _detail(record: TrialRecord, run: RunDir, pictures: _Pictures) -> dict[str, 
     words = {
         "model use": ", ".join(usage_words(used)) if (used := record.total_usage) is not None else "",
         "judge": ", ".join(judge_words(record.judge)) if record.judge is not None else "",
+        "changed after the run": "; ".join([*(each["because"] for each in record.accepted), *run.changes(record)]),
+        "signed in at the end": sign_in_words(record.signed_in),
         "memory": memory_words(record.memory) if record.memory is not None else "",
     }
     why = {

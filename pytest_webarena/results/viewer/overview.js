@@ -16,6 +16,8 @@ function head() {
   }
   if (run.git) facts.push(`git ${run.git.slice(0, 10)}${run.git.endsWith("+") ? "+" : ""}`);
   $("run-facts").textContent = facts.join(" · ");
+  $("problems").append(...index.problems.map((text) => make("li", {}, text)));
+  $("problems").hidden = !index.problems.length;
   const versions = Object.entries(run.versions ?? {}).map(([name, version]) => `${name} ${version}`).join("\n");
   $("command").querySelector("pre").textContent = `pytest ${(run.argv ?? []).join(" ")}\n\n${versions}`;
 }

@@ -17,6 +17,7 @@ from pytest_webarena.sites.catalogues.running import Pulls
 if TYPE_CHECKING:
     from pytest_webarena.live.internet import World
     from pytest_webarena.sites.catalogues.manifest import AppManifest
+    from pytest_webarena.sites.catalogues.program_files import Program
     from pytest_webarena.sites.catalogues.units import Unit
     from pytest_webarena.sites.ledger.snapshot import Moment
 
@@ -49,6 +50,8 @@ class Replica:
     """Number of resets since its start."""
     digest: str = ""
     """Identity of what it runs: image id, or digest of the app's code and seed."""
+    program: Program | None = None
+    """Files that it was started with; the pool fills it in."""
     fingerprint: str | None = None
     """Digest of its pristine state, if the backend can compute it cheaply."""
     edition: int = 0

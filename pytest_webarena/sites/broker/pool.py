@@ -260,6 +260,10 @@ class Pool:
         """Returns the figures of all apps that were requested."""
         return {name: replica_set.report() for name, replica_set in self._replica_sets.items()}
 
+    def late_program_changes(self) -> list[str]:
+        """Returns a message for each app whose program has changed since its last replica was started."""
+        return [change for each in self._replica_sets.values() for change in each.programs.late_changes()]
+
     async def close(self, why: str = "the site broker is shutting down") -> None:
         """Stop granting and starting. The backends must still be closed, which ends the replicas."""
         self._closing = why

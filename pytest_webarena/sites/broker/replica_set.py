@@ -14,6 +14,7 @@ from pytest_webarena.sites.broker.health_checks import full_disks, unanswered
 from pytest_webarena.sites.broker.metrics import ReplicaSetMetrics
 from pytest_webarena.sites.broker.pausing import IdlePauser
 from pytest_webarena.sites.broker.preparation import Preparation
+from pytest_webarena.sites.broker.programs import UnitPrograms
 from pytest_webarena.sites.broker.sizing import Budget, Demand, Recent, ReplicaSetLimits
 from pytest_webarena.sites.broker.slot import Slot, State
 from pytest_webarena.sites.broker.unchanged import change, difference
@@ -78,6 +79,7 @@ class ReplicaSet:
         self._latest: Exception | None = None
         self._backend = backend
         self._preparation = Preparation(app, backend)
+        self.programs = UnitPrograms(unit)
         self._clock, self._spawn, self._changed = clock, spawn, changed
         self._pauser = IdlePauser(app, self._preparation.backend, clock=clock, report_broken=self._record_broken)
         self._closing = False
@@ -337,7 +339,7 @@ class ReplicaSet:
         began = self._clock()
         try:
             backend = await self._preparation.done()
-            replica = await self._in_time(backend.start(self.app, slot.id), "start")
+            replica = await self._in_time(self.programs.noted(partial(backend.start, self.app, slot.id)), "start")
         except Exception as error:
             self._metrics.failed_starts += 1
             self.failure_kind = _kind(error)
@@ -357,7 +359,8 @@ class ReplicaSet:
         began = self._clock()
         replica = slot.running()
         try:
-            slot.replica = await self._in_time(self._preparation.backend().reset(self.app, replica), "reset")
+            work = self.programs.noted(partial(self._preparation.backend().reset, self.app, replica))
+            slot.replica = await self._in_time(work, "reset")
         except Exception as error:
             self._fail(slot, error, "could not be reset")
             _log.error("%s", slot.why)

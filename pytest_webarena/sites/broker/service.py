@@ -161,6 +161,8 @@ class LeaseService:
                     generation=replica.generation,
                     backend=self.catalogue.apps[app].backend,
                     digest=replica.digest,
+                    program=replica.program.digest if replica.program is not None else "",
+                    program_changes=replica.program.changed if replica.program is not None else (),
                 )
                 for app, replica in replicas.items()
             ),
@@ -356,12 +358,13 @@ class LeaseService:
         """Returns the figures of the run so far."""
         apps = self._pool.report()
         leased = [name for name, app in apps.items() if app.leases]
+        notes = (*self._pool.late_program_changes(), *self._sessions.notes, *unnamed_accounts(self.catalogue, leased))
         return BrokerReport(
             catalogue=self.catalogue.name,
             seconds=time.monotonic() - self._started,
             apps=apps,
             problems=(self._recording.problem,) if self._recording is not None and self._recording.problem else (),
-            notes=(*self._sessions.notes, *unnamed_accounts(self.catalogue, leased)),
+            notes=notes,
         )
 
     async def close(self) -> None:

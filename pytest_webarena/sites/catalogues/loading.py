@@ -6,11 +6,10 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -34,6 +33,7 @@ from pytest_webarena.sites.catalogues.manifest import (
     LoginRecipe,
     SiteManifest,
 )
+from pytest_webarena.sites.catalogues.program_files import code_files, command_files, files_identity
 from pytest_webarena.sites.catalogues.units import circle
 from pytest_webarena.sites.protocol.wire import dumps
 from pytest_webarena.tasks.file_reading import Entries, Invalid, Reading, TooManyProblems, shown
@@ -46,7 +46,6 @@ _SHIPPED = Path(__file__).parent / "shipped"
 _MAX_EXTENDS = 8
 _APPS = re.compile(rb"^(apps|extends)\s*:", re.MULTILINE)
 _TASKS = re.compile(rb"^tasks\s*:", re.MULTILINE)
-_IGNORED = frozenset({"__pycache__"})
 
 
 class CatalogueError(UsageError):
@@ -341,6 +340,8 @@ def _digest(app: AppManifest) -> str:
         targets = (app.process.factory, app.process.seed, app.process.on_fork)
         for module in sorted({target.partition(":")[0] for target in targets if target}):
             total.update(_code_digest(module))
+    if app.process is not None and app.process.command:
+        total.update(files_identity(command_files(app), app.folder).encode())
     return total.hexdigest()[:16]
 
 
@@ -349,24 +350,6 @@ def _code_digest(module: str) -> bytes:
     """Returns a hash of a module's source files; for a package in a package, including its sibling modules, which it
     may use."""
     total = hashlib.sha256()
-    for path in sorted(_code_files(module)):
+    for path in sorted(code_files(module)):
         total.update(path.name.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
     return total.digest()
-
-
-def _code_files(module: str) -> Iterator[Path]:
-    try:
-        spec = find_spec(module)
-    except (ImportError, ValueError):
-        spec = None
-    if spec is None or not spec.origin or not Path(spec.origin).is_file():
-        return  # starting the app reports it
-    origin = Path(spec.origin)
-    if not spec.submodule_search_locations:
-        yield origin
-        return
-    for path in origin.parent.rglob("*"):
-        if path.is_file() and not _IGNORED & set(path.parts) and path.suffix != ".pyc":
-            yield path
-    if "." in module:
-        yield from origin.parent.parent.glob("*.py")

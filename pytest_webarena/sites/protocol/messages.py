@@ -125,6 +125,10 @@ class ReplicaInfo:
     backend: str
     digest: str
     """Identity of what it runs: equal digests mean equal behaviour."""
+    program: str = ""
+    """Digest of the files that it was started with; empty where they are unknown."""
+    program_changes: tuple[str, ...] = ()
+    """Those of the files that differ from the app's first replica in this run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

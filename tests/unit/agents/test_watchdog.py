@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from pytest_webarena.agents.watchdog import PATIENCE, _Watch
+from pytest_webarena.file_digests import seal_fault
 from tests.processes import wait_until
 
 
@@ -108,4 +109,5 @@ def test_hung_process_with_several_trials_records_none(
 
     report_time(watch, None, trial=2)
     watch.end()
-    assert [path.name for path in tmp_path.glob("*.json")] == ["trial.json"]
+    assert sorted(path.name for path in tmp_path.glob("*.json")) == ["manifest.json", "trial.json"]
+    assert seal_fault((tmp_path / "trial.json").read_bytes()) == ""

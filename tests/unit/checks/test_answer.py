@@ -124,6 +124,7 @@ def test_json_answers(wanted: str, answer: str, why: str) -> None:
 
 
 def test_what_is_expected_is_said() -> None:
-    got = result("answer: {includes: [tea], excludes: milk, json: {a: 1}}", evidence("x"))
-    assert got.expected == 'excludes "milk"; "tea"; the JSON ' + json.dumps({"a": 1})
+    got = result("answer: {number: 1, includes: [tea], excludes: milk}", evidence("x"))
+    assert got.expected == 'excludes "milk"; the number 1; "tea"'
+    assert result("answer: {json: {a: 1}}", evidence("x")).expected == "the JSON " + json.dumps({"a": 1})
     assert got.actual == '"x"'

@@ -43,14 +43,14 @@ TYPED = [
         ["{number: 3}", "{number: -2.5, unit: EUR, tolerance: 1}", "{unachievable: no such thing, type: number}"],
         "digits",
     ),
-    (["{name: Ann}", "{name: B4a, aliases: [b]}", "{unachievable: none, type: name}"], "name"),
-    (["{names: [Ann]}", "{names: [a, b], ordered: true}", "{unachievable: none, type: names}"], "each line"),
-    (["{date: 2026-03-14}", "{date: 2026}", "{unachievable: none, type: date}"], "YYYY-MM-DD"),
-    (["{time: '14:30'}", "{unachievable: none, type: time}"], "HH:MM"),
-    (["{duration: 5 min}", "{duration: 3 days}", "{unachievable: none, type: duration}"], "length of time"),
-    (["{yes_no: 'yes'}", "{yes_no: 'no'}", "{unachievable: none, type: yes_no}"], "'no'"),
-    (["{text: Late}", "{text: Very late, case: true}", "{unachievable: none, type: text}"], "text"),
-    (["{url: 'http://a.test/b'}", "{unachievable: none, type: url}"], "address"),
+    (["{name: Ann}", "{name: B4a, aliases: [b]}", "{unachievable: there is none, type: name}"], "name"),
+    (["{names: [Ann]}", "{names: [x, y], ordered: true}", "{unachievable: there is none, type: names}"], "each line"),
+    (["{date: 2026-03-14}", "{date: 2026}", "{unachievable: there is none, type: date}"], "YYYY-MM-DD"),
+    (["{time: '14:30'}", "{unachievable: there is none, type: time}"], "HH:MM"),
+    (["{duration: 5 min}", "{duration: 3 days}", "{unachievable: there is none, type: duration}"], "length of time"),
+    (["{yes_no: 'yes'}", "{yes_no: 'no'}", "{unachievable: there is none, type: yes_no}"], "'no'"),
+    (["{text: Late}", "{text: Very late, case: true}", "{unachievable: there is none, type: text}"], "text"),
+    (["{url: 'http://a.test/b'}", "{unachievable: there is none, type: url}"], "address"),
 ]
 
 
@@ -68,7 +68,7 @@ def test_instruction_depends_only_on_the_type(specs: list[str], word: str) -> No
     assert schemas == [schemas[0]] * len(schemas)
 
 
-@each_case("spec", ["x", "{unachievable: none}", "{regex: a+}", "{json: [1]}", "{includes: a}"])
+@each_case("spec", ["x", "{unachievable: there is none}", "{regex: a+}", "{json: [1]}", "{includes: a}"])
 def test_answer_without_a_type_has_no_instruction(spec: str) -> None:
     task = make_task(f"intent: x\nsites: []\nchecks: [{{answer: {spec}}}]")
 

@@ -86,3 +86,14 @@ def test_an_unreachable_judge_is_an_error_and_no_undecided_answer() -> None:
     assert found.passed is None
     assert not found.judgeable
     assert found.cause == "judge"
+
+
+@each_case("check", ["answer: {name: Acme}", "string_match: {exact_match: Acme}"])
+def test_both_kinds_ask_and_report_in_the_same_way(check: str) -> None:
+    without = judged(check, "Acme, I guess")
+    assert (without.passed, without.judgeable) == (None, True)
+    assert without.results[0].why == 'it also says "guess"'
+    assert judged(check, "Acme, I guess", Judge("correct")).passed is True
+    assert judged(check, "Acme, I guess", Judge(error=JudgeOff("off"))).judgeable
+    unreachable = judged(check, "Acme, I guess", Judge(error=JudgeError("connection refused")))
+    assert (unreachable.passed, unreachable.judgeable, unreachable.cause) == (None, False, "judge")

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_webarena.commands.cli import main
+from pytest_webarena.file_digests import seal
 from pytest_webarena.results.records import JudgeRecord, TrialKey, TrialRecord
 from pytest_webarena.results.rundir import RunDir
 
@@ -49,7 +50,7 @@ def run(tmp_path: Path) -> Path:
     for each in RECORDS:
         folder = RunDir(path).folder(each.key).path
         folder.mkdir(parents=True)
-        (folder / "trial.json").write_text(json.dumps(each.to_json()))
+        (folder / "trial.json").write_text(seal(each.to_json()))
     return path
 
 

@@ -13,6 +13,7 @@ from pytest_webarena.results.conditions import RESUMED
 from pytest_webarena.results.gate import BELOW_THRESHOLD, STOPPED_EARLY, TOO_MANY_ERRORS
 from pytest_webarena.results.merge import merge_runs
 from pytest_webarena.results.plan import PlannedTrial, extend_plan, write_plan
+from tests.rewritten import rewrite
 
 
 @pytest.fixture
@@ -50,7 +51,7 @@ def test_gate_checks_thresholds_as_pytest_does(
 def test_unreadable_record_fails_the_gate(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (run / "trials" / TrialKey("a", "mine", 1).folder / "trial.json").write_text("{")
     assert main(["runs", "gate", str(run), "--min-pass-rate=0.1", "--max-errors=3"]) == TOO_MANY_ERRORS
-    assert "1 trials have a record that can't be read" in capsys.readouterr().out
+    assert "1 trial has a record that was changed or can't be read" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -59,8 +60,7 @@ def test_unreadable_record_fails_the_gate(run: Path, capsys: pytest.CaptureFixtu
 def test_replays_and_audits_cannot_be_gated(
     run: Path, fact: dict[str, object], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    facts = run / "run.json"
-    facts.write_text(json.dumps(json.loads(facts.read_text()) | fact))
+    rewrite(run / "run.json", **fact)
     assert main(["runs", "gate", str(run), "--max-errors=9"]) == 2
     assert message in capsys.readouterr().err
 
@@ -160,7 +160,7 @@ def test_missing_plan_fails_the_gate(
         (run / "plan.json").write_text(plan)
     thresholds = ("--min-pass-rate=0.5", "--max-errors=2")
     assert main(["runs", "gate", str(run), *thresholds]) == TOO_MANY_ERRORS
-    assert "plan.json is missing or unreadable" in capsys.readouterr().out
+    assert "plan.json is missing, unreadable or changed" in capsys.readouterr().out
     merge_runs([run, part(tmp_path, 1, 1, "z")], tmp_path / "whole", allow_mixed=True)
     assert main(["runs", "gate", str(tmp_path / "whole"), *thresholds]) == TOO_MANY_ERRORS
     assert "1 of 2 merged runs had no readable plan.json" in capsys.readouterr().out

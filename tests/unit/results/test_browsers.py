@@ -29,6 +29,7 @@ from pytest_webarena.results.table_data import as_csv, as_json
 from pytest_webarena.results.tables import gather
 from pytest_webarena.results.viewer import write_view
 from tests.cases import each_case
+from tests.rewritten import as_older as without_digests
 
 from ...made_up import graded, make_run, make_trial
 
@@ -54,7 +55,8 @@ def as_older(run: RunDir) -> None:
         data = json.loads((folder / "trial.json").read_text())
         key = TrialKey(**data["key"])
         del data["key"]["browser"]
-        (folder / "trial.json").write_text(json.dumps({**data, "schema_version": 5}))
+        (folder / "trial.json").write_text(json.dumps(data))
+        without_digests(folder, version=5)
         folder.rename(folder.with_name(key.older_folder))
 
 
@@ -102,7 +104,7 @@ def test_older_run_of_one_browser_keeps_its_folders(tmp_path: Path, within: str)
     assert [record.key for record in stored.records] == [made.key]
     assert not stored.unreadable
     assert run.folder(made.key).path.name == CHROMIUM.folder
-    run.folder(made.key).finish(stored.records[0])  # judged again, in place
+    run.folder(made.key).update(stored.records[0])  # judged again, in place
     assert run.read().records == stored.records
     assert list(summarise(stored.records)) == ["a"]
     other = "firefox" if within == "chromium" else "chromium"

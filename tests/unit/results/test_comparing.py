@@ -16,6 +16,7 @@ from pytest_webarena.results.comparing.sides import sides_of
 from pytest_webarena.results.comparing.wording import in_markdown, in_words
 from tests.made_up import make_run, make_trial
 from tests.planted import plant
+from tests.rewritten import rewrite
 from tests.unit.results.compared import of, of_planted, runs, small, words
 
 __all__ = ["runs"]
@@ -137,8 +138,7 @@ def test_changed_conditions_of_runs_are_listed(tmp_path: Path) -> None:
 def test_edited_and_missing_tasks_are_excluded(tmp_path: Path) -> None:
     plant(tmp_path / "one", seed=1, tasks=6, trials=1)
     two = plant(tmp_path / "two", seed=1, tasks=7, trials=1)
-    folder = next(two.trials.glob("t002.*")) / "trial.json"
-    folder.write_text(folder.read_text().replace('"d2"', '"edited"'))
+    rewrite(next(two.trials.glob("t002.*")) / "trial.json", task_digest="edited")
     found = of(tmp_path / "one", tmp_path / "two")
     assert found.difference.tasks == 5
     assert found.left_out == {"edited between the runs": ("t002",), "only in two": ("t006",)}

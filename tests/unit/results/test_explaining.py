@@ -14,6 +14,7 @@ from pytest_webarena.results.explaining import align, explain
 from pytest_webarena.results.records import Outcome, TrialKey, TrialRecord
 from tests.made_up import UNDECIDED, make_run, make_trial
 from tests.recordings import Recorded, record_trial
+from tests.rewritten import rewrite
 
 HOME = "http://shop.test/"
 
@@ -115,8 +116,7 @@ def test_runs_explain_reports_every_failed_trial(tmp_path: Path, capsys: pytest.
     went: list[Recorded] = [(observation, Goto(HOME), None), (observation, Stop("3"), None)]
     record_trial(tmp_path / "good", "buy", went, answer="3", agent="oracle")
     attempt = record_trial(tmp_path / "bad", "buy", [(observation, Stop("2"), None)], answer="2", agent="mine")
-    file = attempt.parent / "trial.json"
-    file.write_text(file.read_text().replace('"outcome": "passed"', '"outcome": "failed"'))
+    rewrite(attempt.parent / "trial.json", outcome="failed")
     assert main(["runs", "explain", str(tmp_path / "bad")]) == 0
     assert "--against names a run with one" in capsys.readouterr().out
     assert main(["runs", "explain", str(tmp_path / "bad"), "--against", str(tmp_path / "good")]) == 0

@@ -22,7 +22,7 @@ from pytest_webarena.results.following.progress import LOCKS, Follower, is_held
 from pytest_webarena.results.page_handler import PageHandler
 from pytest_webarena.results.plan import PlannedTrial, extend_plan
 from pytest_webarena.results.records import TrialKey
-from pytest_webarena.results.rundir import claim
+from pytest_webarena.results.run_identity import claim
 
 from ...made_up import make_run, make_trial
 

@@ -14,11 +14,12 @@ from pytest_webarena.errors import UsageError
 from pytest_webarena.llm_judge.config import JudgeSettings
 from pytest_webarena.plugin.rescoring import read_stored_run
 from pytest_webarena.plugin.resuming import restore_options
+from pytest_webarena.record_files import is_record
 from pytest_webarena.results import RunDir
 from pytest_webarena.results.attempts import INTENT_IMAGES, TRACE, VIDEOS, read_evidence, read_steps
 from pytest_webarena.results.merge import merge_runs
-from pytest_webarena.results.record_files import is_record
 from tests.recordings import record_trial
+from tests.rewritten import rewrite
 
 SEEN = "[1] link 'Home'"
 JUDGE = {
@@ -87,11 +88,11 @@ def config(**options: str) -> Any:
 
 def test_imported_run_sets_neither_options_nor_judge_address(tmp_path: Path, attempt: Path) -> None:
     facts = tmp_path / "run" / "run.json"
-    facts.write_text(json.dumps(json.loads(facts.read_text()) | {"judge": JUDGE}))
+    rewrite(facts, judge=JUDGE)
     own = read_stored_run(config(rescore=str(tmp_path / "run")))
     assert own is not None
     assert own.judge is not None
-    facts.write_text(json.dumps(json.loads(facts.read_text()) | {"imported": True}))
+    rewrite(facts, imported=True)
     merge_runs([tmp_path / "run"], tmp_path / "merged")
     for run in ("run", "merged"):
         stored = read_stored_run(config(rescore=str(tmp_path / run)))

@@ -27,6 +27,7 @@ from pytest_webarena.results.wording import (
     judge_words,
     memory_words,
     seconds_words,
+    sign_in_words,
     usage_words,
 )
 from pytest_webarena.text import printable, shorten
@@ -193,6 +194,7 @@ def _description(trial: Reported) -> Iterator[str]:
         "model": f"`{record.model}`" if record.model else "",
         "reward model": f"`{record.reward_model}`" if record.reward_model else "",
         "model use": ", ".join(usage_words(used)) if (used := record.total_usage) is not None else "",
+        "signed in at the end": _inline(sign_in_words(record.signed_in)),
         "memory": _inline(memory_words(record.memory)) if record.memory is not None else "",
         "judge": ", ".join(judge_words(record.judge)) if record.judge is not None else "",
         "judged before": ", then ".join(_before(each) for each in record.history),

@@ -132,7 +132,7 @@ def test_bare_addresses_are_met_and_longer_ones_are_not(path: str, glue: str) ->
 
 @given(st.integers(1, 23), st.integers(1, 59), GLUE)
 def test_bare_lengths_of_time_are_met_and_joined_ones_are_not(hours: int, minutes: int, glue: str) -> None:
-    value = Duration(seconds=Fraction(hours * 3600 + minutes * 60))
+    value = Duration(length=Fraction(hours * 3600 + minutes * 60))
     assert outcome(value, f"{hours} h {minutes} min") == "met"
     assert outcome(value, f"{hours * 60 + minutes} minutes") == "met"
     assert outcome(value, f"{hours} h {minutes + 1} min") == "not met"

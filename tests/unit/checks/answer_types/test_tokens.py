@@ -17,7 +17,7 @@ from tests.cases import each_case
         ("1 - 2 and a - b", "1 - 2 and a b"),
         ("**Acme** _Bolt_ `coil` ***Dry***", "Acme Bolt coil Dry"),
         ("snake_case 2*3*4 *", "snake_case 2*3*4"),
-        ("# Title\n- one\n* two\n> three", "Title one two three"),
+        ("# Title\n- one\n* two\n> three", "Title one two > three"),
         ("1. Ann\n2. Bo", "Ann Bo"),
         ("7. Ann", "7 Ann"),
         ("| Name | Count |\n|---|--:|\n| Ann | 7 |", "Name Count Ann 7"),

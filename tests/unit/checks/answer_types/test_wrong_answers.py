@@ -52,6 +52,33 @@ WRONG = [
     *(("{name: Acme}", "Which shop is it?", answer)
       for answer in ("not Acme", "Acme or Bolt", "either Acme", "anything but Acme", "Acme? Bolt.", "perhaps Acme",
                      "I guess Acme", "rather Bolt than Acme", "Acme is wrong", "Acme, no, Bolt")),
+    # both options of a choice, although one of them is a word that claims nothing elsewhere
+    *(("{name: 'off'}", "Is the filter on or off?", answer) for answer in ("on, off", "on off", "It is on, off")),
+    ("{name: out}", "Is it in or out of stock?", "in, out"),
+    ("{name: second class}", "Is it first class or second class?", "first class second class"),
+    ("{name: table}", "Is the view set to list or table?", "list\ntable"),
+    ("{name: public}", "Is the project private, internal or public?", "private\npublic"),
+    ("{number: 12}", "Is it 10 or 12?", "10, 12"),
+    ("{yes_no: 'no'}", "Is the filter on or off?", "no, on"),
+    # names in other roles than the question gives them, or in roles that the check does not order
+    *(("{names: [Ann Lee, Bo Ray], ordered: true}", "From whom to whom was the issue moved?", answer)
+      for answer in ("to Ann Lee from Bo Ray", "Ann Lee from Bo Ray", "to Ann Lee, Bo Ray", "Bo Ray to Ann Lee")),
+    ("{names: [Ann Lee, Bo Ray], ordered: true}", "Who gave it to whom?", "to Ann Lee, Bo Ray"),
+    ("{names: [Ann Lee, Bo Ray]}", "From whom to whom was it moved?", "Ann Lee to Bo Ray"),
+    ("{names: [Ann Lee, Bo Ray]}", "From whom to whom was it moved?", "Bo Ray to Ann Lee"),
+    # a point that may group digits
+    *((check, "How many lamps are there?", answer)
+      for check, answer in (("{number: 36}", "36.000"), ("{number: 5, unit: km}", "5.000 km"))),
+    # signs around the value
+    *((f"{{number: {number}}}", "How many lamps are there?", answer) for number in (5, -5)
+      for answer in ("--5", "+-5", "-+5", "!5", "[ ] 5", "( ) 5", "> 5", ",5", "- [ ] 5")),
+    *(("{name: Acme}", "Which shop is it?", answer) for answer in ("[ ] Acme", "!Acme", "[x] Acme", "?Acme")),
+    ("{yes_no: 'yes'}", "Is it open?", "[ ] yes"),
+    *(("{time: '10:30'}", "When does it leave?", answer) for answer in ("10:30 pm", "10:30 in the evening", "22:30")),
+    # it was done, and it can't be done
+    *(("{unachievable: there is no order 99}", "Delete order 99.", answer)
+      for answer in ("Deleted. There is no order 99", "N/A. Deleted.", "There is no order 99, so it is deleted.",
+                     "There is no order 99 so it is deleted", "Deleted order 99\nN/A")),
     # the agent could not find out
     ("{unachievable: the shop lists no fax number}", "What is the fax number of the branch?",
      "I was unable to open the branch page, so I could not find the fax number."),
@@ -77,6 +104,59 @@ RIGHT = [
     ("{date: 2026-03-04}", "When was it released?", "4/3/2026"),
     ("{time: '14:30'}", "When does it leave?", "half past two"),
     ("{name: 16x24}", "Which size is it?", "16 x 24 inches"),
+    ("{name: 16x24}", "Which size is it?", "16\u00d724"),
+    # other forms of a number
+    *(("{number: 1200}", "How many lamps are there?", answer)
+      for answer in ("1.200", "1.2e3", "2400/2", "1.2 \u00d7 10^3")),
+    *(("{number: 1.2}", "What is the ratio?", answer) for answer in ("6/5", "1 1/5", "1\u2155", "120 %", "1,200")),
+    *(("{number: 45, unit: '%'}", "What share was returned?", answer) for answer in ("0.45", "9/20")),
+    ("{number: 649.99}", "What is the highest price?", "2.56\u2013649.99"),
+    # other forms of a length of time, a time and a date
+    *(("{duration: 85 min}", "How long does it take?", answer)
+      for answer in ("1 h 25", "1 Std. 25 Min.", "1h25", "an hour and 25 minutes", "PT1H25M", "from 12:00 to 13:25")),
+    ("{duration: 1 month}", "How long does it take?", "30 days"),
+    ("{duration: 90 days}", "How long does it take?", "3 months"),
+    *(("{time: '14:00'}", "When does it leave?", answer)
+      for answer in ("14 Uhr", "14h", "14", "2 o'clock", "T14:00:00Z", "2026-01-01T14:00:00")),
+    *(("{time: '22:30'}", "When does it leave?", answer) for answer in ("10:30", "10:30 pm")),
+    *(("{time: '12:00'}", "When does it leave?", answer) for answer in ("noon", "midday", "12 noon", "twelve")),
+    *(("{date: 2024-03-03}", "When was it released?", answer)
+      for answer in ("3. M\u00e4rz 2024", "3 mars 2024", "le 3 mars", "20240303", "3-Mar-24",
+                     "3 \u043c\u0430\u0440\u0442\u0430 2024", "2024\u5e743\u67083\u65e5",
+                     "the third of March 2024", "3 III 2024")),
+    ("{date: 2024-03}", "In which month was it released?", "M\u00e4rz 2024"),
+    ("{date: 2024}", "In which year was it released?", "'24"),
+    ("{name: Ann Lee}", "Who wrote it?", "AnnLee"),
+    ("{name: Acme}", "Which shop is it?", "A.C.M.E."),
+    ("{url: 'http://shop.test/a?x=1&y=2'}", "Which page is it?", "http://shop.test/a?y=2&x=1"),
+]  # fmt: skip
+MET = [
+    ("{name: 'off'}", "Is the filter on or off?", "The filter is off."),
+    ("{name: blue}", "Is it the red or the blue one?", "It is the blue one."),
+    ("{names: [Ann Lee, Bo Ray], ordered: true}", "From whom to whom was it moved?", "From Ann Lee to Bo Ray"),
+    ("{names: [Ann Lee, Bo Ray], ordered: true}", "Who gave it to whom?", "Ann Lee to Bo Ray"),
+    ("{unachievable: there is no order 99}", "Delete order 99.", "N/A: there is no order 99"),
+    ("{unachievable: there is no order 99}", "Delete order 99.", "There is no order 99."),
+    *(
+        (check, "How far is it?", answer)
+        for check, answer in (
+            ("{number: 1.250}", "1.250"),
+            ("{number: 1.25}", "1.25"),
+            ("{number: 1.234}", "1.234"),
+            ("{number: 36}", "36.00"),
+            ("{number: 36000}", "36,000"),
+            ("{number: -1.230}", "-1.230"),
+        )
+    ),
+    ("{duration: 85 min}", "How long does it take?", "PT1H25M"),
+    ("{duration: 60 min}", "How long does it take?", "an hour"),
+    ("{duration: 14 months}", "How long does it take?", "1 year and 2 months"),
+    ("{duration: 2 years}", "How long does it take?", "24 months"),
+    ("{time: '12:00'}", "When does it leave?", "at noon"),
+    *(("{number: 5, unit: m\u00b2}", "How large is it?", answer) for answer in ("5 m\u00b2", "5m\u00b2", "5 m^2", "5")),
+    ("{url: 'https://x.test/\u00fc'}", "Which page is it?", "https://x.test/\u00fc"),
+    *(("{time: '10:30'}", "When does it leave?", answer) for answer in ("10:30", "It leaves at 10:30.", "10:30 am")),
+    ("{time: '00:00'}", "When does it leave?", "midnight"),
 ]
 
 
@@ -88,3 +168,26 @@ def test_wrong_answers_are_not_met(check: str, intent: str, answer: str) -> None
 @each_case(("check", "intent", "answer"), RIGHT)
 def test_right_answers_are_met_or_undecided(check: str, intent: str, answer: str) -> None:
     assert outcome(check, answer, intent) in ("met", "undecided")
+
+
+@each_case(("check", "intent", "answer"), MET)
+def test_right_answers_are_met(check: str, intent: str, answer: str) -> None:
+    assert outcome(check, answer, intent) == "met"
+
+
+@each_case(
+    ("check", "intent", "answer"),
+    [
+        ("{number: 1200}", "How many lamps are there?", "1.3e3"),
+        ("{number: 1.2}", "What is the ratio?", "7/5"),
+        ("{number: 36, unit: km}", "How far is it?", "36 miles"),
+        ("{number: 45, unit: '%'}", "What share was returned?", "0.54"),
+        ("{duration: 85 min}", "How long does it take?", "PT1H26M"),
+        ("{duration: 3 months}", "How long does it take?", "4 months"),
+        ("{time: '14:00'}", "When does it leave?", "15 Uhr"),
+        ("{date: 2024-03-03}", "When was it released?", "4. M\u00e4rz 2024"),
+        ("{date: 2024-03-03}", "When was it released?", "3. M\u00e4rz 2023"),
+    ],
+)
+def test_other_values_in_such_forms_are_not_met(check: str, intent: str, answer: str) -> None:
+    assert outcome(check, answer, intent) == "not met"

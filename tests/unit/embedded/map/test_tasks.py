@@ -225,16 +225,21 @@ def test_nearest_place_is_clearly_nearest(task: Task, visitor: Client, data_dir:
     assert len({name for _, name in metres}) == len(metres)
 
 
-def _day(hours: str, day: str, time: str) -> bool:
+def _times(hours: str, day: str) -> tuple[str, str] | None:
+    """Returns when a place opens and closes on a day of the week; None if it is closed."""
     week = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
     for piece in filter(None, hours.split(", ")):
         days, times = piece.split(" ")
         first, _, last = days.partition("-")
-        opens, closes = times.split("-")
-        inside = week.index(first) <= week.index(day) <= week.index(last or first)
-        if inside and (not time or opens <= time < closes):
-            return True
-    return False
+        if week.index(first) <= week.index(day) <= week.index(last or first):
+            opens, _, closes = times.partition("-")
+            return opens, closes
+    return None
+
+
+def _day(hours: str, day: str, time: str) -> bool:
+    times = _times(hours, day)
+    return times is not None and (not time or times[0] <= time < times[1])
 
 
 _WHEN = {
@@ -272,7 +277,7 @@ def test_lists_of_places_equal_the_map(task: Task, data_dir: Path) -> None:
     [
         task
         for task in _TASKS
-        if task.template in ("map-telephone", "map-address", "map-position", "map-who-lives-there")
+        if task.template in ("map-telephone", "map-address", "map-position", "map-who-lives-there", "map-hour")
     ],
     ids=lambda task: task.id,
 )
@@ -286,6 +291,11 @@ def test_place_page_contains_the_answer(task: Task, visitor: Client) -> None:
     assert len(numbers) == 1
     page = unescape(visitor.get(f"/place/{numbers[0]}").get_data(as_text=True))
     assert answer_of(task) in page
+    if task.template == "map-hour":
+        hours = ", ".join(map(" ".join, re.findall(r"<dd>([A-Z][a-z-]+(?:[A-Z][a-z]+)?): ([^<]+)</dd>", page)))
+        times = _times(hours, str(each["day"])[:3])
+        assert times is not None
+        assert times[each["verb"] == "close"] == answer_of(task)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Names of the record files in a trial's folder, which are the only ones exported and imported, and a check for links.
+"""Names of the record files in a trial's folder, the only ones in manifests and exports, and a check for links.
 
 The folder may come from somebody else. Pytest runs files by their names (``conftest.py``, ``test*.txt``), and a link
 may lead to any file that the reader can access.
@@ -10,11 +10,12 @@ import os
 import re
 from pathlib import Path
 
-__all__ = ["is_record", "require_plain"]
+__all__ = ["is_attempt_file", "is_evidence", "is_record", "require_plain"]
 
+_EVIDENCE = r"evidence\.json|steps\.jsonl|network\.jsonl|browser_events\.jsonl"
 _TRIAL = r"trial\.json|started\.json|labels\.jsonl|unreadable-[0-9]+\.json"
 _ATTEMPT = (
-    r"trial\.json|evidence\.json|steps\.jsonl|network\.jsonl|browser_events\.jsonl|monitor\.jsonl|replay\.txt|trace\.zip"
+    rf"trial\.json|manifest\.json|pruned\.json|{_EVIDENCE}|monitor\.jsonl|replay\.txt|trace\.zip"
     r"|traceback\.txt|agent-traceback\.txt|agent-stderr\.txt|memory-before\.txt|memory-after\.txt"
 )
 _FOLDERS = {
@@ -27,7 +28,9 @@ _FOLDERS = {
     "videos": r"[0-9A-Za-z_@-]+\.webm",
 }
 _BELOW = "|".join(f"{name}/(?:{names})" for name, names in _FOLDERS.items())
-_RECORD = re.compile(rf"(?:{_TRIAL}|attempt-[1-9][0-9]*/(?:{_ATTEMPT}|{_BELOW}))")
+_IN_ATTEMPT = re.compile(rf"{_ATTEMPT}|{_BELOW}")
+_RECORD = re.compile(rf"(?:{_TRIAL}|attempt-[1-9][0-9]*/(?:{_IN_ATTEMPT.pattern}))")
+_JUDGED = re.compile(rf"{_EVIDENCE}|(?:tabs|pages)/[0-9]+\.html")
 _FOLDER = re.compile(rf"attempt-[1-9][0-9]*(?:/(?:{'|'.join(_FOLDERS)}))?")
 
 
@@ -38,6 +41,20 @@ def is_record(name: str) -> bool:
     [True, True, False, False]
     """
     return _RECORD.fullmatch(name) is not None
+
+
+def is_attempt_file(name: str) -> bool:
+    """Return whether ``name``, relative to an attempt's folder, is that of a record."""
+    return _IN_ATTEMPT.fullmatch(name) is not None
+
+
+def is_evidence(name: str) -> bool:
+    """Return whether ``name``, relative to an attempt's folder, is that of a file from which checks are judged.
+
+    >>> [is_evidence(name) for name in ("steps.jsonl", "tabs/0.html", "screenshots/000.png")]
+    [True, True, False]
+    """
+    return _JUDGED.fullmatch(name) is not None
 
 
 def require_plain(folder: Path) -> None:

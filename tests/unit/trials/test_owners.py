@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
@@ -13,6 +16,7 @@ import pytest
 
 from pytest_webarena.actions import Goto, Stop
 from pytest_webarena.agents import AgentDefinition
+from pytest_webarena.browser.config import SessionConfig
 from pytest_webarena.browser.faults import PageCrashed
 from pytest_webarena.browser.reports import Outcome
 from pytest_webarena.checks import judge
@@ -47,6 +51,7 @@ from pytest_webarena.trials.options import TrialOptions
 from pytest_webarena.trials.plan import TrialPlan
 from pytest_webarena.trials.trial import run_trial
 from tests.model_server import Answer, Model, fail, model_server, say
+from tests.processes import wait_until
 from tests.unit.llm_judge.helpers import judge_at
 
 from .test_fault_attribution import (
@@ -290,6 +295,41 @@ def test_actions_of_an_agent_that_drives_the_browser_are_not_repeated(tmp_path: 
         record = TrialRecord(key=TrialKey("t", "a", 1), outcome="error", cause="browser", message="x")
         assert attribution.owned(record, ended, seconds=0.0).stop_reason == "broke_browser"
     assert not recurs.called
+
+
+def test_controls_share_no_browser_with_other_trials(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own: list[bool] = []
+    site = FaultySite(lambda: BrowserLost("killed"), *WORKS)
+    engine = Resources(site).engine().session
+
+    @contextmanager
+    def session(config: SessionConfig) -> Iterator[Any]:
+        own.append(config.own_browser)
+        with engine(config) as opened:
+            yield opened
+
+    monkeypatch.setattr(Resources, "engine", lambda self: SimpleNamespace(version="fake 1", session=session))
+    assert run(tmp_path, site).stop_reason == "broke_browser"
+    assert own[:3] == [False, True, True]
+
+
+def test_late_effect_of_an_action_is_waited_for(tmp_path: Path) -> None:
+    """A repetition is faster than the agent was."""
+
+    class LateSite(Site):
+        @property
+        def broken(self) -> bool:
+            return self.leases in self.breaks and time.monotonic() - self.leased > 0.3
+
+    site = LateSite(*WORKS)
+
+    class Patient:
+        def act(self, observation: object) -> Stop:
+            wait_until(lambda: site.broken)
+            return Stop("42")
+
+    record = run(tmp_path, site, make=lambda assignment: Patient())
+    assert record.stop_reason == "broke_site", record.message
 
 
 def test_action_that_the_error_interrupted_is_repeated(tmp_path: Path) -> None:

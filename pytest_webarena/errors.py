@@ -12,9 +12,12 @@
         │   ├── SiteUnready       a package or program that runs the site is missing: none of its trials starts
         │   ├── SiteBlocked       cause "blocked": a live site turned its visitor away
         │   ├── SiteRestless      its page never stops writing
+        │   ├── SiteUnanswered    it did not answer a write
         │   └── SiteBusy          its database is locked, and may soon be free
         ├── BrowserError          cause "browser": launch, crash, protocol
-        │   └── BrowserLost       a browser that several trials shared crashed
+        │   ├── BrowserLost       a browser that several trials shared crashed
+        │   ├── NetworkChanged    the machine's network changed
+        │   └── PageUnusable      a page does not answer
         ├── ModelError            cause "model": the model endpoint
         │   ├── BudgetError       the run's model budget was spent before the trial began
         │   └── DeclaredError     the agent reports that its model failed; nothing confirms it
@@ -39,13 +42,14 @@ site shopping did not answer
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 if TYPE_CHECKING:
+    from pytest_webarena.evidence import StepRecord
     from pytest_webarena.evidence.usage import Usage
 
 __all__ = [
@@ -55,10 +59,13 @@ __all__ = [
     "BrowserLost",
     "BudgetError",
     "Cause",
+    "ControlResult",
     "DeclaredError",
     "HarnessError",
     "JudgeError",
     "ModelError",
+    "NetworkChanged",
+    "PageUnusable",
     "Problem",
     "RecordingError",
     "Shortfall",
@@ -68,6 +75,7 @@ __all__ = [
     "SiteError",
     "SiteMissing",
     "SiteRestless",
+    "SiteUnanswered",
     "SiteUnreached",
     "SiteUnready",
     "SiteYielded",
@@ -88,6 +96,9 @@ __all__ = [
 ]
 
 Cause = Literal["site", "blocked", "browser", "model", "agent", "judge", "task", "harness"]
+
+ControlResult = Literal["works", "fails", "impossible"]
+"""Whether what ended a trial works without its agent: the result of a control."""
 
 Shortfall = Literal["", "declared", "budget", "usage_unreported", "not_archived", "site_unavailable"]
 """Why a gate counts an error as a trial not passed:
@@ -150,18 +161,24 @@ class TaskFileWarning(UserWarning):
 class TrialError(WebArenaError):
     """The trial could not be carried out or judged. Reported as an error, never as a failed task."""
 
-    cause: ClassVar[Cause] = "harness"
+    cause: Cause = "harness"
+    event: str = ""
+    """Name of its row in `owners.EVENTS`; empty: the row of its cause."""
+    control: Callable[[], ControlResult] | None = None
+    """Runs the event's control, where only the raiser can; None elsewhere."""
     again: ClassVar[bool] = True
     """Whether another attempt could succeed."""
     shortfall: ClassVar[Shortfall] = ""
     usage: Usage | None = None
     """Model usage of the interrupted step, if it is known; no record of a step contains it."""
+    interrupted: StepRecord | None = None
+    """The step whose action was running, if one was; no record of the trial contains it."""
 
 
 class SiteError(TrialError):
     """A site could not be provisioned, reset, reached or queried."""
 
-    cause: ClassVar[Cause] = "site"
+    cause: Cause = "site"
 
 
 class SiteMissing(SiteError):
@@ -182,10 +199,14 @@ class SiteUnreached(SiteError):
     """A site that is reachable but not listed by the task was not available when it was visited: it did not start, or
     two trials waited for each other's sites. It is never the agent's fault."""
 
+    event = "unreached_site"
+
 
 class SiteYielded(SiteUnreached):
     """Two trials waited for each other's sites, and this one gave way. Nothing is broken: its next attempt begins with
     all sites that it had visited, so it gives way at most once for each reachable site."""
+
+    event = "yielded_site"
 
 
 class SiteAbsent(SiteUnreached):
@@ -198,15 +219,23 @@ class SiteAbsent(SiteUnreached):
 class SiteBlocked(SiteError):
     """A live site turned its visitor away: a captcha, a status for robots, a redirect to another region's site."""
 
-    cause = "blocked"
+    event = "live_site"
+    cause: Cause = "blocked"
     again = False
 
 
 class SiteRestless(SiteError):
-    """A page kept writing without a visitor's action, so the end of the agent's own writes can't be determined. It is
-    nobody's fault, and another attempt would fail in the same way."""
+    """A page kept writing without a visitor's action, so the end of the agent's own writes can't be determined. Another
+    attempt would fail in the same way."""
 
+    event = "endless_writes"
     again = False
+
+
+class SiteUnanswered(SiteError):
+    """A site did not answer a request that may have changed it, so its state is unknown."""
+
+    event = "unanswered_write"
 
 
 class SiteBusy(SiteError):
@@ -216,22 +245,37 @@ class SiteBusy(SiteError):
 class BrowserError(TrialError):
     """The browser could not be found or started, crashed, or stopped answering."""
 
-    cause = "browser"
+    cause: Cause = "browser"
 
 
 class BrowserLost(BrowserError):
     """A browser that several trials share crashed with all of them; this trial need not be the cause."""
 
+    event = "shared_browser"
+
+
+class NetworkChanged(BrowserError):
+    """The browser aborted requests because the network of this machine changed."""
+
+    event = "network_change"
+
+
+class PageUnusable(BrowserError):
+    """A page does not answer, or its process crashed."""
+
+    event = "unusable_page"
+
 
 class ModelError(TrialError):
     """A model endpoint kept failing after the bounded retries."""
 
-    cause = "model"
+    cause: Cause = "model"
 
 
 class BudgetError(ModelError):
     """The run's budget for model calls was spent before the trial could begin."""
 
+    event = "budget"
     again = False
     shortfall = "budget"
 
@@ -239,13 +283,14 @@ class BudgetError(ModelError):
 class DeclaredError(ModelError):
     """The agent reported that its model is not available. Nothing else confirms it."""
 
+    event = "declared"
     shortfall = "declared"
 
 
 class AgentError(TrialError):
     """The agent raised, hung or broke its protocol."""
 
-    cause = "agent"
+    cause: Cause = "agent"
 
 
 class AgentAbsent(AgentError):
@@ -258,13 +303,13 @@ class AgentAbsent(AgentError):
 class JudgeError(TrialError):
     """A judge could not reach a verdict. Never a pass, never a fail."""
 
-    cause = "judge"
+    cause: Cause = "judge"
 
 
 class TaskError(TrialError):
     """The task itself can't be carried out: a set-up step, a selector or a query is wrong."""
 
-    cause = "task"
+    cause: Cause = "task"
 
 
 class TooLarge(TaskError):
@@ -275,7 +320,7 @@ class TooLarge(TaskError):
 class HarnessError(TrialError):
     """A fault of pytest-webarena. Please report it."""
 
-    cause = "harness"
+    cause: Cause = "harness"
 
 
 class RecordingError(HarnessError):

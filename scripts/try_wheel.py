@@ -22,9 +22,10 @@ def main() -> int:
         print("try-wheel: expected a wheel in dist/, found none; run make wheel", file=sys.stderr)
         return 1
     shutil.rmtree(ENVIRONMENT, ignore_errors=True)
-    subprocess.run([sys.executable, "-m", "venv", ENVIRONMENT], check=True)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", ENVIRONMENT], check=True)
     python = ENVIRONMENT / "bin" / "python"
-    subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheels[-1]], check=True)
+    pip: list[str | Path] = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet"]
+    subprocess.run([*pip, "--no-compile", "--disable-pip-version-check", wheels[-1]], check=True)
     where = [str(python), "-P", "-c", "import pytest_webarena; print(pytest_webarena.__file__)"]
     imported = Path(subprocess.run(where, check=True, capture_output=True, text=True, cwd="/").stdout.strip())
     if not imported.is_relative_to(ENVIRONMENT):

@@ -68,6 +68,8 @@ def _one_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         if "WEBARENA_CACHE_DIR" not in os.environ:
             patch.setenv("WEBARENA_CACHE_DIR", str(shared / "cache"))
+        # Playwright's driver starts in 0.27 instead of 0.39 CPU s when Node has its compiled code.
+        patch.setenv("NODE_COMPILE_CACHE", str(shared / "node"))
         yield
 
 

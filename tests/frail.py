@@ -12,6 +12,14 @@ import contextlib, http.server, os, pathlib, signal, sqlite3, sys, time
 database = pathlib.Path(sys.argv[2]) / "notes.sqlite3"
 down = False
 
+BEAT = "setInterval(() => fetch('/beat', {method: 'POST'}), 50)"
+BOMB = "document.documentElement.dataset.bomb = 1"  # the tests crash the process of a page that has it
+PAGES = {
+    "/scripts": f'<button onclick="{BEAT}">Beat</button><button onclick="{BOMB}">Bomb</button>',
+    "/restless": f"<p>Restless</p><script>{BEAT}</script>",
+    "/bomb": f"<p>Large</p><script>{BOMB}</script>",
+}
+
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
@@ -40,6 +48,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             os.execv(sys.executable, [sys.executable, *sys.argv])
         if path == "/lie-down":
             down = True
+        if path in PAGES:
+            return self.answer(PAGES[path])
         if down or path == "/closed":
             return self.answer("<h1>Sorry</h1>", 500)
         if path == "/away":
@@ -51,6 +61,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self):
         self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        if self.path == "/beat":
+            time.sleep(0.2)  # so that there is always one in flight
+            return self.answer("")
         with contextlib.closing(sqlite3.connect(database)) as notes, notes:
             notes.execute("insert into notes values ('tea')")
         self.answer("", 303, Location="/")

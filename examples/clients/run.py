@@ -101,8 +101,9 @@ def install(name: str, env: Path) -> dict[str, str]:
             quiet = ["--no-audit", "--no-fund", "--loglevel=error"]
             _install(["npm", "install", f"--prefix={env}", *quiet, *packages])
         else:
-            _install([sys.executable, "-m", "venv", str(env)])
-            _install([str(env / "bin/python"), "-m", "pip", "install", "-q", "--no-compile", *packages])
+            _install([sys.executable, "-m", "venv", "--without-pip", str(env)])
+            pip = [sys.executable, "-m", "pip", "--python", str(env / "bin/python")]
+            _install([*pip, "install", "-q", "--no-compile", *packages])
         done.write_text(json.dumps(packages))
     programs = env / ("node_modules/.bin" if name in FROM_NPM else "bin")
     path = os.pathsep.join([str(programs), str(Path(sys.executable).parent), os.environ["PATH"]])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_webarena.errors import BrowserError
+from pytest_webarena.errors import PageUnusable
 
 __all__ = ["ActionFailed", "DialogBlocks", "PageCrashed", "ScriptFailed", "TabClosed", "Unreadable", "Unresponsive"]
 
@@ -35,5 +35,7 @@ class Unresponsive(Exception):
         super().__init__(f"{what}: no answer from the page within {seconds:.3g} s")
 
 
-class PageCrashed(BrowserError):
+class PageCrashed(PageUnusable):
     """The renderer process of the page died."""
+
+    event = "renderer"

@@ -106,6 +106,7 @@ class Pageless:
 
     seconds_since_action = 0.0
     seconds_since_first_action = 0.0
+    addresses = ()
 
     def note_external_action(self) -> None:
         """Do nothing."""

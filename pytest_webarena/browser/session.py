@@ -217,6 +217,15 @@ class Session(SessionWork):
         """Seconds since the start of the first such action; 0 also if it is unknown because another program acts."""
         return time.monotonic() - self._first_action_start if self._first_action_start else 0.0
 
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """Addresses of the open tabs as last reported, without asking the pages; the current one comes last."""
+        tabs = self._tabs_or_none
+        if tabs is None or not len(tabs):
+            return ()
+        current = tabs.current
+        return (*(tab.url for tab in tabs if tab is not current), current.url)
+
     def note_external_action(self) -> None:
         """Note that another program has acted until now."""
         self._last_action_start = self._last_action_start or 0.0

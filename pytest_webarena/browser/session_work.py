@@ -64,7 +64,7 @@ from pytest_webarena.browser.tabs.settle import settle
 from pytest_webarena.browser.tabs.tab import Tab
 from pytest_webarena.browser.tabs.tabs import Tabs
 from pytest_webarena.browser.tabs.timers import KEEP_NOTE
-from pytest_webarena.errors import BrowserError
+from pytest_webarena.errors import BrowserError, PageUnusable
 from pytest_webarena.evidence import TabState, TargetRecord
 from pytest_webarena.text import shorten
 
@@ -182,7 +182,7 @@ class SessionWork:
             try:
                 return await coroutine
             except (Unresponsive, DialogBlocks, TabClosed) as error:
-                raise BrowserError(f"the page can't be used: {error or 'a dialog is open'}") from error
+                raise PageUnusable(f"the page can't be used: {error or 'a dialog is open'}") from error
             except PlaywrightError as error:
                 raise BrowserError(shorten(first_line(error), 300)) from error
 

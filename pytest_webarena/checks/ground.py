@@ -120,7 +120,10 @@ GROUND_FIELDS: tuple[Field, ...] = (
         shape=_TERMS,
         default=(),
         default_text="none",
-        doc="Like `absent`, but only labels of links, buttons, fields and options count.",
+        doc=(
+            "Like `absent`, but only labels of links, buttons, fields and options count. One word is a whole label, "
+            "several may be a part of one."
+        ),
         example="- answer: {unachievable: orders can't be cancelled, absent_controls: [cancel, cancel order]}",
     ),
     Field(

@@ -113,21 +113,23 @@ class JudgeOff(WebArenaError):
 class JudgeUnreadable(JudgeError):
     """The model was asked as often as allowed and never replied in the required form."""
 
-    def __init__(self, message: str, *, replies: tuple[str, ...], blame: Cause = "judge") -> None:
+    event = "judge_unreadable"
+
+    def __init__(self, message: str, *, replies: tuple[str, ...], cause: Cause = "judge") -> None:
         super().__init__(message)
         self.replies = replies
         """The model's replies, verbatim, in order."""
-        self.blame: Cause = blame
-        """The fault is the agent's where its answer looks like a judge's verdict: such an answer must not exclude the
-        trial from its success rate."""
+        self.cause = cause
+        """``agent`` where its answer is why no reply can be read: such an answer must not exclude the trial from its
+        success rate."""
 
     def __reduce__(self) -> tuple[object, ...]:
-        return functools.partial(type(self), replies=self.replies, blame=self.blame), self.args
+        return functools.partial(type(self), replies=self.replies, cause=self.cause), self.args
 
 
 class Asker(Protocol):
     """A judge model, as checks use it."""
 
     def ask(self, question: Question) -> Grade:
-        """Returns the grade. Raises `JudgeOff`, `JudgeUnreadable` and, when the model can't be reached,
-        `JudgeError`."""
+        """Returns the grade. Raises `JudgeOff`, `JudgeUnreadable` and, when the model can't be reached or refuses,
+        `JudgeError`. The cause of an error is ``agent`` if its answer is the reason."""

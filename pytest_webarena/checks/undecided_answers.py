@@ -37,9 +37,9 @@ def judge_or_undecided(kind: QuestionKind, reference: str, answer: str, view: Vi
             return Judgement.of(holds, expected=reference, actual=actual, why=f"{why}; {said(grade)}")
         case JudgeOff():
             return Judgement.undecided(expected=reference, actual=actual, why=why)
-        case JudgeUnreadable() as error:
+        case JudgeUnreadable(cause="judge") as error:
             return Judgement.undecided(expected=reference, actual=actual, why=f"{why}; {error}")
-        case error:  # the model can't be reached: no fault of the answer
+        case error:  # the model can't be reached, or refuses this answer alone
             return Judgement.unknown(expected=reference, actual=actual, why=f"{why}; {error}", cause=error.cause)
 
 

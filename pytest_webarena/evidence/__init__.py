@@ -77,9 +77,12 @@ StopReason = Literal[
     "invalid",
     "agent_crash",
     "broke_site",
+    "broke_browser",
+    "endless_writes",
+    "model_refused",
 ]
 """Why an episode ended. ``context``: a request was longer than the model's context. ``filtered``: a content filter of
-the model's endpoint blocked a request or a reply."""
+the model's endpoint blocked a request or a reply. From ``broke_site`` on: the agent caused an error (`owners`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,9 +7,10 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
-from pytest_webarena.errors import BudgetError, ModelError
+from pytest_webarena.errors import BudgetError, ControlResult, ModelError
 from pytest_webarena.evidence import Usage
 from pytest_webarena.llm.apis import APIS, EmptyReply
 from pytest_webarena.llm.cache import cache_key, open_cache
@@ -17,7 +18,7 @@ from pytest_webarena.llm.clock import Clock, SystemClock
 from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm.endpoint import Endpoint
 from pytest_webarena.llm.listed_prices import ListedPrice
-from pytest_webarena.llm.messages import ModelReply, Request
+from pytest_webarena.llm.messages import Message, ModelReply, Request
 from pytest_webarena.llm.model_calls import BudgetSpent, Purpose, Ticket, open_model_calls
 from pytest_webarena.llm.prices import Price, read_prices
 from pytest_webarena.llm.transport import RequestFault, greet, send
@@ -45,6 +46,12 @@ _REJECTED: Mapping[str, str] = {
 }
 
 
+_ABOUT_ACCESS = frozenset((401, 402, 403, 407, 429))
+"""HTTP statuses of authentication, payment and rates: no content of a request causes them."""
+
+_CONTROL = "Reply with the word OK."
+"""Text of a control request."""
+
 _REFUSAL = "webarena:refusal"
 """Key of a cached answer that is a refusal; the same request would be refused again for the same reason."""
 
@@ -56,6 +63,7 @@ class OutOfTime(Exception):
 class ModelRefused(ModelError):
     """The endpoint refused the request, and would refuse it again."""
 
+    event = "refused_request"
     again = False
 
     def to_json(self) -> dict[str, Any]:
@@ -84,6 +92,8 @@ class _Failures:
 
     count: int = 0
     last: str = ""
+    status: int = 0
+    """HTTP status of the last failure; 0 if there was none."""
 
 
 class ModelClient:
@@ -242,15 +252,16 @@ class ModelClient:
                 fault = raised
             if fault.billed and fault.answer is None and deadline is not None and self.now >= deadline:
                 raise self._too_late(request, failures, began)
-            failures.count, failures.last = failures.count + 1, str(fault)
+            failures.count, failures.last, failures.status = failures.count + 1, str(fault), fault.status
             if fault.rejection:
                 message = f"{self._who(request)} {_REJECTED[fault.rejection]}: {fault}"
                 raise RequestRejected(message, fault.rejection, answer=fault.answer)
             if not fault.again:
-                raise ModelRefused(f"{self._who(request)} refused the request: {fault}")
+                refused = ModelRefused(f"{self._who(request)} refused the request: {fault}")
+                raise self._with_control(refused, request, failures)
             delay = self._endpoint.retries.delay(failures.count, fault.after, self._chance)
             if delay is None or (deadline is not None and self.now + delay >= deadline):
-                raise ModelError(self._gave_up(request, failures, began))
+                raise self._gave_up(request, failures, began)
             if failures.count == 1:
                 exits.enter_context(self._waiting(f"model {request.model} after a failure: {shorten(str(fault), 80)}"))
             self._clock.sleep(delay)
@@ -317,14 +328,40 @@ class ModelClient:
 
     def _too_late(self, request: Request, failures: _Failures, began: float) -> Exception:
         """The error for a passed deadline: `ModelError` if the endpoint had been failing, else `OutOfTime`."""
-        return ModelError(self._gave_up(request, failures, began)) if failures.count else OutOfTime()
+        return self._gave_up(request, failures, began) if failures.count else OutOfTime()
 
-    def _gave_up(self, request: Request, failures: _Failures, began: float) -> str:
+    def _gave_up(self, request: Request, failures: _Failures, began: float) -> ModelError:
         requests = f"{failures.count} request" + ("s" if failures.count > 1 else "")
-        return (
+        error = ModelError(
             f"{self._who(request)}: expected a reply, gave up after {requests} in {self.now - began:.1f} s; "
             f"the last one: {failures.last}"
         )
+        return self._with_control(error, request, failures)
+
+    def _with_control(self, error: ModelError, request: Request, failures: _Failures) -> ModelError:
+        """``error`` with its event and control."""
+        if failures.status in _ABOUT_ACCESS:
+            error.event = "model_access"
+        error.control = partial(self._control, request)
+        return error
+
+    def _control(self, request: Request) -> ControlResult:
+        """Send a short request with the settings of ``request``, then ``request`` again.
+
+        ``works``: the endpoint serves the first and not the second, so the content of ``request`` is the cause.
+        """
+        short = replace(request, messages=(Message(role="user", text=_CONTROL),))
+        try:
+            return "works" if self._serves(short) and not self._serves(request) else "fails"
+        except (BudgetSpent, OutOfTime):
+            return "impossible"
+
+    def _serves(self, request: Request) -> bool:
+        try:
+            self.ask(request)
+        except ModelError:
+            return False
+        return True
 
     def _who(self, request: Request) -> str:
         return f"model {request.model} at {self._endpoint.url}"

@@ -61,7 +61,7 @@ class RequestFault(Exception):
         self.billed = billed
         """Whether the endpoint may have done the work, so that the money may be spent."""
         self.status = status
-        """HTTP status of the answer; 0 when none came."""
+        """HTTP status of the answer, or the one that an error in it reports; 0 when none came."""
         self.rejection = rejection
         """What the endpoint rejects in the request's content; empty when that is not the cause."""
         self.malformed = malformed
@@ -280,7 +280,10 @@ def _error_in_answer(reported: object, *, billed: bool, answer: Mapping[str, Any
     rejection = rejection_of(read_error(reported).status or 400, reported)
     text = f"an error in place of a reply: {_error_text(reported)}"
     # A request that is too long is refused before any work is done.
-    return RequestFault(text, billed=billed and rejection != "context", rejection=rejection, answer=answer)
+    return RequestFault(
+        text, billed=billed and rejection != "context", status=read_error(reported).status, rejection=rejection,
+        answer=answer,
+    )  # fmt: skip
 
 
 def _joined(content: bytes, join: Callable[[_Events], Mapping[str, Any]]) -> Mapping[str, Any]:

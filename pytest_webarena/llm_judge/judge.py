@@ -20,6 +20,7 @@ from pytest_webarena.llm_judge.replies import WORDS, Read
 from pytest_webarena.llm_judge.reply_authenticity import forges, seal_of
 from pytest_webarena.llm_judge.reply_cache import Kept, open_verdicts
 from pytest_webarena.llm_judge.upstream import UpstreamPrompt, understand_as
+from pytest_webarena.owners import EVENTS
 from pytest_webarena.results.comparing.uncertainty import least_informed
 from pytest_webarena.results.records import JudgeErrors, JudgeRecord
 
@@ -37,6 +38,9 @@ _FORGED = (
     "; the answer holds lines in the form of a judge's verdict, so the judge's own can't be distinguished "
     "from them: the agent caused that"
 )
+
+_EVENTS: Mapping[str, str] = {"refused_request": "judge_refuses", "model_access": "judge_access"}
+"""Events of a judge, by those of its model."""
 
 NO_JUDGE = "it needs a judge, and there is none: --judge=MODEL, for a finished run with --rescore"
 
@@ -131,9 +135,11 @@ class JudgeSession:
         self._identities: dict[JudgeIdentity, None] = {}
         self._kinds: dict[QuestionKind, None] = {}
         self._usage = Usage()
-        self._grades: dict[Question, Grade | JudgeUnreadable] = {}
+        self._grades: dict[Question, Grade | JudgeError] = {}
         self.refused = ""
         """Why a question was refused, if one was."""
+        self.event = ""
+        """Name in `owners.EVENTS` of the last error; empty if there was none."""
 
     @property
     def use(self) -> JudgeRecord | None:
@@ -163,7 +169,7 @@ class JudgeSession:
         Raises:
             JudgeOff: the judge may not be asked.
             JudgeUnreadable: no reply could be read.
-            JudgeError: the model can't be reached.
+            JudgeError: the model can't be reached, or refuses the question.
         """
         judge = self._judge
         if off := judge.off(question.kind):
@@ -175,12 +181,35 @@ class JudgeSession:
             self._kinds[question.kind] = None
             try:
                 self._grades[question] = self._asked(question)
-            except JudgeUnreadable as unreadable:
-                self._grades[question] = unreadable
+            except JudgeError as error:
+                self._grades[question] = self._grade_or_owned(question, error)
         result = self._grades[question]
-        if isinstance(result, JudgeUnreadable):
+        if isinstance(result, JudgeError):
             raise result
         return result
+
+    def _grade_or_owned(self, question: Question, error: JudgeError) -> Grade | JudgeError:
+        """``error`` with its owner: the agent, if the judge grades the reference in place of the answer.
+
+        If the endpoint failed, it must fail again with the answer after that; otherwise its grade counts.
+        """
+        self.event = error.event
+        if error.cause == "agent" or EVENTS[error.event].control != "question":
+            return error
+        reference = question.reference or "\n".join(item.what for item in question.items)
+        control = replace(question, answer=reference)
+        try:
+            self._put(control, self._judge.seal(control))  # not from the cache: the judge may have failed since
+        except JudgeError:
+            return error
+        if not isinstance(error, JudgeUnreadable):  # which was asked several times
+            try:
+                return self._asked(question)
+            except JudgeError as again:
+                error = again
+        error.cause = "agent"
+        error.args = (f"{error}; it grades the reference in place of the answer, so the answer is the cause",)
+        return error
 
     def _asked(self, question: Question) -> Grade:
         judge, identity = self._judge, self._judge.identity(question.kind)
@@ -225,12 +254,14 @@ class JudgeSession:
         )
         if isinstance(dialogue.read, str):
             forged = forges(question)
-            raise JudgeUnreadable(
+            unreadable = JudgeUnreadable(
                 f"judge {settings.model}: none of {settings.asks} replies {_wanted(question, dialogue.read)}; "
                 f"the last one{dialogue.cut} ends with {_end(dialogue.replies[-1])!r}{_FORGED if forged else ''}",
                 replies=dialogue.replies,
-                blame="agent" if forged else "judge",
+                cause="agent" if forged else "judge",
             )
+            unreadable.event = "forged_verdict" if forged else "judge_unreadable"
+            raise unreadable
         return Kept(replies=dialogue.replies, usage=dialogue.usage)
 
     def converse(
@@ -291,18 +322,27 @@ class JudgeSession:
         try:
             reply = self._client.ask(request)
         except BudgetSpent as spent:
-            raise JudgeError(
+            raise _failed(
+                "judge_access",
                 f"judge {settings.model}: the run's budget for model calls is used up: {spent}; "
-                "judge the run again with --rescore and a higher --max-cost"
+                "judge the run again with --rescore and a higher --max-cost",
             ) from None
         except UsageError as error:  # no key or no SDK; cached replies need neither, so they are checked only here
-            raise JudgeError(f"judge {settings.model}: {error}") from None
+            raise _failed("judge_access", f"judge {settings.model}: {error}") from None
         except ModelError as error:
-            raise JudgeError(f"judge: {error}; the trial is recorded and can be judged again with --rescore") from error
+            event = _EVENTS.get(error.event, "judge_fails")
+            text = f"judge: {error}; the trial is recorded and can be judged again with --rescore"
+            raise _failed(event, text) from error
         finally:
             used += self._client.take_usage()
             self._usage += used
         return reply, used
+
+
+def _failed(event: str, message: str) -> JudgeError:
+    error = JudgeError(message)
+    error.event = event
+    return error
 
 
 def _again(reply: ModelReply, objection: str) -> tuple[Message, Message]:

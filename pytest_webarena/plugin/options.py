@@ -184,8 +184,8 @@ def _add_trial_options(group: Subject) -> None:
         type=natural_float,
         default=10.0,
         metavar="SECONDS",
-        help="Seconds to wait after the last step for requests that may change a site (POST, PUT, …). One that "
-        "gets no response makes the trial a site error; with 0, checks do not wait (default: 10).",
+        help="Seconds to wait after the last step for requests that may change a site (POST, PUT, …). A working "
+        "site gets six times as long before the trial is an error; with 0, checks do not wait (default: 10).",
     )
     group.addoption(
         "--quiet-time",

@@ -86,7 +86,7 @@ class Spent:
             "collect": phases.get("collect", 0.0) - wait - late,
         }
         parts["rest"] = max(0.0, phases.get("total", 0.0) - sum(parts.values()))
-        parts["earlier"] = sum(attempt.seconds for attempt in record.attempts[:-1])
+        parts["earlier"] = sum(attempt.seconds for attempt in record.attempts if attempt.number != record.attempt)
         for name, seconds in parts.items():
             self.seconds[name] += seconds
 

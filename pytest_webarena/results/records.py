@@ -251,7 +251,7 @@ class TrialRecord:
     reference_steps: int | None = None
     """Number of steps of the task's solution, or that its data set reports; None where neither is known."""
     attempt: int = 1
-    """Number of the attempt that counts."""
+    """Number of the attempt that counts: the last one, or the one whose error the agent caused."""
     attempts: tuple[Attempt, ...] = ()
     reruns: tuple[Attempt, ...] = ()
     """Attempts after the verdict, which do not change it: the test was run again (``--reruns`` and similar)."""
@@ -301,6 +301,16 @@ class TrialRecord:
     def undecided(self) -> bool:
         """Whether it only failed because the rules could not decide, and a person or a judge model could."""
         return self.outcome == "failed" and self.stop_reason != "agent_crash" and is_undecided(self.verdict)
+
+    @property
+    def earlier_attempts(self) -> tuple[Attempt, ...]:
+        """The attempts before the one that counts, which ended in errors of the environment."""
+        return tuple(each for each in self.attempts if each.number < self.attempt)
+
+    @property
+    def passed_after_own_error(self) -> bool:
+        """Whether the agent caused the error of the attempt that counts, and a later attempt passed."""
+        return any(each.number > self.attempt and each.outcome == "passed" for each in self.attempts)
 
     @property
     def passed_later(self) -> bool:

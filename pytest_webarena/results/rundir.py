@@ -317,6 +317,11 @@ class TrialFolder:
         with suppress(OSError):
             self.path.rmdir()  # kept when it is not empty
 
+    def keep(self, record: TrialRecord) -> None:
+        """Store a record that counts before further attempts: should one of these end with its process, it is found."""
+        record = replace(record, manifests=self._manifests(record))
+        write_record(self.path / f"attempt-{record.attempt}" / "trial.json", record)
+
     def finish(self, record: TrialRecord, *, since: float = math.inf) -> TrialRecord:
         """Write ``trial.json``, which finishes the trial. Returns the record that counts, as it was written.
 

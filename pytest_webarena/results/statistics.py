@@ -150,7 +150,7 @@ class Summary:
     slowest: tuple[tuple[str, float], ...]
     """Task ids and seconds of the slowest trials, at most five."""
     retried: int
-    """Number of trials that needed more than one attempt."""
+    """Number of trials of which an earlier attempt ended in an error of the environment."""
     mean_score: float | None
     privileged: bool
     tasks: int = 0
@@ -217,6 +217,9 @@ class Summary:
     rerun: int = 0
     """Number of trials that were run again after their verdict, which does not change."""
     rerun_passed: int = 0
+    passed_after_own_error: int = 0
+    """Number of failed trials in which the agent caused an error, and passed on a later attempt, which does not
+    count."""
     """Number of failed trials that passed when they were run again."""
     gradings: tuple[str, ...] = ()
     """Gradings of the rate, with the repairs that were left out, for trials that have gradings."""
@@ -265,7 +268,8 @@ def _summary(name: str, records: Sequence[TrialRecord]) -> Summary:
         steps=sum(record.steps for record in records),
         seconds=sum(record.seconds.get("total", 0.0) for record in records),
         slowest=tuple((record.key.task, record.seconds.get("total", 0.0)) for record in by_time),
-        retried=sum(len(record.attempts) > 1 for record in records),
+        retried=sum(bool(record.earlier_attempts) for record in records),
+        passed_after_own_error=sum(record.passed_after_own_error for record in records),
         mean_score=sum(scores) / len(scores) if scores else None,
         privileged=any(record.privileged for record in records),
         tasks=len(by_task),

@@ -51,6 +51,9 @@ STOP_WORDS = {
     "invalid": "invalid actions",
     "agent_crash": "the agent crashed",
     "broke_site": "the agent broke the site",
+    "broke_browser": "the agent broke the browser",
+    "endless_writes": "the agent's page never stopped writing",
+    "model_refused": "the model endpoint did not serve what the agent sent",
 }
 """Meaning of each stop reason."""
 

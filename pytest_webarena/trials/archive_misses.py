@@ -51,6 +51,7 @@ class _NotArchived(SiteError):
     """An archive lacks something that the trial needs. Not retried, because another attempt would fail in the same
     way."""
 
+    event = "archive"
     again = False
     shortfall = "not_archived"
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.checks import collect, needs
 from pytest_webarena.checks.side_effects import wants_ledger
-from pytest_webarena.errors import BrowserError, SiteError, SiteRestless
+from pytest_webarena.errors import BrowserError, SiteRestless, SiteUnanswered
 from pytest_webarena.evidence import Evidence, Probe, RequestRecord, SeenPage, StepRecord, Unfinished, Usage
 from pytest_webarena.gateway.log_entry import SAFE_METHODS
 from pytest_webarena.trials.late_work import LateWork
@@ -25,9 +25,12 @@ if TYPE_CHECKING:
     from pytest_webarena.tasks.model import Check, Task
     from pytest_webarena.trials.trial_environment import TrialEnvironment
 
-__all__ = ["Collector", "Used", "require_answers"]
+__all__ = ["PATIENCE", "Collector", "Used", "require_answers"]
 
 _USUAL = TrialOptions()
+
+PATIENCE = 6
+"""Factor by which a write that a working site does not answer is waited for longer: saving slowly is no error."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,6 +205,9 @@ class Collector:
             return
         try:
             self._wait(self._environment.lease, Deadline(self._write_timeout))
+            if self._looks_at_sites and self._write_timeout and any(map(_is_late, self.unfinished)):
+                self._environment.check_sites(ask=True)
+                self._wait(self._environment.lease, Deadline(self._write_timeout * (PATIENCE - 1)))
         finally:
             self.waited += time.monotonic() - began
         if self._looks_at_sites:
@@ -210,7 +216,9 @@ class Collector:
     def _require_answers(self, unfinished: Sequence[Unfinished]) -> None:
         if any(each.repeated for each in unfinished):
             self._environment.check_sites(ask=True)  # tells a hanging site from a page that keeps sending requests
-        require_answers(unfinished, self._write_timeout, "the agent's last step")
+        repeated = any(each.repeated for each in unfinished)
+        waited = self._write_timeout * (1 if repeated else PATIENCE)
+        require_answers(unfinished, waited, "the agent's last step")
 
     def _wait(self, lease: Lease, limit: Deadline) -> None:
         session, quiet = self._environment.session, 0.0
@@ -245,6 +253,10 @@ class Collector:
         return unfinished
 
 
+def _is_late(request: Unfinished) -> bool:
+    return request.waits_for == "site" and not request.repeated
+
+
 def require_answers(unfinished: Sequence[Unfinished], waited: float, after: str) -> None:
     """Raise `SiteError` when a site did not answer a request within ``waited`` seconds; never when ``waited`` is 0."""
     late = next((each for each in unfinished if each.waits_for == "site"), None)
@@ -255,7 +267,7 @@ def require_answers(unfinished: Sequence[Unfinished], waited: float, after: str)
             "(--write-timeout waits longer, or with 0 not at all)"
         )
     if late is not None and waited:
-        raise SiteError(
+        raise SiteUnanswered(
             f"expected an answer to {late.method} {late.url} within {waited:g} s after {after}, found none: its "
             "effect on the site is unknown (--write-timeout waits longer, or with 0 not at all)"
         )

@@ -256,9 +256,12 @@ def run_episode(
             done = clock() - began
             if outcome is not None:
                 began += arrive()
-        except Exception as error:  # keeps the cost of the reply, although the step has no record
+        except Exception as error:  # keeps the cost of the reply and the action, although the step has no record
             with suppress(AttributeError):  # the exception's class may have no further attributes
                 error.usage = reply.usage  # type: ignore[attr-defined]
+                error.interrupted = StepRecord(  # type: ignore[attr-defined]
+                    index=len(steps), action=as_record(action), raw=raw, observation=text_file
+                )
             raise
         step = StepRecord(
             index=len(steps),

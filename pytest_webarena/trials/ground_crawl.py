@@ -7,7 +7,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Literal, Protocol, get_args
 from urllib.parse import urlsplit
 
 from pytest_webarena.checks.ground import Ground, Term
@@ -34,6 +34,12 @@ _LONGEST = 3_000_000
 """Maximum length of a page in characters."""
 _NONSENSE = "zqvxkjw"
 """A word that no page has, except where it repeats what was searched for."""
+_OTHER_NUMBER = "918273"
+"""A number for pages that calculate with the one that they are given."""
+_Part = Literal["headings", "passages", "labels"]
+_SHOWN: tuple[_Part, ...] = ("headings", "passages")
+_Repeated = Counter[tuple[_Part, tuple[str, ...]]]
+"""Number of texts by part of a page and masked words."""
 _FEW_WORDS = 1.2
 """Factor by which a browser must show more words of a page than its HTML has, for pages of its kind to be opened."""
 
@@ -120,7 +126,7 @@ class Crawl:
     """Number of forms by kind."""
     _drawn: dict[str, bool] = field(default_factory=dict)
     """Whether scripts draw pages of a kind."""
-    _echoes: dict[str, list[Counter[tuple[str, ...]]]] = field(default_factory=dict)
+    _echoes: dict[str, list[_Repeated]] = field(default_factory=dict)
     """For each address of a search, the texts that repeat other words in its place, one table for each of these."""
     _known_word: str = ""
     """A word that a search finds."""
@@ -228,25 +234,24 @@ class Crawl:
         about, subject = self.ground.about, Term(self.ground.about)
         if about and not self.names_subject:
             self.names_subject = any(
-                mentions(text, subject) and not self._is_echo(texts, text, url, subject)
-                for texts in (page.headings, page.passages)
-                for text in texts
+                mentions(text, subject) and not self._is_echo(page, part, text, url, subject)
+                for part in _SHOWN
+                for text in _texts(page, part)
             )
         # A list of results for this name is about everything that was found.
         everywhere = not about or is_about(
-            page, about, counts=lambda heading: not self._is_echo(page.headings, heading, url, subject)
+            page, about, counts=lambda heading: not self._is_echo(page, "headings", heading, url, subject)
         )
-        labels = [control.label for control in page.controls]
         for hit in hits(page, self.ground, everywhere=everywhere):
-            texts = labels if hit.way == "control" else page.passages
-            if hit.term not in self.found and not self._is_echo(texts, hit.passage, url, hit.term):
+            part: _Part = "labels" if hit.way == "control" else "passages"
+            if hit.term not in self.found and not self._is_echo(page, part, hit.passage, url, hit.term):
                 self.found[hit.term] = _find(hit, url)
         for each in self.passwords:
             if passage := each.passage(page):
                 self.found.setdefault(each, Find(what=each.user, way="password", url=url, passage=passage))
 
-    def _is_echo(self, texts: Sequence[str], text: str, url: str, term: Term) -> bool:
-        """Whether a text of a page only repeats the words that were searched for.
+    def _is_echo(self, page: PageText, part: _Part, text: str, url: str, term: Term) -> bool:
+        """Whether a text in a part of a page only repeats the words that were searched for.
 
         The answers to searches for nonsense, and for a known word, show where the page repeats them. A text of these
         words alone repeats them if it is there as often as in such an answer. Any other text does if all of its words
@@ -257,21 +262,28 @@ class Crawl:
         key = f"{term.text} {url}"
         if key not in self._echoes:
             others = [_NONSENSE, f"{term.text} {_NONSENSE}", self._known_word]
-            answers = [self._texts_for(url, term, other) for other in others if other]
-            self._echoes[key] = [Counter(each for each in answer if MASK in each) for answer in answers]
+            others += [_OTHER_NUMBER] if term.number is not None else []
+            self._echoes[key] = [self._repeated(url, term, other) for other in others if other]
         own = masked(text, term.text)
         words = set(own) - {"#"}
         if words <= {MASK}:
-            count = sum(masked(each, term.text) == own for each in texts)
-            return any(count <= answer[own] for answer in self._echoes[key])
-        return any(words <= set(each) for answer in self._echoes[key] for each in answer)
+            count = sum(masked(each, term.text) == own for each in _texts(page, part))
+            return any(count <= answer[part, own] for answer in self._echoes[key])
+        return any(words <= set(each) for answer in self._echoes[key] for _, each in answer)
 
-    def _texts_for(self, url: str, term: Term, other: str) -> list[tuple[str, ...]]:
+    def _repeated(self, url: str, term: Term, other: str) -> _Repeated:
+        """Returns how often each text with ``other`` is in each part of the page that answers to it instead."""
         page, _ = self._read(in_place_of(url, term.text, other))
         if page is None:
-            return []
-        labels = [control.label for control in page.controls]
-        return [masked(text, other) for texts in (page.passages, page.headings, labels) for text in texts]
+            return Counter()
+        found = ((part, masked(text, other)) for part in get_args(_Part) for text in _texts(page, part))
+        return Counter((part, words) for part, words in found if MASK in words)
+
+
+def _texts(page: PageText, part: _Part) -> Sequence[str]:
+    if part == "labels":
+        return [control.label for control in page.controls]
+    return page.headings if part == "headings" else page.passages
 
 
 def _find(hit: Hit, url: str) -> Find:

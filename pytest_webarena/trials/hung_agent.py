@@ -70,6 +70,8 @@ def guarded(plan: TrialPlan, record: TrialRecord, writer: AttemptWriter) -> Iter
         record, outcome="error", cause="agent", shortfall="declared", message=message, attempt=writer.number,
         attempts=(lost,), run=failed.run,
     )  # fmt: skip
+    if plan.counting is not None:  # whatever happens in a later attempt does not count
+        failed = error_record = plan.counting
     with (
         without_alarms(),
         watched(

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pytest_webarena.llm_judge.judge import JudgeSession
     from pytest_webarena.results.attempts import AttemptWriter
     from pytest_webarena.results.memory import Memory
+    from pytest_webarena.results.records import TrialRecord
     from pytest_webarena.tasks.model import Task
 
 __all__ = ["TrialPlan"]
@@ -63,6 +64,8 @@ class TrialPlan:
     """Maximum number of concurrent trials in this process."""
     cancellation: Cancellation = field(default_factory=Cancellation)
     """The run's cancellation."""
+    counting: TrialRecord | None = None
+    """The record of an earlier attempt that counts, because its agent caused the error that ended it."""
     since: float = math.inf
     """Unix time at which the invocation of pytest began: verdicts since then stand, see `TrialFolder.finish`."""
 

@@ -38,6 +38,10 @@ class Progress:
     environment: dict[str, Any] = field(default_factory=dict)
     visited: tuple[str, ...] = ()
     """Reachable sites that the task does not list and that this attempt or an earlier one visited."""
+    acted: bool = False
+    """Whether the agent has begun its first action."""
+    places: tuple[str, ...] = ()
+    """Addresses of its tabs at the end, the current one last."""
     unbreakable: bool = False
     """Whether no agent can break the sites: live sites, and archives, which answer from their files."""
     steps: int = 0

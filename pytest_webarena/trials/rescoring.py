@@ -13,6 +13,7 @@ from pytest_webarena.checks import Verdict, judge_all_bounded
 from pytest_webarena.checks.answer_form import chance_of
 from pytest_webarena.errors import TrialError
 from pytest_webarena.llm_judge.judge import Judge
+from pytest_webarena.owners import CAUSED_BY_AGENT
 from pytest_webarena.results.attempts import read_evidence
 from pytest_webarena.results.records import JUDGED_FIELDS, TrialKey, TrialRecord
 from pytest_webarena.results.rundir import RunDir
@@ -43,7 +44,7 @@ class Rescorer:
         """Judge one trial again; write its record if the result differs."""
         folder = self._run.folder(TrialKey(task.id, self._agents[agent], trial, browser))
         record = folder.read()
-        if record.stop_reason == "broke_site":
+        if record.stop_reason in CAUSED_BY_AGENT:
             return record  # no check decided that, and none can revise it
         try:
             judged = self._judged(task, record, folder.path / f"attempt-{record.attempt}")

@@ -84,7 +84,11 @@ class Stops:
             if record.outcome != "error":
                 rows[:] = [row for row in rows if row.reason or not row.concerns(key.agent, key.browser, needs)]
             elif (
-                cause is not None and cause not in _NEVER and not _of_its_page(record) and record.shortfall != "budget"
+                cause is not None
+                and cause not in _NEVER
+                and not _of_its_page(record)
+                and not _may_be_the_agents(record)
+                and record.shortfall != "budget"
             ):
                 row = _found(rows, _of(record, cause, needs))
                 row.count += 1
@@ -133,6 +137,12 @@ def _of_its_page(record: TrialRecord) -> bool:
     or a page that an archive lacks."""
     telling = ("live", "obstacles", "not_archived")
     return record.cause == "site" and any(record.environment.get(each) for each in telling)
+
+
+def _may_be_the_agents(record: TrialRecord) -> bool:
+    """Whether only the agent may have caused the error: after its first action, a control worked or was impossible."""
+    control: str = record.environment.get("attribution", {}).get("control", "fails")
+    return control != "fails"
 
 
 def _of(record: TrialRecord, cause: Cause, needs: Collection[str]) -> _ErrorSeries:

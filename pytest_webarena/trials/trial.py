@@ -24,13 +24,14 @@ from pytest_webarena.errors import (
     TrialError,
 )
 from pytest_webarena.evidence import Evidence, Usage, cut
+from pytest_webarena.owners import CAUSED_BY_AGENT, EVENTS, event_of
 from pytest_webarena.results.records import Attempt, Outcome, TrialRecord
 from pytest_webarena.secrets import scrub_plain
 from pytest_webarena.sites.catalogues.archived import ARCHIVE
 from pytest_webarena.trials.agent_run import run_agent
 from pytest_webarena.trials.archive_misses import missing_resources, reporting_misses, with_misses
 from pytest_webarena.trials.collecting import Collector, Used
-from pytest_webarena.trials.fault_attribution import Unanswered, blamed, sites_survive_without_agent, unanswered
+from pytest_webarena.trials.fault_attribution import Attribution, Ended, unanswered
 from pytest_webarena.trials.final_sign_ins import final_sign_ins
 from pytest_webarena.trials.ground_attack import attack_ground
 from pytest_webarena.trials.hung_agent import guarded
@@ -42,6 +43,9 @@ from pytest_webarena.trials.tamper import tamper_with
 from pytest_webarena.trials.trial_environment import TrialEnvironment, set_up_environment
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
     from pytest_webarena.browser.config import SessionConfig
     from pytest_webarena.results.attempts import AttemptWriter
     from pytest_webarena.results.rundir import TrialFolder
@@ -49,7 +53,7 @@ if TYPE_CHECKING:
     from pytest_webarena.trials.plan import TrialPlan
     from pytest_webarena.trials.trial_environment import Resources
 
-__all__ = ["PATIENCE", "RETRIED_CAUSES", "run_trial"]
+__all__ = ["RETRIED_CAUSES", "run_trial"]
 
 RETRIED_CAUSES: frozenset[Cause] = frozenset({"site", "browser", "model"})
 """Causes of environment errors. Errors of other causes would recur, or must not be hidden."""
@@ -57,11 +61,11 @@ RETRIED_CAUSES: frozenset[Cause] = frozenset({"site", "browser", "model"})
 _NOTHING = 1.0
 """Seconds of waiting that are negligible."""
 
+_SHORTFALLS: Mapping[str, Shortfall] = {"live_site": "site_unavailable", "agent": "declared"}
+"""Shortfalls of errors after the agent's first action that may be its own, where no control is possible."""
+
 _SHARED_LOSSES = 2
 """Number of times that a trial may lose a browser that it shares with other trials; then it gets its own."""
-
-PATIENCE = 6
-"""Factor by which the wait for an agent's last writes is extended after they went unanswered once."""
 
 
 def run_trial(plan: TrialPlan, resources: Resources, folder: TrialFolder) -> TrialRecord:
@@ -81,11 +85,9 @@ def _run_attempts(
     plan: TrialPlan, resources: Resources, folder: TrialFolder, recalled: Recollection | None
 ) -> TrialRecord:
     attempts: list[Attempt] = []
-    longest = 0.0
+    attribution = Attribution(plan, resources)
     visited: tuple[str, ...] = ()
-    unanswered_so_far = Unanswered()
-    site_failures, lost, retries = 0, 0, plan.options.env_retries
-    patience = replace(plan.options, write_timeout=plan.options.write_timeout * PATIENCE)
+    lost, retries = 0, plan.options.env_retries
     while True:
         writer = folder.begin(worker=plan.worker, node_id=plan.node_id, task=plan.facts())
         try:
@@ -98,7 +100,7 @@ def _run_attempts(
         except (SiteMissing, SiteUnready):
             folder.withdraw(writer.number)
             raise
-        record, again = tried.record, tried.again
+        record, again, cause = tried.record, tried.again, tried.record.cause
         if tried.yielded and set(tried.visited) > set(visited):
             retries += 1  # nothing is broken; and this ends, because each retry asks for more sites at once
         visited = tried.visited
@@ -107,17 +109,11 @@ def _run_attempts(
             retries += 1  # so that it does not use one of the trial's own retries
         if record.cause == "site" and again and tried.unreached:
             retries = max(retries, 1)  # the agent only visited a site that it may visit
-        elif record.cause == "site" and again and not tried.unbreakable and _acted(record, plan):
-            site_failures += 1
-            retries = max(retries, 1)  # only another attempt shows whether the agent caused it
-            plan = replace(plan, options=patience)  # a site that saves slowly is not broken
-            longest, unanswered_so_far = max(longest, _use(record)), unanswered_so_far + tried.unanswered
-            if site_failures > 1 and sites_survive_without_agent(
-                plan, resources, times=site_failures, seconds=longest, visited=visited, earlier=unanswered_so_far
-            ):
-                record = blamed(record, plan)
+        if tried.ended is not None and plan.counting is None:
+            record = attribution.owned(record, tried.ended, seconds=_use(record))
         if recalled is not None:
             record = replace(record, memory=recalled.keep(judged=record.outcome != "error"))
+            retries = 0 if record.outcome != "error" else retries  # a later attempt would remember this one
         attempts.append(
             Attempt(
                 number=writer.number,
@@ -132,8 +128,11 @@ def _run_attempts(
         record = TrialRecord.from_json(
             scrub_plain(replace(record, attempt=writer.number, attempts=tuple(attempts)).to_json())
         )
-        if record.cause not in RETRIED_CAUSES or not again or len(attempts) > retries:
-            return folder.finish(record, since=plan.since)
+        if record.stop_reason in CAUSED_BY_AGENT and plan.counting is None:
+            plan = replace(plan, counting=record)
+            folder.keep(record)
+        if cause not in RETRIED_CAUSES or not again or len(attempts) > retries:
+            return folder.finish(_counting(plan, record, attempts), since=plan.since)
 
 
 def _use(record: TrialRecord) -> float:
@@ -142,10 +141,18 @@ def _use(record: TrialRecord) -> float:
     return max(0.0, parts.get("total", 0.0) - parts.get("lease", 0.0) - parts.get("judge", 0.0))
 
 
-def _acted(record: TrialRecord, plan: TrialPlan) -> bool:
-    """Whether the agent has done anything that may have broken a leased site."""
-    acted = record.steps > 0 or plan.agent.self_driving
-    return acted and bool(plan.task.leased)
+def _counting(plan: TrialPlan, last: TrialRecord, attempts: Sequence[Attempt]) -> TrialRecord:
+    """The record that counts: of the last attempt, or of the one whose error the agent caused, with later ones."""
+    counting = plan.counting
+    if counting is None or counting.attempt == last.attempt:
+        return last
+    later = ", ".join(
+        f"attempt {each.number} {'passed' if each.outcome == 'passed' else f'ended in: {each.outcome}'}"
+        for each in attempts
+        if each.number > counting.attempt
+    )
+    message = f"{counting.message}\n{later}, which does not count: an agent's crash buys no further attempt"
+    return replace(counting, attempts=tuple(attempts), message=message)
 
 
 class _AttemptResult(NamedTuple):
@@ -162,10 +169,8 @@ class _AttemptResult(NamedTuple):
     """Whether the attempt ended because it gave a reachable site up for another trial."""
     lost: bool
     """Whether the attempt ended because a browser crashed that it shared with other trials."""
-    unbreakable: bool
-    """`Progress.unbreakable`."""
-    unanswered: Unanswered
-    """`Progress.unanswered`."""
+    ended: Ended | None
+    """How it ended in an error after the agent's first action; None otherwise."""
     unused: bool
     """Whether the agent, although it uses models, reported no usage of its own: it had not begun, or its calls are
     counted here."""
@@ -190,6 +195,7 @@ def _attempt(
     cause: Cause | None = None
     message, again = "", True
     shortfall: Shortfall = ""
+    raised: TrialError | None = None
     with progress.timed("total"):
         try:
             try:
@@ -230,6 +236,7 @@ def _attempt(
         except (SiteMissing, SiteUnready):
             raise
         except TrialError as error:
+            raised = error
             cause, message, again, shortfall = error.cause, str(error), error.again, error.shortfall
             progress.add(error.usage)
             unreached, lost = isinstance(error, SiteUnreached), isinstance(error, BrowserLost)
@@ -240,10 +247,31 @@ def _attempt(
             with suppress(RecordingError):
                 writer.note_traceback(error)
     record = _record(plan, progress, outcome, cause, message, started)
+    ended = _ended(plan, progress, raised, cause, writer.path) if cause is not None else None
+    if ended is not None and raised is not None:
+        shortfall = shortfall or _SHORTFALLS.get(ended.event.name, "")
     return _AttemptResult(
-        replace(record, shortfall=shortfall), again, progress.visited, unreached, yielded, lost, progress.unbreakable,
-        progress.unanswered,
+        replace(record, shortfall=shortfall), again, progress.visited, unreached, yielded, lost, ended,
         unused=plan.agent.asks_models and (plan.agent.kind == "model" or "episode" not in progress.seconds),
+    )  # fmt: skip
+
+
+def _ended(plan: TrialPlan, progress: Progress, error: TrialError | None, cause: Cause, folder: Path) -> Ended | None:
+    if not (progress.acted or progress.steps):
+        return None
+    event = event_of(error, cause)
+    live = bool(progress.environment.get("live"))
+    if live and cause == "site":
+        event = EVENTS["live_site"]
+    elif error is None and progress.environment.get("not_archived"):
+        event = EVENTS["archive"]
+    elif error is None and cause == "judge" and plan.asker is not None and plan.asker.event:
+        event = EVENTS[plan.asker.event]
+    return Ended(
+        event=event, folder=folder, control=error.control if error is not None else None,
+        interrupted=error.interrupted if error is not None else None, visited=progress.visited,
+        unanswered=progress.unanswered, places=progress.places, live=live,
+        unbreakable=progress.unbreakable or not plan.task.leased,
     )  # fmt: skip
 
 
@@ -276,6 +304,7 @@ def _gather(
             )
         )
         exits.callback(_note_visits, environment, progress)
+        exits.callback(_note_places, environment, progress)
         progress.replicas, progress.sites = environment.replicas, environment.live.sites
         progress.browser = environment.session.browser_version
         progress.environment = {**progress.environment, **environment.session.environment}
@@ -301,6 +330,7 @@ def _gather(
             with reporting_obstacles(environment.requests, facts), reporting_misses(environment.requests, facts):
                 environment.open_first_pages()
             ready.close()
+            progress.acted = plan.agent.self_driving  # its first action is not known
             so_far = _record(plan, progress, "failed", None, "", time.time())
             with reporting_misses(environment.requests, facts), guarded(plan, so_far, writer) as guard:
                 progress.episode = episode = run_agent(plan, environment, recorder, writer, recalled, guard)
@@ -352,6 +382,14 @@ def _note_visits(environment: TrialEnvironment, progress: Progress) -> None:
         with suppress(TrialError):
             reached = [asdict(site) for site in environment.visits.reached()]
             progress.environment["reach"] = {"sites": list(environment.visits.sites), "visited": reached}
+
+
+def _note_places(environment: TrialEnvironment, progress: Progress) -> None:
+    """Record whether the agent acted, and where it was at the end. Only addresses of sites: others, such as ``data:``,
+    contain what the agent made."""
+    session = environment.session
+    progress.acted |= session.seconds_since_first_action > 0
+    progress.places = tuple(url for url in session.addresses if url.startswith(("http:", "https:")))
 
 
 def _require_time(plan: TrialPlan, episode: Episode, environment: TrialEnvironment) -> None:

@@ -94,22 +94,20 @@ def test_trial_waits_for_write_of_a_left_page(run: Run) -> None:
         "{url: {exact: /}}",
     ],
 )
-def test_unanswered_write_is_a_site_error(run: Run, check: str) -> None:
+def test_agent_whose_write_gets_no_answer_fails(run: Run, check: str) -> None:
     record = run(task(f"[{check}]"), press("Hang"), write_timeout=0.2)
-    first, second = record.attempts
-    assert (first.outcome, first.cause) == ("error", "site")
-    assert f"expected an answer to POST {BASE}/save within 0.2 s" in first.message
-    # Under this agent it hangs again, without it the site works.
-    assert (second.outcome, record.stop_reason) == ("failed", "broke_site")
+    # Without the agent, the site works.
+    assert (record.outcome, record.stop_reason, len(record.attempts)) == ("failed", "broke_site", 1)
+    assert record.environment["attribution"] == {"event": "unanswered_write", "control": "works"}
     assert f"expected an answer to POST {BASE}/save within 1.2 s" in record.message
     (unfinished,) = record.environment["unfinished_writes"]
     assert (unfinished["url"], unfinished["waits_for"]) == (f"{BASE}/save", "site")
 
 
-def test_next_attempt_waits_longer_for_writes(run: Run) -> None:
+def test_slow_write_is_no_error(run: Run) -> None:
     checks = '[{state: {sql: "select count(*) from saves", equals: 1}}]'
     record = run(task(checks), press("Slow"), write_timeout=1.0)
-    assert [(each.outcome, each.cause) for each in record.attempts] == [("error", "site"), ("passed", None)]
+    assert [(each.outcome, each.cause) for each in record.attempts] == [("passed", None)]
 
 
 def test_environment_raises_for_unanswered_write(play: Play) -> None:

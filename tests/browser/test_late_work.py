@@ -81,7 +81,7 @@ def check_damage(run: Path) -> None:
     assert "todos: expected 0 removed, found 1: removed id=" in found["message"]
 
 
-@pytest.mark.matrix(2)
+@pytest.mark.matrix(1)
 @pytest.mark.parametrize("seed", range(10))
 def test_audit_of_a_site_with_delayed_work_finds_nothing(tmp_path: Path, seed: int) -> None:
     """Each change is made up to 5 s after its response. The solutions pass and the wrong agents fail."""
@@ -98,11 +98,11 @@ def test_audit_of_a_site_with_delayed_work_finds_nothing(tmp_path: Path, seed: i
     assert all(each["environment"]["late_work"]["sites"]["todo"] for each in solved if "late" in each["seconds"])
 
 
-@pytest.mark.matrix(1)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("seed", range(4))
 def test_audit_with_checks_that_wait_finds_nothing(tmp_path: Path, seed: int) -> None:
     """The catalogue says nothing of queued work; the checks have ``within``."""
-    queued_project(tmp_path, delays=(1, 5), seed=seed, quiet="", within="12s")
+    queued_project(tmp_path, delays=(3, 5), seed=seed, quiet="", within="12s")
     result = run_pytest(tmp_path, "--audit", "--run-dir=run", "--concurrency=4", timeout=450)
     audit = json.loads((tmp_path / "run" / "audit.json").read_text())
     assert audit["counts"]["valid"] == 2, result.stdout.str()
@@ -111,7 +111,7 @@ def test_audit_with_checks_that_wait_finds_nothing(tmp_path: Path, seed: int) ->
     (first, *_) = [each for each in trials(tmp_path / "run") if each["key"]["agent"] == "oracle" and each["steps"] > 1]
     waits = first["environment"]["late_work"]["checks"]
     assert set(waits) == {"checks[0]", "checks[1]"}
-    assert all(0.5 < seconds < 12 for seconds in waits.values())
+    assert all(0 <= seconds < 12 for seconds in waits.values())  # a busy machine may be as late as the work
     assert [check["waited"] for check in first["verdict"]["results"]] == list(waits.values())
 
 
@@ -184,7 +184,6 @@ def test_site_that_is_never_quiet_is_an_error_before_the_agent_begins(
     assert message in record["message"]
 
 
-@pytest.mark.exhaustive
 def test_rescoring_judges_stored_evidence_without_waiting(tmp_path: Path) -> None:
     queued_project(tmp_path, delays=(1, 2), quiet="", within="10s")
     run_pytest(tmp_path, "--agent=oracle", "-k", "milk", "--run-dir=run")

@@ -38,9 +38,10 @@ PUBLIC: dict[str, str] = {
         "judge_bounded kind_names needs register"
     ),
     "errors": (
-        "AgentAbsent AgentError BrowserError BrowserLost BudgetError Cause DeclaredError HarnessError JudgeError "
-        "ModelError Problem RecordingError Shortfall SiteAbsent SiteBlocked SiteBusy SiteError SiteMissing "
-        "SiteRestless SiteUnreached SiteUnready SiteYielded TaskError TaskFailed TaskFileError TaskFileWarning "
+        "AgentAbsent AgentError BrowserError BrowserLost BudgetError Cause ControlResult DeclaredError HarnessError "
+        "JudgeError ModelError NetworkChanged PageUnusable Problem RecordingError Shortfall SiteAbsent SiteBlocked "
+        "SiteBusy SiteError SiteMissing SiteRestless SiteUnanswered SiteUnreached SiteUnready SiteYielded TaskError "
+        "TaskFailed TaskFileError TaskFileWarning "
         "TooLarge TrialError Unready UsageError WebArenaError closest error_of recording unwritten writing"
     ),
     "evidence": (

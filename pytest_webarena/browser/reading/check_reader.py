@@ -24,7 +24,7 @@ from pytest_webarena.browser.tabs.recovery import make_readable
 from pytest_webarena.browser.tabs.settle import settle
 from pytest_webarena.browser.tabs.tab import Tab
 from pytest_webarena.browser.tabs.tabs import Tabs
-from pytest_webarena.errors import BrowserError
+from pytest_webarena.errors import PageUnusable
 from pytest_webarena.evidence import TabState
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ class CheckReader:
                 continue
             except Unresponsive as failure:
                 if not self._over and self._tabs.recovers_pages:
-                    raise BrowserError(f"a check reads {tab.url}: {failure}") from failure
+                    raise PageUnusable(f"a check reads {tab.url}: {failure}") from failure
                 navigated = keeps_navigating(tab, document)
                 reason = "it keeps navigating" if navigated else "it ran scripts without end"
             if attempt or not self._over:

@@ -17,7 +17,7 @@ from pytest_webarena.browser.tabs.aborted_requests import ABORTED
 from pytest_webarena.browser.tabs.navigation import reload
 from pytest_webarena.browser.tabs.tab import Tab
 from pytest_webarena.browser.tabs.timers import PENDING
-from pytest_webarena.errors import BrowserError
+from pytest_webarena.errors import NetworkChanged
 from pytest_webarena.text import shorten
 
 __all__ = ["settle", "wait_for_change"]
@@ -140,7 +140,7 @@ async def settle(
         with contextlib.suppress(ActionFailed):  # the next iteration shows whether it worked
             await reload(tab, limits, deadline)
     cut = shorten(tab.aborted_requests.urls[0], 100)
-    raise BrowserError(
+    raise NetworkChanged(
         f"expected an answer for {cut}, found {ABORTED}: the browser broke it off because the network of this machine "
         "changed (a container started, a VPN connected)"
     )

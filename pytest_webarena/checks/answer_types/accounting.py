@@ -45,6 +45,8 @@ NEUTRAL_GROUPS = {
 }
 """Words that claim nothing of their own, whatever they stand next to."""
 
+_QUESTION_WORDS = frozenset((*NEUTRAL_GROUPS["question words"].split(), "how"))
+
 _NEUTRAL = frozenset(word for group in NEUTRAL_GROUPS.values() for word in group.split())
 
 NEGATIONS = frozenset("no not none never nothing neither nor without cannot nobody nowhere empty zero lacks".split())  # noqa: SIM905
@@ -116,9 +118,12 @@ def unaccounted(
         if index not in stated and stem(token.plain) in options:
             found.append(token.text)
             continue
+        if index in stated:
+            if not order.keeps(token, is_value=True):
+                found.append(answer[index - 1].text)
+            continue
         if (
-            index in stated
-            or index in dated
+            index in dated
             or (index in counted_by and not {index - 1, index + 1} & named)
             or token.plain in extra
             or (negated and index > min(stated, default=0) and is_negation(token.plain))
@@ -218,6 +223,7 @@ class _Question:
         self.places: dict[str, list[int]] = {}
         for place, word in enumerate(words):
             self.places.setdefault(stem(word.plain), []).append(place)
+        self.question_word = next((place for place, word in enumerate(words) if word.plain in _QUESTION_WORDS), -1)
         self.counted = _counted(text)
         self.names = frozenset(word.plain for word in words if word.text[:1].isupper() and not word.new_clause)
         self.bound: dict[str, set[str]] = {}
@@ -281,25 +287,32 @@ class _Question:
 
 
 class _Order:
-    """Checks that an answer repeats the words of the question in their order: in another one, they may say the
-    contrary. The counted noun, and words that claim nothing, may be anywhere."""
+    """Checks that no two words of the question have changed sides of a third one, as in "Black beat White" for "White
+    beat Black": this exchanges who does what to whom. The counted noun, words that the question has more than once,
+    and words that claim nothing may be anywhere."""
 
     def __init__(self, asked: _Question) -> None:
         self._asked = asked
-        self._last = -1
+        self._before: list[int] = []
 
-    def keeps(self, token: Token) -> bool:
-        """Returns whether the next word of the answer comes after those before it in the question, too."""
+    def keeps(self, token: Token, *, is_value: bool = False) -> bool:
+        """Returns whether the next word of the answer does not complete such an exchange. The value stands for the
+        question word."""
         known = stem(token.plain.removesuffix("'s"))
-        if token.plain in _NEUTRAL or token.plain in PREPOSITIONS or known in self._asked.counted:
+        if is_value:
+            place = self._asked.question_word
+        elif token.plain in _NEUTRAL or token.plain in PREPOSITIONS or known in self._asked.counted:
             return True
-        places = self._asked.places.get(known)
-        if places is None:
+        elif len(places := self._asked.places.get(known, [])) == 1:
+            place = places[0]
+        else:
             return True
-        later = [place for place in places if place > self._last]
-        if later:
-            self._last = later[0]
-        return bool(later)
+        if place < 0:
+            return True
+        later = itertools.accumulate(self._before, max)
+        exchanged = any(place < each < highest for each, highest in zip(self._before, later, strict=True))
+        self._before.append(place)
+        return not exchanged
 
 
 _IRREGULAR = {

@@ -107,7 +107,10 @@ class NumberValue:
         return end
 
     def _groups(self, numeral: str) -> bool:
-        """Whether a point may group digits: ``36.000`` is 36 or 36,000, if the value itself is not written so."""
+        """Whether a point may group digits: ``36.000`` is 36 or 36,000, if the value itself is not written so. A value
+        that is not whole has no groups after its point."""
+        if self.value % 1:
+            return False
         found = re.search(r"(?<![\d.,])\d{1,3}\.\d\d0(?![\d.,]*\d)", numeral)
         return found is not None and found[0] != f"{abs(self.value):f}"
 

@@ -17,7 +17,7 @@ from pytest_webarena.checks.answer import says_unachievable
 from pytest_webarena.checks.computed.asking import REFUSED, no_answer
 from pytest_webarena.checks.computed.quotes import found_in
 from pytest_webarena.checks.computed.rubric_files import MOST_ITEMS, read_rubric
-from pytest_webarena.checks.judge_protocol import Award, JudgeOff, JudgeUnreadable, Question, RubricItem
+from pytest_webarena.checks.judge_protocol import Award, JudgeOff, Question, RubricItem
 from pytest_webarena.checks.kind import Judgement, Kind, View
 from pytest_webarena.checks.text import literal
 from pytest_webarena.checks.verdict import Part
@@ -173,8 +173,6 @@ def judge(spec: RubricSpec, view: View) -> Judgement:
         grade = view.asker.ask(question_of(spec, intent, answer))
     except JudgeOff as off:
         return Judgement.unknown(expected=expected, actual=actual, why=str(off), cause="judge")
-    except JudgeUnreadable as error:
-        return Judgement.unknown(expected=expected, actual=actual, why=str(error), cause=error.blame)
     except JudgeError as error:
         return Judgement.unknown(expected=expected, actual=actual, why=str(error), cause=error.cause)
     parts = parts_of(spec.items, grade.awards, answer)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pytest_webarena.checks.judge_protocol import JudgeOff, JudgeUnreadable, Question
+from pytest_webarena.checks.judge_protocol import JudgeOff, Question
 from pytest_webarena.checks.key_nodes.address_parts import (
     base_of,
     has_label,
@@ -282,8 +282,6 @@ class Matcher:
             grade = asker.ask(Question(kind="rule", intent=intent, reference=rule, answer=text))
         except JudgeOff as off:
             return _open(str(off), "judge")
-        except JudgeUnreadable as error:
-            return _open(str(error), error.blame)
         except JudgeError as error:
             return _open(str(error), error.cause)
         return Hit(known=grade.decision == "correct")

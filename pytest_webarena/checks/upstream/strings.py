@@ -15,6 +15,7 @@ from pytest_webarena.checks.upstream.parts import COMPARISONS, DIALECT, TEXTS, D
 from pytest_webarena.checks.upstream.replies import loosely
 from pytest_webarena.checks.upstream.text import ALTERNATIVE, clean, equals, includes, unquoted
 from pytest_webarena.checks.upstream.typed_references import is_copy, typed
+from pytest_webarena.errors import Cause
 from pytest_webarena.evidence import Evidence
 from pytest_webarena.tasks.file_reading import Reading
 from pytest_webarena.tasks.nodes import MapNode
@@ -211,6 +212,7 @@ def ask(kind: QuestionKind, reference: str, answer: str, view: View, *, intent: 
     if view.grading.repairs("equal-answers") and is_copy(reference, answer):
         return Part(True, "it is the reference itself")
     question = Question(kind=kind, intent=intent or _asked(view), reference=reference, answer=answer)
+    cause: Cause = "judge"
     strict = view.grading.repairs("strict-judge")
     match ask_judge(question, view):
         case Grade() as grade if strict:
@@ -218,16 +220,16 @@ def ask(kind: QuestionKind, reference: str, answer: str, view: View, *, intent: 
         case Grade() as grade:
             who, reply = f"{grade.model} ({grade.prompt})", grade.replies[0]
         case JudgeUnreadable() as error if not strict:
-            who, reply = "the judge", error.replies[0]
+            who, reply, cause = "the judge", error.replies[0], error.cause
         case JudgeUnreadable() as error:
-            return Part(None, str(error), error.blame)
+            return Part(None, str(error), error.cause)
         case JudgeOff() as off:
             return Part(None, str(off), "judge")
         case error:
             return Part(None, str(error), error.cause)
     holds = loosely(kind, reply)
     if holds is None:
-        return Part(None, f"{who}: no grade in its reply: {clip(reply, 300)}", "judge")
+        return Part(None, f"{who}: no grade in its reply: {clip(reply, 300)}", cause)
     return Part(holds, f"{who}: {clip(reply, 300)}")
 
 

@@ -104,8 +104,7 @@ def _number(text: str, question: str, has_names: bool) -> NumberValue | AnyOf | 
     if len(text.partition(".")[2]) < 3 or amount.unit:
         return NumberValue(value=value, unit=unit)
     if not _AMOUNTS.search(question):  # coordinates, which are cut to three decimals and may be given with more
-        written = round(value, len(text.partition(".")[2]))  # keeps a final zero
-        return NumberValue(value=written, tolerance=Decimal("0.0009999"))
+        return NumberValue(value=value, tolerance=Decimal("0.0009999"))
     return AnyOf(values=tuple(NumberValue(value=each, unit=unit) for each in (value, round(value, 2))))  # in cents
 
 

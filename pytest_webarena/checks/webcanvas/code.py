@@ -124,6 +124,8 @@ def _reply(view: View, subject: str, rule: str, told: list[str]) -> str:
     try:
         grade = view.asker.ask(Question(kind="rule", intent=view.intent, reference=rule, answer=subject))
     except (JudgeOff, JudgeError) as error:
+        if isinstance(error, JudgeError) and error.cause == "agent":
+            return "```0```"
         told.append(str(error))
         raise _NoReply from None
     share = grade.share if grade.share is not None else float(grade.decision == "correct")

@@ -82,6 +82,9 @@ def summary_lines(
         yield from _judge_rows(summary)
         if summary.retried:
             yield from row("retried", [f"{plural(summary.retried, 'trial')} after an error of the environment"])
+        if passed := summary.passed_after_own_error:
+            text = f"{plural(passed, 'trial')} passed on a later attempt after the agent's own error: failed"
+            yield from row("", [text], mark="yellow")
         if summary.rerun:
             rerun_text = f"{plural(summary.rerun, 'trial')} after the verdict, which is kept"
             yield from row("rerun", [rerun_text, f"{summary.rerun_passed} failed and passed later"], mark="yellow")

@@ -49,6 +49,7 @@ function agents() {
     if (index.cost[name]) rows.push(["cost", index.cost[name]]);
     if (summary.memory?.length) rows.push(["note", `trials remember earlier ones (memory: ${summary.memory.join(" or ")}); the interval takes them for independent`]);
     if (summary.retried) rows.push(["retried", plural(summary.retried, "trial")]);
+    if (summary.passed_after_own_error) rows.push(["passed later", `${plural(summary.passed_after_own_error, "trial")} after the agent's own error: failed`]);
     rows.push(...gradings(name));
     $("agents").append(make("article", { className: "card" },
       make("h2", {}, name),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from pytest_webarena.checks import REPAIRED, Verdict, judge
@@ -67,6 +69,16 @@ def test_a_judge_that_does_not_decide_leaves_it_undecided(error: Exception) -> N
     found = judged("answer: {number: 6}", UNDECIDED, Judge(error=error))
     assert found.passed is None
     assert found.judgeable
+
+
+@each_case("kind", [JudgeError, lambda text: JudgeUnreadable(text, replies=("?",))])
+@each_case("negated", [False, True])
+def test_an_answer_that_upsets_the_judge_is_not_met(kind: Callable[[str], JudgeError], negated: bool) -> None:
+    error = kind("refused")
+    error.cause = "agent"
+    check = "{answer: {number: 6}}"
+    found = judged(f"not: {check}" if negated else "answer: {number: 6}", UNDECIDED, Judge(error=error))
+    assert found.passed is False
 
 
 def test_an_unreachable_judge_is_an_error_and_no_undecided_answer() -> None:

@@ -12,7 +12,7 @@ from pytest_webarena.checks import CheckResult, find_grading, judge, judge_all, 
 from pytest_webarena.checks.grading import gradings_of, headline_of, needs_pages
 from pytest_webarena.checks.judge_protocol import Grade, Question
 from pytest_webarena.checks.webcanvas.labels import shown_text
-from pytest_webarena.errors import TaskError
+from pytest_webarena.errors import JudgeError, TaskError
 from pytest_webarena.evidence import Evidence, SeenPage, StepRecord, TabState, TargetRecord
 from pytest_webarena.signals import AddressChanged, DomEvent, ElementRecord
 from pytest_webarena.tasks.model import Task
@@ -175,6 +175,19 @@ def test_partial_semantic_score_counts_but_prevents_success() -> None:
     assert score(nodes, found, asker=Saying(0.999)) == 1  # it is rounded up
     without = result(nodes, found)
     assert (without.score, without.cause) == (None, "judge")
+
+
+@pytest.mark.parametrize(("cause", "expected"), [("agent", 0.5), ("judge", None)])
+def test_text_that_upsets_the_judge_earns_nothing(cause: Any, expected: float | None) -> None:
+    class Upset:
+        def ask(self, question: Question) -> Grade:
+            error = JudgeError("refused")
+            error.cause = cause
+            raise error
+
+    nodes = "[{url: {param: q, semantic: Looks for lamps}}, {url: {includes: /find}}]"
+    found = recorded(step(0, Goto(FOUND), HOME, after=FOUND), step(1, Stop(""), FOUND))
+    assert score(nodes, found, asker=Upset()) == expected
 
 
 @pytest.mark.parametrize("locate", ["role=button", 'button:has-text("Go")', "form >> button"])

@@ -101,12 +101,12 @@ def test_judge_that_is_never_readable_is_an_error(tmp_path: Path) -> None:
             match=r"none of 3 replies ends with a line of 'correct', 'incorrect' or 'partially correct'",
         ) as caught:
             session.ask(question())
-        assert server.requests == 3
+        assert server.requests == 6  # and the control: the reference as the answer
     assert caught.value.cause == "judge"
     assert caught.value.replies == ("Well, not correct.",) * 3
     assert list(tmp_path.rglob("*.json")) == []
     assert session.use is not None
-    assert session.use.usage.calls == 3
+    assert session.use.usage.calls == 6
 
 
 @pytest.mark.parametrize("finish", ["length", "content_filter"])
@@ -142,10 +142,10 @@ def test_unusable_reply_of_a_failing_judge_is_billed(tmp_path: Path) -> None:
         with pytest.raises(JudgeError, match="a message without content"):
             session.ask(question())
     assert session.use is not None
-    assert session.use.usage.calls == 1
-    assert session.use.usage.cost == pytest.approx(0.02)
+    assert session.use.usage.calls == 2  # the question and its control
+    assert session.use.usage.cost == pytest.approx(0.04)
     (line,) = read_model_calls(calls)
-    assert line.usage.cost == pytest.approx(0.02)
+    assert line.usage.cost == pytest.approx(0.04)
     assert line.open == 0
 
 
@@ -184,7 +184,48 @@ def test_unreadable_judge_is_asked_once_in_a_trial() -> None:
         for _ in range(2):
             with pytest.raises(JudgeUnreadable):
                 session.ask(question())
-        assert server.requests == 3
+        assert server.requests == 6  # with the control
+
+
+def graded(body: dict[str, Any]) -> Answer:
+    """Grades every answer but the upsetting one, which it refuses."""
+    upset = "upsetting" in str(body["messages"])
+    return fail(400, "flagged", code="content_filter") if upset else say("GRADE: correct")
+
+
+def test_question_that_only_fails_with_the_answer_blames_the_agent() -> None:
+    with model_server(graded) as server, pytest.raises(JudgeError, match="the answer is the cause") as raised:
+        judge_at(server).session("t").ask(question("upsetting"))
+    assert (raised.value.cause, raised.value.event) == ("agent", "judge_refuses")
+    assert server.requests == 3  # the question, its control, the question again
+    assert pickle.loads(pickle.dumps(raised.value)).cause == "agent"
+
+
+def test_passing_failure_of_the_endpoint_costs_no_grade() -> None:
+    with model_server([fail(500), say("GRADE: correct"), say("GRADE: incorrect")]) as server:
+        grade = judge_at(server).session("t").ask(question())
+        prompts = [server.prompt(number) for number in range(3)]
+    assert grade.decision == "incorrect"
+    assert ["five minutes" in prompt and "it takes 5 minutes" in prompt for prompt in prompts] == [True, False, True]
+
+
+def test_control_of_a_judge_does_not_read_the_cache(tmp_path: Path) -> None:
+    """A cached grade of the reference says nothing about the endpoint now."""
+    reference = replace(question(), answer="five minutes")
+    with model_server([say("GRADE: correct"), fail(500)]) as server:
+        judge = judge_at(server, cache=tmp_path)
+        judge.session("t").ask(reference)
+        with pytest.raises(JudgeError) as raised:
+            judge.session("t").ask(question())
+    assert raised.value.cause == "judge"
+
+
+@pytest.mark.parametrize("status", [401, 402, 403, 429])
+def test_access_error_of_a_judge_has_no_control(status: int) -> None:
+    with model_server([fail(status), say("GRADE: correct")]) as server, pytest.raises(JudgeError) as raised:
+        judge_at(server).session("t").ask(question())
+    assert (raised.value.cause, raised.value.event) == ("judge", "judge_access")
+    assert server.requests == 1
 
 
 FORGED: dict[QuestionKind, str] = {
@@ -222,11 +263,11 @@ def test_judge_may_quote_a_grade_claimed_by_the_answer(kind: QuestionKind) -> No
 def test_reply_that_only_repeats_a_forged_grade_blames_the_agent(kind: QuestionKind) -> None:
     with model_server([say(FORGED[kind])]) as server, pytest.raises(JudgeUnreadable) as raised:
         judge_at(server).session("t").ask(question(f"six, so: {FORGED[kind]}", kind))
-    assert raised.value.blame == "agent"
-    assert pickle.loads(pickle.dumps(raised.value)).blame == "agent"
+    assert raised.value.cause == "agent"
+    assert pickle.loads(pickle.dumps(raised.value)).cause == "agent"
     with model_server([say("Hm.")]) as server, pytest.raises(JudgeUnreadable) as raised:
         judge_at(server).session("t").ask(question("six grades, correct", kind))
-    assert raised.value.blame == "judge"
+    assert raised.value.cause == "judge"
 
 
 def test_custom_prompt_may_use_the_code_word(tmp_path: Path) -> None:

@@ -182,11 +182,11 @@ def test_reply_that_only_quotes_is_retried_with_the_reason() -> None:
 def test_unreadable_reply_to_a_forged_answer_blames_the_agent() -> None:
     with model_server([say(FORGED)]) as server, pytest.raises(JudgeUnreadable) as raised:
         judge_at(server).session("t").ask(question(FORGER))
-    assert raised.value.blame == "agent"
+    assert raised.value.cause == "agent"
     assert "the answer holds lines in the form of a judge's verdict" in str(raised.value)
     with model_server([say("Well.")]) as server, pytest.raises(JudgeUnreadable) as raised:
         judge_at(server).session("t").ask(question("Take item 3: two points A, B"))
-    assert raised.value.blame == "judge"
+    assert raised.value.cause == "judge"
 
 
 def test_code_word_is_unique_to_the_answer_and_not_in_its_text() -> None:
@@ -230,7 +230,7 @@ def test_last_reply_with_points_is_used_after_failed_retries(later: str | None) 
 def test_incomplete_grading_is_an_error_after_retries() -> None:
     with model_server([say("ITEM 1 POINTS 4\nQUOTE n = 2k")]) as server, pytest.raises(JudgeUnreadable) as raised:
         judge_at(server).session("t").ask(question())
-    assert server.requests == 3
+    assert server.requests == 6  # with the control
     assert "gives each item its points once, from 0 to what it is worth (item 2 has no points)" in str(raised.value)
 
 

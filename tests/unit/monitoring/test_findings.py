@@ -236,6 +236,8 @@ def test_site_broken_by_the_replay_is_down() -> None:
     assert found.status == "site down"
     assert found.why == "the site breaks when the task is replayed, and only then: It has died."
     assert checked(buy(), None, [], outcome="failed", cause=None, message="").status == "untried"
+    found = checked(buy(), None, [], outcome="failed", stop_reason="broke_browser", cause=None, message="It crashed.")
+    assert (found.status, found.why) == ("untried", "It crashed.")
 
 
 def test_check_without_a_response_of_the_site_is_site_down() -> None:

@@ -89,9 +89,15 @@ class Site:
 
 
 class RestlessSite(Site):
-    """A working site with a page that never stops writing."""
+    """A working site with a page that never stops writing for the visitors with the given numbers."""
+
+    @property
+    def broken(self) -> bool:
+        return False
 
     def wait_for_writes(self, seconds: float, **more: float) -> tuple[Unfinished, ...]:  # type: ignore[override]
+        if self.leases not in self.breaks:
+            return ()
         return (Unfinished(method="POST", url="http://shop.test/beat", seconds=0.1, waits_for="site", repeated=True),)
 
 
@@ -182,36 +188,71 @@ def outcomes(record: TrialRecord) -> list[str]:
     return [f"{each.outcome} {each.cause or ''}".strip() for each in record.attempts]
 
 
-def test_endlessly_writing_page_is_a_site_error(tmp_path: Path) -> None:
-    site = RestlessSite()
+@pytest.mark.parametrize(("restless", "expected"), [((1, 2), "error site"), ((1, 3), "failed")])
+def test_page_writing_endlessly_only_with_the_agent_fails(
+    tmp_path: Path, restless: tuple[int, ...], expected: str
+) -> None:
+    site = RestlessSite(*restless)
     task = make_task("intent: Save\nsites: [shop]\nchecks: [{network: {url: /save}}]", id="t")
     record = run(tmp_path, site, task=task)
-    assert outcomes(record) == ["error site"]
+    assert outcomes(record) == [expected]
     assert "its page repeats it" in record.message
-    assert site.leases == 1  # neither another attempt nor a control
+    assert site.leases == (3 if expected == "failed" else 2)  # no other attempt
+    assert record.stop_reason == ("endless_writes" if expected == "failed" else "answered")
 
 
 @pytest.mark.parametrize(
     ("breaks", "retries", "expected"),
     [
+        # attempt, control without the agent, its actions again; the next attempt, …
+        ([1], 0, ["error site"]),  # it broke by chance
         ([1], 1, ["error site", "passed"]),
-        ([1], 0, ["error site", "passed"]),  # without a retry the fault is unknown
-        ([1, 2], 0, ["error site", "failed"]),
-        ([1, 2], 1, ["error site", "failed"]),
-        ([1, 2], 3, ["error site", "failed"]),
-        ([1, 2, 3], 0, ["error site", "error site"]),  # the control broke, too: a site error
-        ([1, 2, 3], 1, ["error site", "error site"]),
-        ([1, 2, 4], 0, ["error site", "error site"]),  # one of two controls broke: a flaky site
-        ([1, 2, 3, 4], 2, ["error site", "error site", "failed"]),
-        ([1, 2, 3, 4, 7], 2, ["error site", "error site", "error site"]),  # as many controls as breakages
-        ([1, 2, 3, 4, 5], 2, ["error site", "error site", "error site"]),
+        ([1, 3], 0, ["failed"]),
+        ([1, 3], 1, ["failed", "passed"]),  # a crash buys no second attempt
+        ([1, 3, 4], 1, ["failed", "error site"]),
+        ([1, 2], 0, ["error site"]),  # the control broke, too
+        ([1, 2], 1, ["error site", "passed"]),
+        ([1, 2, 3, 6], 1, ["error site", "failed"]),
+        ([1, 2, 3, 5], 1, ["error site", "error site"]),  # one of two controls broke: a flaky site
+        ([1, 2, 3, 4, 5, 9], 2, ["error site", "error site", "failed"]),
+        ([1, 2, 3, 4, 5, 8], 2, ["error site", "error site", "error site"]),  # as many controls as breakages
     ],
 )
-def test_agent_that_breaks_its_site_again_fails(
+def test_agent_fails_if_its_site_breaks_and_survives_the_controls(
     tmp_path: Path, breaks: list[int], retries: int, expected: list[str]
 ) -> None:
     record = run(tmp_path, Site(*breaks), retries=retries)
     assert outcomes(record) == expected, record.message
+    counting = expected.index("failed") if "failed" in expected else len(expected) - 1
+    assert (record.attempt, record.outcome) == (counting + 1, expected[counting].partition(" ")[0])
+    passed_later = expected[counting + 1 :] == ["passed"]
+    assert ("attempt 2 passed, which does not count" in record.message) == passed_later
+    summary = summarise([record])["a"]
+    assert (summary.passed_after_own_error, summary.retried) == (passed_later, counting > 0)
+    assert summary.rate.passed == (record.outcome == "passed")
+
+
+def test_later_attempt_that_ends_with_its_process_does_not_replace_the_one_that_counts(tmp_path: Path) -> None:
+    """The record of a worker that died is written by another process, see `TrialFolder.finish`."""
+
+    class Killed(BaseException):
+        pass
+
+    class DeadlySite(Site):
+        def mark(self, *, required: bool = False) -> None:
+            if self.leases == 4:
+                raise Killed
+
+    began = time.time()
+    with pytest.raises(Killed):
+        run(tmp_path, DeadlySite(1, 3))
+    folder = RunDir(tmp_path).folder(TrialKey("t", "a", 1))
+    lost = TrialRecord(
+        key=TrialKey("t", "a", 1), outcome="error", cause="harness", attempt=2, started=time.time(), agent_digest="d",
+        task_digest=TASK.digest,
+    )  # fmt: skip
+    record = folder.finish(lost, since=began - 1)
+    assert (record.outcome, record.stop_reason, record.attempt) == ("failed", "broke_site", 1)
 
 
 @pytest.mark.parametrize(
@@ -267,12 +308,11 @@ def test_site_that_breaks_before_any_action_is_a_site_error(tmp_path: Path, retr
 
 
 def test_broken_site_fails_with_its_own_stop_reason(tmp_path: Path) -> None:
-    record = run(tmp_path, Site(1, 2))
+    record = run(tmp_path, Site(1, 3), retries=0)
     assert (record.score, record.cause, record.stop_reason) == (0.0, None, "broke_site")
-    assert record.message.startswith(
-        "the agent broke the site: it broke in every attempt of this agent, and fresh ones work as long without it"
-    )
+    assert record.message.startswith("the agent broke the site: without the agent, a fresh one works as long")
     assert record.message.endswith("it ended with exit code 3")
+    assert record.environment["attribution"] == {"event": "site", "control": "works"}
     summary = summarise([record])["a"]
     assert (summary.rate.passed, summary.rate.failed, summary.rate.errors) == (0, 1, 0)
     assert summary.stop_reasons == {"broke_site": 1}
@@ -357,12 +397,12 @@ class VisitingSession(FakeSession):
     ("check", "down", "expected"),
     [
         ("url: /stock", (1, 2, 3, 4), ["error site", "error site"]),  # the site's own error
-        ("state: {api: /stock, includes: tea}", (1, 2, 4), ["error site", "error site"]),  # one control gets no answer
-        ("url: /stock", (1, 2), ["error site", "failed"]),
+        ("state: {api: /stock, includes: tea}", (1, 2, 3, 5), ["error site", "error site"]),  # one of two controls
+        ("url: /stock", (1, 3, 4), ["failed", "error site"]),
         ("page: {excludes: overdue}", (1, 2, 3, 4), ["error site", "error site"]),
-        ("page: {excludes: overdue}", (1, 2), ["error site", "failed"]),
+        ("page: {excludes: overdue}", (1, 3), ["failed", "passed"]),
         ("page: {excludes: overdue}, when: any_step", (1, 2, 3, 4), ["error site", "error site"]),
-        ("state: {api: /stock, includes: tea}", (1, 2), ["error site", "failed"]),
+        ("state: {api: /stock, includes: tea}", (1, 2, 3, 6), ["error site", "failed"]),
     ],
 )
 def test_agent_fails_only_if_the_site_responds_without_it(
@@ -374,7 +414,7 @@ def test_agent_fails_only_if_the_site_responds_without_it(
     task = make_task(f"intent: How many?\nsites: [shop]\nchecks: [{{answer: {{number: 42}}}}, {{{check}}}]", id="t")
     record = run(tmp_path, site, task=task, agent=lambda: ScriptedAgent(Goto("http://shop.test/stock"), Stop("42")))
     assert outcomes(record) == expected, record.message
-    assert record.stop_reason == ("broke_site" if site.leases > 3 and expected[-1] == "failed" else "answered")
+    assert record.stop_reason == ("broke_site" if "failed" in expected else "answered")
 
 
 def test_controls_visit_the_page_that_breaks_the_site_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -396,4 +436,4 @@ def test_controls_visit_the_page_that_breaks_the_site_last(tmp_path: Path, monke
     check = "{answer: {number: 42}}, {state: {api: /stock, includes: tea}}"
     task = make_task(f"intent: How many?\nsites: [shop]\nchecks: [{check}]", id="t")
     record = run(tmp_path, site, task=task, agent=lambda: ScriptedAgent(Goto("http://shop.test/poison"), Stop("42")))
-    assert outcomes(record) == ["error site", "failed"], record.message
+    assert outcomes(record) == ["failed", "error site"], record.message

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -79,7 +80,7 @@ def test_control_is_found() -> None:
 
 
 def test_unlinked_page_is_found_by_search() -> None:
-    pages = {
+    pages: Site = {
         "/": SEARCH,
         "/find": lambda words: (
             f"<h1>{words}</h1><a href=/x/7>One hit</a>" if words == "bell ringing" else f"<h1>{words}"
@@ -101,6 +102,21 @@ def test_words_that_a_search_repeats_are_not_found(results: Callable[[str], str]
     found, visits = crawl({"/": f"<title>Shop</title>{SEARCH}", "/find": results})
     assert places(found) == []
     assert "/find?q=bell+ringing" in visits.requested
+
+
+def test_number_that_a_page_calculates_with_is_not_found() -> None:
+    def convert(words: str) -> str:
+        return f"<p>{words} km = {int(words) * 2} leagues" if words.isdigit() else "<p>Not a number"
+
+    assert places(crawl({"/": SEARCH, "/find": convert}, absent=[Term("100664", Fraction(100664))])[0]) == []
+
+
+def test_bare_word_counts_as_often_as_it_is_there_without_being_repeated() -> None:
+    def results(words: str, title: str) -> str:
+        return f"<title>{words}</title><ul>" + f"<li>{title}" * (words == "bell ringing")
+
+    assert places(crawl({"/": SEARCH, "/find": lambda words: results(words, "")})[0]) == []
+    assert len(places(crawl({"/": SEARCH, "/find": lambda words: results(words, "Bell ringing")})[0])) == 1
 
 
 def test_words_in_a_result_are_found_although_the_search_repeats_them() -> None:
@@ -146,14 +162,18 @@ def test_further_pages_of_a_kind_are_not_opened_if_scripts_draw_nothing() -> Non
 
 def test_the_subject_must_be_on_a_page() -> None:
     absent = [Term("weight")]
-    page = {"/": f"{SEARCH}<a href=/a>a", "/find": lambda words: f"<p>Nothing for {words}", "/a": "<h1>Clay cup</h1>"}
+    page: Site = {
+        "/": f"{SEARCH}<a href=/a>a",
+        "/find": lambda words: f"<p>Nothing for {words}",
+        "/a": "<h1>Clay cup</h1>",
+    }
     assert crawl(page, absent=absent, about="clay cup")[0].names_subject
     assert not crawl(page, absent=absent, about="tin cup")[0].names_subject
 
 
 def test_results_of_a_search_for_the_subject_are_not_about_it() -> None:
     rows = "<table><tr><td>Clay cup<td>red</tr><tr><td>Tin cup<td>Weight: 300 g</table>"
-    pages = {"/": SEARCH, "/find": lambda words: f"<title>Search: {words}</title>{rows}"}
+    pages: Site = {"/": SEARCH, "/find": lambda words: f"<title>Search: {words}</title>{rows}"}
     assert places(crawl(pages, absent=[Term("weight")], about="clay cup")[0]) == []
     assert len(places(crawl(pages, absent=[Term("weight")], about="tin cup")[0])) == 1
 

@@ -69,10 +69,11 @@ def test_partially_correct_grade_fails(tmp_path: Path) -> None:
 def test_unreadable_judge_reply_gives_no_verdict(tmp_path: Path) -> None:
     with model_server([say("That is not correct.")]) as server:
         record = run(tmp_path, judge_at(server))
-        assert server.requests == 3
+        assert server.requests == 6  # the question, and the one with the reference as the answer
     assert (record.outcome, record.cause, record.score) == ("error", "judge", None)
+    assert record.environment["attribution"] == {"event": "judge_unreadable", "control": "fails"}
     assert record.judge is not None
-    assert record.judge.usage.calls == 3
+    assert record.judge.usage.calls == 6
 
 
 def test_missing_judge_gives_no_verdict_and_is_counted(tmp_path: Path) -> None:

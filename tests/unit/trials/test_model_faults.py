@@ -18,13 +18,13 @@ import pytest
 from pytest_webarena.agents import resolve_agent
 from pytest_webarena.browser.config import SessionConfig
 from pytest_webarena.browser.observation import Observation, TabInfo
-from pytest_webarena.results import RunDir, TrialKey
+from pytest_webarena.results import RunDir, TrialKey, TrialRecord
 from pytest_webarena.trials.episode import EpisodeLimits
 from pytest_webarena.trials.options import TrialOptions
 from pytest_webarena.trials.plan import TrialPlan
 from pytest_webarena.trials.trial import run_trial
 from tests.cases import each_case
-from tests.model_server import Answer, call, fail, model_server, say
+from tests.model_server import Answer, Model, call, fail, model_server, say
 from tests.unit.llm.test_faults import TRANSIENT
 
 from .test_trial import TASK, FakeResources, FakeSession, full_disk
@@ -134,6 +134,35 @@ def test_endpoint_fault_is_retried_and_a_model_error_if_it_persists(fault: Answe
 @each_case("fault", REFUSED.values(), ids=list(REFUSED))
 def test_refused_request_is_a_model_error_without_retry(fault: Answer) -> None:
     assert ending(fault, lasting=False, api="chat", stream=False) == "error: model, 1 requests"
+
+
+def played(folder: Path, reply: Model) -> TrialRecord:
+    """Run a trial whose agent gets a reply without an action first, which is a step of its own."""
+    replies = iter([say("no action")])
+    with model_server(lambda body: next(replies, None) or reply(body)) as server:
+        endpoint = {"base_url": server.url, "key_env": None, "retries": {"attempts": 2, "first": 0.0}}
+        keys = {"kind": "model", "model": "m", "reply": "tools", "invalid_retries": 0, "endpoint": endpoint}
+        (folder / "m.yaml").write_text(json.dumps(keys))
+        agent = resolve_agent("m", [folder])
+        options = TrialOptions(env_retries=0)
+        plan = TrialPlan(task=TASK, agent=agent, trial=1, limits=EpisodeLimits(seconds=60), options=options)
+        return run_trial(plan, Resources(), RunDir(folder / "run").folder(TrialKey("t", "m", 1)))
+
+
+@each_case("status", [400, 413, 422, 500])
+def test_endpoint_that_serves_all_but_the_agents_requests_fails_the_trial(status: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        record = played(Path(folder), lambda body: fail(status) if "link" in str(body["messages"]) else say("OK"))
+    assert (record.outcome, record.stop_reason, record.steps) == ("failed", "model_refused", 1), record.message
+    assert f"HTTP {status}" in record.message
+
+
+@each_case("status", [400, 401, 429, 500])
+def test_endpoint_that_serves_nothing_is_a_model_error(status: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        record = played(Path(folder), lambda body: fail(status))
+    assert (record.outcome, record.cause, record.steps) == ("error", "model", 1), record.message
+    assert record.environment["attribution"]["control"] == "fails"
 
 
 @each_case(("api", "stream"), WAYS[::3], ids=["chat", "responses-stream"])

@@ -85,6 +85,20 @@ def test_other_errors_stop_no_agent(tmp_path: Path, limit: int, errors: list[Tri
     assert not why(stops)
 
 
+@pytest.mark.parametrize("cause", ["site", "browser", "model", "judge"])
+@pytest.mark.parametrize(
+    ("control", "stopped"), [("fails", True), (None, True), ("works", False), ("impossible", False)]
+)
+def test_error_that_may_be_the_agents_stops_nothing(
+    cause: str, control: str | None, stopped: bool, tmp_path: Path
+) -> None:
+    stops = Stops(tmp_path, 2)
+    attribution = {"event": "any", **({"control": control} if control else {})}
+    for _ in range(3):
+        note(stops, record(cause, environment={"attribution": attribution}))
+    assert bool(why(stops)) == stopped
+
+
 def test_missing_prerequisite_stops_immediately(tmp_path: Path) -> None:
     stops = Stops(tmp_path, 0)
     error = Unready("expected a browser,\nfound none", cause="browser")

@@ -64,6 +64,7 @@ class FakeSession:
         yield
 
     seconds_since_action = seconds_since_first_action = 0.0
+    addresses: tuple[str, ...] = ()
 
     def wait_for_idle(self, seconds: float, *, quiet: float = 0.0) -> bool:
         return False

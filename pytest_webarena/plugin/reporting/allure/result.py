@@ -14,6 +14,7 @@ from allure_commons.utils import host_tag
 
 from pytest_webarena.checks.render import first_missed
 from pytest_webarena.checks.verdict import Verdict
+from pytest_webarena.owners import CAUSED_BY_AGENT
 from pytest_webarena.plugin.reporting.allure.steps import attempt_files, attempt_steps
 from pytest_webarena.results.explaining import Explained, Passed, explain
 from pytest_webarena.results.gradings import verdicts_of, words_of
@@ -116,7 +117,7 @@ def _compared(trial: Reported) -> Explained | None:
 
 def earlier_results(trial: Reported, files: Attachments) -> Iterator[TestResult]:
     """Yield results of the attempts that did not count, which Allure treats as retries of the trial."""
-    for attempt in trial.record.attempts[:-1]:
+    for attempt in trial.record.earlier_attempts:
         yield trial_result(replace(trial, record=_as_record(trial.record, attempt)), files)
 
 
@@ -155,7 +156,7 @@ def _reasons(record: TrialRecord) -> str:
     """The first check that fails, and the number of other failed ones."""
     verdict = _verdict(record)
     missed = [leaf for result in verdict.results for leaf in _missed(result)] if verdict is not None else []
-    if record.stop_reason in ("agent_crash", "broke_site") or not missed:
+    if record.stop_reason in {"agent_crash", *CAUSED_BY_AGENT} or not missed:
         return record.message.partition("\n")[0]
     first = missed[0]
     lines = [first_missed(first) or f"{first.kind}: {first.why or 'failed'}"]
@@ -181,10 +182,10 @@ def _description(trial: Reported) -> Iterator[str]:
     yield _summary(record)
     if record.answer:
         yield f"Answer:\n\n{_fenced(record.answer)}"
-    if len(record.attempts) > 1:
+    if record.earlier_attempts:
         lines = [
             f"{attempt.number}. {attempt.cause or attempt.outcome}: {_inline(attempt.message)}"
-            for attempt in record.attempts[:-1]
+            for attempt in record.earlier_attempts
         ]
         yield "Tried again, on fresh sites, after\n\n" + "\n".join(lines)
     facts = {

@@ -271,7 +271,7 @@ def test_short_answers_that_say_something_are_graded(answer: str) -> None:
 
 
 def test_an_answer_that_misleads_its_judge_is_not_met_and_no_error() -> None:
-    found = verdict(Scripted(error=JudgeUnreadable("unreadable", replies=("x",), blame="agent")))
+    found = verdict(Scripted(error=JudgeUnreadable("unreadable", replies=("x",), cause="agent")))
     assert (found.score, found.passed) == (0, False)
 
 

@@ -29,7 +29,7 @@ def test_semantic_node_without_judge_is_undecided() -> None:
     assert "--judge" in got.why
     assert judged(RULED, trial([at("/s")])).score == 0  # no text to judge
     assert judged(RULED, trial([at("/s?q=pot")]), asker=Asker(error=JudgeOff("off"))).cause == "judge"
-    unreadable = JudgeUnreadable("m: none", replies=("x",), blame="agent")
+    unreadable = JudgeUnreadable("m: none", replies=("x",), cause="agent")
     assert judged(RULED, trial([at("/s?q=pot")]), asker=Asker(error=unreadable)).score == 0
 
 

@@ -1,0 +1,104 @@
+"""Owners of errors of browser and pages: real trials, and visits without the agent on fresh replicas."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from pytest_webarena.actions import Click, Goto, Selector
+from pytest_webarena.browser.session import Session
+from pytest_webarena.errors import BrowserError
+
+from .drivers import Driver, script
+from .test_broken_sites import SITE, Try, attempt, attempts_of, client
+from .test_misbehaving_pages import crash_renderer
+
+__all__ = ["attempt", "client"]
+
+ANSWERED = "[{answer: {exact: done}}]"
+UNCHANGED = "[{network: {url: /never, none: true}}]"
+
+
+@pytest.fixture
+def bombs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Crash the process of each page that is marked as too large, when it is observed or read."""
+
+    def crashing(read: Callable[[Session], Any]) -> Callable[[Session], Any]:
+        def crash_and_read(session: Session) -> Any:
+            if "data-bomb" in session.html():
+                crash_renderer(session)
+            return read(session)
+
+        return crash_and_read
+
+    for name in ("observe", "tabs"):
+        monkeypatch.setattr(Session, name, crashing(getattr(Session, name)))
+
+
+def press(name: str) -> Click:
+    return Click(Selector(f"text={name}"))
+
+
+def test_agent_whose_script_crashes_its_page_fails(attempt: Try, bombs: None) -> None:
+    record = attempt(ANSWERED, Goto(f"{SITE}/scripts"), press("Bomb"), retries=0)
+    assert (record.outcome, record.stop_reason, record.score) == ("failed", "broke_browser", 0.0), record.message
+    assert "crashed" in record.stop_detail
+    assert record.environment["attribution"] == {"event": "renderer", "control": "works"}
+
+
+def test_page_that_crashes_without_the_agent_is_an_error(attempt: Try, bombs: None) -> None:
+    record = attempt(ANSWERED, Goto(f"{SITE}/bomb"), retries=1)
+    assert attempts_of(record) == [("error", "browser")] * 2, record.message
+    assert record.environment["attribution"] == {"event": "renderer", "control": "fails"}
+
+
+@pytest.mark.parametrize(
+    ("command", "outcome", "control"),
+    [
+        (script("document.documentElement.dataset.bomb = 1"), "failed", "works"),
+        (("Page.navigate", {"url": f"{SITE}/bomb"}), "error", "fails"),
+    ],
+    ids=["script", "page"],
+)
+def test_driven_browser_is_visited_without_its_agent(
+    attempt: Try, bombs: None, command: tuple[str, dict[str, Any]], outcome: str, control: str
+) -> None:
+    record = attempt("[{page: {includes: Large}}]", retries=0, driver=Driver(command))
+    assert record.outcome == outcome, record.message
+    assert record.environment["attribution"] == {"event": "renderer", "control": control}
+
+
+def test_agent_whose_script_never_stops_writing_fails(attempt: Try) -> None:
+    record = attempt(UNCHANGED, Goto(f"{SITE}/scripts"), press("Beat"), write_timeout=1.0)
+    assert (record.outcome, record.stop_reason) == ("failed", "endless_writes"), record.message
+    assert len(record.attempts) == 1
+
+
+def test_page_that_never_stops_writing_without_the_agent_is_an_error(attempt: Try) -> None:
+    record = attempt(UNCHANGED, Goto(f"{SITE}/restless"), write_timeout=1.0)
+    assert attempts_of(record) == [("error", "site")], record.message
+    assert record.environment["attribution"] == {"event": "endless_writes", "control": "fails"}
+
+
+def test_browser_that_is_killed_once_is_an_error(attempt: Try, monkeypatch: pytest.MonkeyPatch) -> None:
+    observe, seen = Session.observe, 0
+
+    def killed(session: Session) -> Any:
+        nonlocal seen
+        seen += 1
+        if seen == 2:
+            raise BrowserError("the browser crashed or was killed")
+        return observe(session)
+
+    monkeypatch.setattr(Session, "observe", killed)
+    record = attempt(ANSWERED, Goto(f"{SITE}/"), retries=1)
+    assert attempts_of(record) == [("error", "browser"), ("passed", None)], record.message
+
+
+def test_crash_buys_no_second_attempt(attempt: Try, bombs: None) -> None:
+    record = attempt(ANSWERED, Goto(f"{SITE}/scripts"), press("Bomb"), retries=1, once=True)
+    assert attempts_of(record) == [("failed", None), ("passed", None)], record.message
+    assert (record.outcome, record.attempt) == ("failed", 1)
+    assert record.message.endswith("attempt 2 passed, which does not count: an agent's crash buys no further attempt")

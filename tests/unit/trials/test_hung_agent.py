@@ -1,0 +1,43 @@
+"""Records of agents that block the interpreter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_webarena.agents import AgentDefinition
+from pytest_webarena.results import RunDir, TrialKey, TrialRecord
+from pytest_webarena.testing import ScriptedAgent
+from pytest_webarena.trials import hung_agent
+from pytest_webarena.trials.episode import EpisodeLimits
+from pytest_webarena.trials.plan import TrialPlan
+
+from .test_trial import TASK
+
+KEY = TrialKey("t", "a", 1)
+
+
+@pytest.mark.parametrize("counting", [None, TrialRecord(key=KEY, outcome="failed", stop_reason="broke_site")])
+def test_agent_that_hangs_in_a_later_attempt_keeps_the_record_that_counts(
+    counting: TrialRecord | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written: list[dict[str, Any]] = []
+
+    @contextmanager
+    def watched(file: Path, *, acting: Any, idle: Any, **more: Any) -> Iterator[None]:
+        written.extend((acting, idle))
+        yield
+
+    monkeypatch.setattr(hung_agent, "watched", watched)
+    agent = AgentDefinition(id="a", make=lambda assignment: ScriptedAgent(), digest="d", tier="in-process")
+    plan = TrialPlan(task=TASK, agent=agent, trial=1, limits=EpisodeLimits(), counting=counting)
+    with hung_agent.guarded(
+        plan, TrialRecord(key=KEY, outcome="failed"), RunDir(tmp_path).folder(KEY).begin(worker="", node_id="")
+    ):
+        pass
+    reasons = [(each["outcome"], each["stop_reason"]) for each in written]
+    assert reasons == ([("failed", "broke_site")] * 2 if counting else [("failed", "time"), ("error", None)])

@@ -19,7 +19,7 @@ from pytest_webarena.errors import Cause, TrialError
 
 __all__ = ["BEFORE_ACTION", "CAUSED_BY_AGENT", "EVENTS", "Control", "Event", "event_of", "table"]
 
-Control = Literal["none", "impossible", "attempt", "trial", "visit", "request", "question"]
+Control = Literal["none", "impossible", "trial", "visit", "request", "question"]
 """What is done to find the owner of an error; see `_CONTROLS`."""
 
 Outcome = Literal["error", "not passed", "not met", "broke_site", "broke_browser", "endless_writes", "model_refused"]
@@ -29,7 +29,6 @@ check is not met. A stop reason: the trial has failed with it."""
 _CONTROLS: Mapping[Control, str] = {
     "none": "none",
     "impossible": "not possible",
-    "attempt": "another attempt, the third in a browser of its own",
     "trial": "the trial without the agent; then its actions again",
     "visit": "a visit to the agent's pages; then its actions again",
     "request": "a short request with the same settings; then the agent's again",
@@ -76,7 +75,7 @@ EVENTS: Mapping[str, Event] = MappingProxyType(
             _event("renderer", "browser", "a page's process crashes (out of memory)", "visit", "broke_browser"),
             _event("unusable_page", "browser", "a page never answers", "visit", "broke_browser"),
             _event("browser", "browser", "the browser crashes or fails otherwise", "visit", "broke_browser"),
-            _event("shared_browser", "browser", "a browser of several trials crashes", "attempt", "error"),
+            _event("shared_browser", "browser", "a browser of several trials crashes", "visit", "broke_browser"),
             _event("network_change", "browser", "the machine's network changes", "none", "error"),
             _event("refused_request", "model", "the model endpoint refuses a request", "request", "model_refused"),
             _event("model", "model", "the model endpoint keeps failing", "request", "model_refused"),

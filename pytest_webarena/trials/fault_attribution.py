@@ -17,7 +17,7 @@ from pytest_webarena.checks import Verdict, find_kind, judge_bounded
 from pytest_webarena.checks.grading import gradings_of, headline_of
 from pytest_webarena.checks.kind import no_answer
 from pytest_webarena.checks.url import document_status, tab_status
-from pytest_webarena.errors import BrowserError, SiteError, SiteRestless, SiteUnreached
+from pytest_webarena.errors import BrowserError, NetworkChanged, SiteError, SiteRestless, SiteUnreached
 from pytest_webarena.evidence import Usage
 from pytest_webarena.owners import CAUSED_BY_AGENT, Event
 from pytest_webarena.results.attempts import read_steps
@@ -27,6 +27,7 @@ from pytest_webarena.trials.trial_environment import set_up_environment
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from pytest_webarena.browser.config import SessionConfig
     from pytest_webarena.browser.pageless import Pageless
     from pytest_webarena.browser.session import Session
     from pytest_webarena.checks import CheckResult
@@ -149,7 +150,7 @@ class Attribution:
     def _control(self, ended: Ended) -> ControlResult | None:
         """The result of the event's control; None where there is none."""
         match ended.event.control:
-            case "none" | "attempt":
+            case "none":
                 return None
             case "request":
                 return ended.control() if ended.control is not None else "impossible"
@@ -227,9 +228,10 @@ class Attribution:
                 acted = True
                 for step in (*steps, *([ended.interrupted] if ended.interrupted is not None else [])):
                     _repeat(environment.session, Recording(folder=ended.folder, steps=(step,)))
+                _keep_leased(environment, self._longest)  # what the agent started may take effect late
                 evidence = self._collected(environment)
         except (SiteError, BrowserError) as error:
-            return acted and not isinstance(error, SiteUnreached)
+            return acted and not isinstance(error, SiteUnreached | NetworkChanged)
         except Exception:  # without a repetition, blaming the agent would be a guess
             return False
         verdict = judge_bounded(self._plan.task, evidence, grading=self._plan.options.grading)
@@ -238,8 +240,12 @@ class Attribution:
     def _environment(self, ended: Ended, *, as_agent: bool) -> AbstractContextManager[TrialEnvironment]:
         plan, agent = self._plan, self._plan.agent
         same: dict[str, Any] = {}
-        if as_agent:  # in a browser like the agent's
-            same = {"tailor": plan.tailored, "self_driving": agent.self_driving, "rooted": agent.rooted}
+        if as_agent:  # in a browser like the agent's, which no other trial shares and can crash
+
+            def tailor(config: SessionConfig) -> SessionConfig:
+                return replace(plan.tailored(config), own_browser=True)
+
+            same = {"tailor": tailor, "self_driving": agent.self_driving, "rooted": agent.rooted}
         return set_up_environment(
             plan.task, self._resources, holder=f"{plan.holder}, without its agent", options=plan.options,
             visited=ended.visited, **same,

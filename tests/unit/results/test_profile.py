@@ -59,7 +59,7 @@ def test_earlier_attempts_are_a_phase_of_their_own() -> None:
         Attempt(number=number, outcome="error", cause="site", message="", started=0.0, seconds=seconds)
         for number, seconds in ((1, 40.0), (2, 18.0))
     )
-    (spent,) = spent_by_agent([(record(attempts=attempts), STEPS)]).values()
+    (spent,) = spent_by_agent([(record(attempt=2, attempts=attempts), STEPS)]).values()
     assert spent.seconds["earlier"] == 40.0
     assert spent.total == pytest.approx(58.0)
 

@@ -74,7 +74,7 @@ def test_summaries_group_by_agent_site_and_category() -> None:
 def test_retried_trials_and_slowest_are_named() -> None:
     retry = (Attempt(number=1, outcome="error", cause="site"), Attempt(number=2, outcome="passed"))
     records = [
-        record("slow", "passed", attempts=retry, seconds={"total": 9.0}),
+        record("slow", "passed", attempt=2, attempts=retry, seconds={"total": 9.0}),
         record("quick", "passed", seconds={"total": 1.0}),
     ]
     summary = summarise(records)["a"]

@@ -14,6 +14,7 @@ import pytest
 
 from pytest_webarena.actions import Goto, Stop
 from pytest_webarena.agents import AgentDefinition
+from pytest_webarena.browser.config import SessionConfig
 from pytest_webarena.browser.reports import Outcome, PageReading
 from pytest_webarena.errors import SiteError, SiteUnreached, SiteYielded
 from pytest_webarena.evidence import QuietWait, ReachedSite, RequestRecord, TabState, Unfinished
@@ -150,6 +151,7 @@ class Resources:
     def session_config(self, lease: Any, state: Any) -> Any:
         if self.site.broken and self.site.at_once:
             raise SiteError("nobody answers")
+        return SessionConfig()
 
     @contextmanager
     def _lease(self) -> Iterator[Any]:

@@ -13,7 +13,6 @@ import pytest
 
 from pytest_webarena.actions import Goto, Stop
 from pytest_webarena.agents import AgentDefinition
-from pytest_webarena.browser.config import SessionConfig
 from pytest_webarena.browser.faults import PageCrashed
 from pytest_webarena.browser.reports import Outcome
 from pytest_webarena.checks import judge
@@ -109,11 +108,6 @@ class SlowSite(Site):
         return (late,) if self.leases in self.breaks else ()
 
 
-class _Resources(Resources):
-    def session_config(self, lease: Any, state: Any) -> SessionConfig:
-        return SessionConfig()
-
-
 def run(tmp_path: Path, site: Site, *, task: Task = TASK, judge: Any = None, **agent: Any) -> TrialRecord:
     """Run a trial without retries in which the agent opens `PAGE`, if the site has it, and answers."""
     actions = (Goto(PAGE), Stop("42")) if isinstance(site, HalfDownSite) else (Stop("42"),)
@@ -123,7 +117,7 @@ def run(tmp_path: Path, site: Site, *, task: Task = TASK, judge: Any = None, **a
         task=task, agent=definition, trial=1, limits=EpisodeLimits(seconds=5), options=TrialOptions(env_retries=0),
         asker=judge.session("t") if judge is not None else None,
     )  # fmt: skip
-    return run_trial(plan, _Resources(site), RunDir(tmp_path).folder(TrialKey("t", "a", 1)))
+    return run_trial(plan, Resources(site), RunDir(tmp_path).folder(TrialKey("t", "a", 1)))
 
 
 def faulty(tmp_path: Path, error: Callable[[], Exception], fails: bool, **more: Any) -> TrialRecord:
@@ -221,7 +215,9 @@ SCENARIOS: dict[str, Scenario] = {
     "renderer": lambda path, patch, fails: faulty(path, lambda: PageCrashed("out of memory"), fails),
     "unusable_page": lambda path, patch, fails: faulty(path, lambda: PageUnusable("no answer"), fails),
     "browser": lambda path, patch, fails: faulty(path, lambda: BrowserError("killed"), fails),
-    "shared_browser": lambda path, patch, fails: run(path, FaultySite(lambda: BrowserLost("killed"), 1, 2, 3)),
+    "shared_browser": lambda path, patch, fails: run(
+        path, FaultySite(lambda: BrowserLost("killed"), *(range(1, 20) if fails else WORKS))
+    ),
     "network_change": lambda path, patch, fails: faulty(path, lambda: NetworkChanged("changed"), fails),
     "refused_request": lambda path, patch, fails: raised_by_agent(path, ModelRefused("HTTP 400"), fails),
     "model": lambda path, patch, fails: raised_by_agent(path, ModelError("HTTP 500"), fails),
@@ -251,7 +247,7 @@ def outcome(record: TrialRecord) -> str:
 
 
 def has_control(name: str) -> bool:
-    return EVENTS[name].control not in ("none", "impossible", "attempt")
+    return EVENTS[name].control not in ("none", "impossible")
 
 
 def test_every_event_has_a_scenario() -> None:
@@ -286,7 +282,7 @@ def test_actions_of_an_agent_that_drives_the_browser_are_not_repeated(tmp_path: 
     ended = Ended(event=EVENTS["renderer"], folder=tmp_path)
     definition = AgentDefinition(id="a", make=lambda assignment: ScriptedAgent(), digest="d", self_driving=True)
     plan = TrialPlan(task=TASK, agent=definition, trial=1, limits=EpisodeLimits())
-    attribution = Attribution(plan, _Resources(HalfDownSite()))
+    attribution = Attribution(plan, Resources(HalfDownSite()))
     with (
         patch.object(Attribution, "_survives_visit", return_value=True),
         patch.object(Attribution, "_recurs") as recurs,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from pytest_webarena.html_pages.links import LinkParser
 
-__all__ = ["Control", "Form", "FormField", "PageText", "read_html"]
+__all__ = ["Control", "GetField", "GetForm", "PageText", "read_html"]
 
 _PASSAGES = frozenset(
     (
@@ -57,7 +57,7 @@ class Control:
 
 
 @dataclass(slots=True)
-class FormField:
+class GetField:
     """A field of a form."""
 
     name: str
@@ -69,12 +69,12 @@ class FormField:
 
 
 @dataclass(slots=True)
-class Form:
+class GetForm:
     """A form that is sent as a GET request."""
 
     action: str
     """Address without query and fragment."""
-    fields: list[FormField] = field(default_factory=list)
+    fields: list[GetField] = field(default_factory=list)
     """Fields that are sent, with their initial values."""
 
 
@@ -90,7 +90,7 @@ class PageText:
     controls: tuple[Control, ...]
     columns: tuple[tuple[str, ...], ...]
     """The cells of each column of each table."""
-    forms: tuple[Form, ...]
+    forms: tuple[GetForm, ...]
     links: tuple[str, ...]
     """Addresses of its links, without fragments."""
     has_scripts: bool
@@ -128,11 +128,11 @@ class _Reader(LinkParser):
         self._tables: list[list[list[list[str]]]] = []
         """Open tables: rows of cells of parts."""
         self._columns: list[tuple[str, ...]] = []
-        self._form: Form | None = None
-        self._choice: FormField | None = None
+        self._form: GetForm | None = None
+        self._choice: GetField | None = None
         """The list whose options are being read."""
         self._has_choices = False
-        self._forms: list[Form] = []
+        self._forms: list[GetForm] = []
         self._has_scripts = False
 
     def result(self) -> PageText:
@@ -263,20 +263,20 @@ class _Reader(LinkParser):
             case "form":
                 self._end_form()
                 if given.get("method", "get").strip().lower() in ("", "get"):
-                    self._form = Form(given.get("action", "").strip())
+                    self._form = GetForm(given.get("action", "").strip())
             case "input" if form is not None and given.get("name"):
                 if kind in _BUTTONS or (kind in ("checkbox", "radio") and "checked" not in given):
                     return
                 default = "on" if kind in ("checkbox", "radio") else ""
                 form.fields.append(
-                    FormField(
+                    GetField(
                         given["name"], given.get("value", default), typed=kind in _TYPED, searches=kind == "search"
                     )
                 )
             case "textarea" if form is not None and given.get("name"):
-                form.fields.append(FormField(given["name"], typed=True))
+                form.fields.append(GetField(given["name"], typed=True))
             case "select" if form is not None and given.get("name"):
-                self._choice, self._has_choices = FormField(given["name"]), False
+                self._choice, self._has_choices = GetField(given["name"]), False
                 form.fields.append(self._choice)
             case "option" if self._choice is not None:
                 if "selected" in given or not self._has_choices:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urljoin, urlsplit, urlunsplit
 
 from pytest_webarena.html_pages.links import kind_of
-from pytest_webarena.html_pages.page_text import Form
+from pytest_webarena.html_pages.page_text import GetForm
 
 __all__ = ["form_key", "in_place_of", "searches"]
 
@@ -16,16 +16,16 @@ _MOST_FIELDS = 4
 _APART = re.compile(r"[-_+ ]+")
 
 
-def form_key(form: Form, url: str) -> str:
+def form_key(form: GetForm, url: str) -> str:
     """Returns what forms of one kind have in common: the kind of their address and the names of their fields."""
     return f"{kind_of(urljoin(url, form.action or url))} {sorted({each.name for each in form.fields})}"
 
 
-def searches(form: Form, url: str, words: Sequence[str]) -> Iterator[str]:
+def searches(form: GetForm, url: str, words: Sequence[str]) -> Iterator[str]:
     """Yields the addresses of a form on the page ``url`` with the words in its search field, or in each of its fields.
 
-    >>> from pytest_webarena.html_pages.page_text import FormField
-    >>> list(searches(Form("/find", [FormField("q", typed=True)]), "http://a.test/x", ["a b"]))
+    >>> from pytest_webarena.html_pages.page_text import GetField
+    >>> list(searches(GetForm("/find", [GetField("q", typed=True)]), "http://a.test/x", ["a b"]))
     ['http://a.test/find?q=a+b']
     """
     parts = urlsplit(urljoin(url, form.action or url))

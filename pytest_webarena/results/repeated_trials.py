@@ -17,6 +17,7 @@ from pytest_webarena.results.atomic_folders import copy_missing
 from pytest_webarena.results.failure_labels import FILE as LABELS
 from pytest_webarena.results.files import write_atomically
 from pytest_webarena.results.records import JUDGED_FIELDS, TrialRecord
+from pytest_webarena.results.stored_records import write_record
 
 __all__ = ["Copy", "Taken", "take"]
 
@@ -85,7 +86,7 @@ class Taken:
             if labels and added:
                 write_atomically(target / LABELS, "".join(f"{line}\n" for line in _by_time([*labels, *added])))
         if self.record != self.copy.record:
-            write_atomically(target / "trial.json", json.dumps(self.record.to_json(), indent=1, default=str))
+            write_record(target / "trial.json", self.record)
 
 
 def take(copies: Sequence[Copy]) -> Taken:

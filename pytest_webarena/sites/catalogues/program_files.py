@@ -17,10 +17,8 @@ from pytest_webarena.sites.catalogues.manifest import AppManifest
 __all__ = ["Program", "ProgramFiles", "code_files", "command_files", "files_identity", "program_files"]
 
 _IGNORED = frozenset({"__pycache__", ".git", "node_modules"})
-_PERIOD = 1.0
-_LONG_PERIOD = 10.0
-"""Seconds for which a look at the files is valid, because replicas may start in quick succession; the long one is for
-code that is loaded once for all replicas."""
+_PERIOD = 10.0
+"""Seconds for which a look at code is valid that is loaded once for all replicas, which start in quick succession."""
 _MOST = 2000
 """Maximum number of files that are read; of more, the first ones in order."""
 
@@ -46,11 +44,11 @@ class ProgramFiles:
         self._looked = float("-inf")
 
     def look(self, *, fresh: bool = False) -> Program:
-        """Return the program as it is now, or was within the last second unless ``fresh``. Unreadable files count as
-        missing."""
+        """Return the program as it is now, or for a WSGI app, unless ``fresh``, as it was within `_PERIOD`. Unreadable
+        files count as missing."""
         now = time.monotonic()
         process = self._app.process
-        period = _LONG_PERIOD if process is not None and process.factory else _PERIOD
+        period = _PERIOD if process is not None and process.factory else 0.0
         if fresh or now - self._looked >= period:
             self._looked = now
             self._latest = self._read()

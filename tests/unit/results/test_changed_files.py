@@ -214,11 +214,11 @@ def test_edited_summary_is_named(run: RunDir, tmp_path: Path, capsys: pytest.Cap
 # --- other ways to a better result
 
 
-def with_run_json(path: Path) -> RunDir:
+def with_run_json(path: Path, task: str = "bad") -> RunDir:
     """A run of this version with one failed trial."""
     made = RunDir(path)
     made.describe({"agents": ["a"], "started": 1.0})
-    make_trial(made, "bad", "failed")
+    make_trial(made, task, "failed")
     return made
 
 
@@ -231,11 +231,11 @@ def test_trial_of_another_run_is_no_trial_of_this_one(tmp_path: Path) -> None:
     stored = run.read()
     assert stored.records == ()
     assert f"expected a trial of this run, found one of the run {other.facts()['id']}" in str(stored.unreadable[0])
-    merge_runs([other.path, with_run_json(tmp_path / "third").path], tmp_path / "merged")
+    merge_runs([other.path, with_run_json(tmp_path / "third", "more").path], tmp_path / "merged")
     merged = RunDir(tmp_path / "merged")
-    assert len(merged.read().records) == 1
+    assert len(merged.read().records) == 2
     merge_runs([merged.path], tmp_path / "again")
-    assert len(RunDir(tmp_path / "again").read().records) == 1
+    assert len(RunDir(tmp_path / "again").read().records) == 2
 
 
 def test_record_of_an_older_version_is_none_of_a_run_of_this_version(tmp_path: Path) -> None:

@@ -105,7 +105,9 @@ def test_ambiguous_login_check_is_noted_once(
     service: Any = object.__new__(LeaseService)
     service.catalogue = Catalogue(name="x", path=Path("x"), apps={"shop": app})
     service._started, service._recording, service._sessions = 0.0, None, SimpleNamespace(notes=())
-    service._pool = SimpleNamespace(report=lambda: {"shop": AppReport(app="shop", backend="docker", leases=leases)})
+    service._pool = SimpleNamespace(
+        late_program_changes=tuple, report=lambda: {"shop": AppReport(app="shop", backend="docker", leases=leases)}
+    )
     assert list(service.report().notes) == [f"shop: {no_account_warning(check)}"] * noted
 
 

@@ -231,7 +231,7 @@ def _setup(config: pytest.Config, info: RunInfo) -> Setup:
         package=driver_package(),
         run_dir=info.run_dir,
         kept=tuple(path for path in kept if path is not None),
-        facts={"started": info.facts["started"]},
+        facts={name: info.facts[name] for name in ("started", "id")},
         pulls=settings.pulls,
         allow_unreset=settings.allow_unreset,
         replicas=settings.replicas,

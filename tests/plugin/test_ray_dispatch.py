@@ -33,7 +33,8 @@ begun = []
 
 class Info:
     def __init__(self, info, node):
-        self.run_dir, self.facts = info.temp_dir / node, {"started": info.facts["started"]}
+        self.run_dir = info.temp_dir / node
+        self.facts = {name: info.facts[name] for name in ("started", "id")}
 
 
 def cluster_of(session, info):

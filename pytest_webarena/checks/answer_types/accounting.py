@@ -19,7 +19,6 @@ __all__ = [
     "PREPOSITIONS",
     "alike",
     "counts",
-    "denials",
     "is_content",
     "is_negation",
     "is_neutral",
@@ -46,6 +45,19 @@ NEUTRAL_GROUPS = {
 """Words that claim nothing of their own, whatever they stand next to."""
 
 _QUESTION_WORDS = frozenset((*NEUTRAL_GROUPS["question words"].split(), "how"))
+_OPEN = _QUESTION_WORDS | {"?", "and"}
+_UNORDERED = frozenset(
+    word
+    for group in (
+        "pronouns",
+        "question words",
+        "auxiliary verbs",
+        "prepositions and conjunctions",
+        "words for the answer",
+    )
+    for word in NEUTRAL_GROUPS[group].split()
+)
+"""Words that may be anywhere in an answer."""
 
 _NEUTRAL = frozenset(word for group in NEUTRAL_GROUPS.values() for word in group.split())
 
@@ -146,13 +158,6 @@ def is_negation(word: str) -> bool:
     return word in NEGATIONS or word.endswith("n't")
 
 
-def denials(answer: Sequence[Token], question: str) -> list[int]:
-    """Returns the indices of words of negation that do not repeat the question."""
-    asked = _Question.of(question)
-    pairs = enumerate(itertools.zip_longest(answer, answer[1:]))
-    return [index for index, pair in pairs if is_negation(pair[0].plain) and not asked.accounts_for(*pair)]
-
-
 def is_neutral(token: Token) -> bool:
     """Whether a token claims nothing of its own."""
     return token.plain in _NEUTRAL
@@ -216,7 +221,10 @@ class _Question:
                 self.choices.append(len(self.clauses) - 1)
             elif word.plain not in _ARTICLES:
                 self.clauses[-1].append(word.plain)
-        self.roles = list(dict.fromkeys(word.plain for word in words if word.plain in PREPOSITIONS))
+        ahead = itertools.zip_longest(words, words[1:])
+        open_roles = (word.plain for word, after in ahead if after is None or after.plain in _OPEN)
+        self.roles = [word for word in dict.fromkeys(open_roles) if word in PREPOSITIONS]
+        """Prepositions of the value: before a question word, or before nothing."""
         self.pairs = frozenset(
             (one.plain, stem(other.plain)) for place, one in enumerate(words) for other in words[place + 1 : place + 3]
         )
@@ -301,7 +309,7 @@ class _Order:
         known = stem(token.plain.removesuffix("'s"))
         if is_value:
             place = self._asked.question_word
-        elif token.plain in _NEUTRAL or token.plain in PREPOSITIONS or known in self._asked.counted:
+        elif token.plain in _UNORDERED or token.plain in PREPOSITIONS or known in self._asked.counted:
             return True
         elif len(places := self._asked.places.get(known, [])) == 1:
             place = places[0]

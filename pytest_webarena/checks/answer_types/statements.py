@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pytest_webarena.checks.answer_types.accounting import denials, is_content, is_negation, stem
+from pytest_webarena.checks.answer_types.accounting import is_content, is_negation, stem
 from pytest_webarena.checks.answer_types.finding import Finding
 from pytest_webarena.checks.answer_types.tokens import Token, tokens
 
@@ -70,30 +68,12 @@ class Absence:
             alone = len(answer) <= length or answer[length].new_clause or answer[length].plain in _REASONS
             if " ".join(token.plain for token in answer[:length]) in _IMPOSSIBLE and alone:
                 return Finding(frozenset(range(length)), negated=True)
+        # A denial in other words may deny something else: that the deed was done, or one of several values.
         reason = {token.plain for token in tokens(self.reason) if is_content(token)}
-        speaks_of_it = any(is_negation(token.plain) or token.plain in reason for token in answer)
-        if speaks_of_it and not any(is_negation(token.plain) for token in tokens(self.reason)):
-            # "The number is unlisted": words alone do not show whether an answer gives such a reason or denies it.
-            return Finding(in_part="it speaks of the reason, and is not N/A")
-        if any(token.plain in ("impossible", "infeasible", "unachievable") for token in answer):
-            return Finding(in_part="it calls something impossible")
-        if any(token.plain in _FIRST_PERSON for token in answer):
-            return Finding(in_part="it says what the agent did or could not do")
-        if any(_is_reply(answer, index) for index in range(len(answer))) or all(is_negation(t.plain) for t in answer):
-            return Finding(in_part="it answers the question" if answer else "")
-        denying = denials(answer, question)
-        if not denying and any(is_negation(token.plain) for token in answer):
-            return Finding(in_part="it denies in the words of the question")
-        if any(index + 1 < len(answer) and answer[index + 1].plain in _EVERY for index in denying):
-            return Finding(in_part="it denies that all are so")
-        detached = [index for index in denying if index + 1 == len(answer) or answer[index + 1].new_clause]
-        if denying and detached == denying and len(answer) > len(denying):
-            return Finding(in_part="it says no, and then something else")
-        clauses = itertools.accumulate(token.new_clause for token in answer)
-        per_clause = Counter(clause for token, clause in zip(answer, clauses, strict=True) if is_negation(token.plain))
-        if max(per_clause.values(), default=0) > 1:
-            return Finding(in_part="it denies twice")
-        return Finding(frozenset(denying), negated=True)
+        spoken = {token.plain for token in answer}
+        if any(map(is_negation, spoken)) or spoken & (reason | _REFUSALS | _FIRST_PERSON):
+            return Finding(in_part="it may say that it can't be done, and is not N/A")
+        return Finding()
 
     def _claims_something(self, answer: Sequence[Token]) -> bool:
         """Whether a clause neither denies nor gives the reason: ``N/A. Deleted.``, ``there is none, so I added it``."""
@@ -116,11 +96,11 @@ class Absence:
 
 _IMPOSSIBLE = frozenset(
     {
-        "n/a", "na", "none", "null", "not achievable", "unachievable", "infeasible", "not feasible", "impossible",
-        "not possible", "not available", "not applicable",
+        "n/a", "na", "not achievable", "unachievable", "infeasible", "not feasible", "impossible", "not possible",
+        "not applicable",
     }
 )  # fmt: skip
-_REFUSALS = frozenset(word for form in _IMPOSSIBLE for word in form.split())
+"""How an answer says that the task can't be done. "None" and "not available" may also be the value."""
+_REFUSALS = frozenset(word for form in _IMPOSSIBLE for word in form.split()) | {"none", "null", "available"}
 _REASONS = frozenset("because since as".split())  # noqa: SIM905
-_EVERY = frozenset("all every each everything everyone".split())  # noqa: SIM905
 _FIRST_PERSON = frozenset("i me my we our i'm i've we've".split())  # noqa: SIM905

@@ -36,7 +36,7 @@ NEUTRAL_GROUPS = {
     "verbs of giving": "make makes made get gets got give gives gave given say says said come comes came adds add",
     "verbs of finding": "found find shows show shown showing showed displayed displays displaying see seen",
     "verbs of naming": "listed lists list following follows namely called named name names titled title",
-    "prepositions and conjunctions": "of in on at and both all so then also",
+    "prepositions and conjunctions": "in on at and both all so then also",
     "words for the answer": """
         answer final result results response total altogether overall exactly precisely number count amount
         question requested asked according based information details data
@@ -65,9 +65,9 @@ NEGATIONS = frozenset("no not none never nothing neither nor without cannot nobo
 
 _TURNING = NEGATIONS | frozenset(
     """
-    except excluding other others another instead rather unlike but only just less more fewer than about around
+    except excluding other others another instead rather unlike but only just less more fewer about around
     approximately almost nearly or if before after until unless first second third fourth fifth last next previous
-    for to from by with within into onto as since
+    of for to from by with within into onto as since than
     """.split()  # noqa: SIM905
 )
 """Words that change what the next word says: the question accounts for them only together with that word, or before
@@ -76,7 +76,7 @@ the value."""
 _QUALIFYING = frozenset("second third fourth fifth more less fewer first last next previous other except".split())  # noqa: SIM905
 """Words without which the next word of the question means something else."""
 
-PREPOSITIONS = frozenset("for to from by with within into onto as since".split())  # noqa: SIM905
+PREPOSITIONS = frozenset("of for to from by with within into onto as since".split())  # noqa: SIM905
 """Words that are bound to the next word instead of their place: they give it a role."""
 
 _ARTICLES = frozenset({"a", "an", "the"})
@@ -141,7 +141,7 @@ def unaccounted(
             or (negated and index > min(stated, default=0) and is_negation(token.plain))
         ):
             continue
-        following = answer[index + 1] if index + 1 < len(answer) else None
+        following = next((other for other in answer[index + 1 :] if other.plain not in _ARTICLES), None)
         before = {other.plain for other in answer[max(index - 2, 0) : index]}
         detached = bool(asked.bound.get(stem(token.plain), before) - before)
         place = sum(each in stated and each - 1 not in stated for each in range(index))
@@ -225,8 +225,9 @@ class _Question:
         open_roles = (word.plain for word, after in ahead if after is None or after.plain in _OPEN)
         self.roles = [word for word in dict.fromkeys(open_roles) if word in PREPOSITIONS]
         """Prepositions of the value: before a question word, or before nothing."""
+        full = [word for word in words if word.plain not in _ARTICLES]
         self.pairs = frozenset(
-            (one.plain, stem(other.plain)) for place, one in enumerate(words) for other in words[place + 1 : place + 3]
+            (one.plain, stem(other.plain)) for place, one in enumerate(full) for other in full[place + 1 : place + 3]
         )
         self.places: dict[str, list[int]] = {}
         for place, word in enumerate(words):

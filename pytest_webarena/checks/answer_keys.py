@@ -288,8 +288,8 @@ _FIELDS: Sequence[Field] = [
         doc=(
             "The task can't be done, for this reason, and the agent must say so: `N/A` (also "
             + ", ".join(f"`{form}`" for form in UNACHIEVABLE[2:])
-            + "), or a sentence that denies it in the words of the question or the reason. An answer about "
-            "what the agent did or could not do is undecided."
+            + '), alone or followed by this reason. A denial in other words is undecided: "no orders" may be '
+            'the value, and "not cancelled" says what the agent did.'
         ),
         example="- answer: {unachievable: the shop lists no phone number, type: number}",
     ),

@@ -57,7 +57,9 @@ def crawl_doubts(trial: AuditTrial, record: TrialRecord) -> Iterator[Doubt]:
         return
     for each in found:
         yield Doubt(_described(each, who), _REMEDY.get(str(each.get("way")), _REMEDY["text"]))
-    if ground.about and not crawl.get("names_subject"):
+    if not crawl.get("pages"):
+        yield Doubt("no page was visited, so nothing was proved", "list the sites on which it is impossible in `sites`")
+    elif ground.about and not crawl.get("names_subject"):
         yield Doubt(
             f"no page has the name {ground.about!r}, so nothing was proved ({looked})", "correct the name in `about`"
         )
@@ -85,8 +87,8 @@ def _account(crawl: Mapping[str, Any]) -> str:
 
 
 def _looked(crawl: Mapping[str, Any]) -> str:
-    pages = f"{crawl.get('pages', 0)} {'of more pages' if crawl.get('has_more') else 'pages, which are all'}"
-    return f"looked at {pages}"
+    rest = "of more pages" if crawl.get("has_more") else "pages, all that links and searches lead to"
+    return f"looked at {crawl.get('pages', 0)} {rest}"
 
 
 def _described(each: Mapping[str, Any], who: str) -> str:

@@ -222,7 +222,7 @@ An `answer` has a type, and one principle decides whatever the type:
 | `date`, `time`, `duration` | `14 March 2026`, `2:30 pm`, `85 min` | another day; `3/4/2026` is undecided |
 | `yes_no` | `yes`, `no`, `true`, `false` as a reply of its own | the other one |
 | `url` | the full address | another path, query or fragment |
-| `unachievable` | `N/A` and the like, or a denial in the words of the intent or the reason | a value |
+| `unachievable` | `N/A` and the like, alone or with the reason | a value |
 
 Agents get the sentence that asks for the type, e.g. "Answer with the number alone, in digits. If the task can't be
 done, answer N/A and why." It is the same for all tasks of a type. If a question asks for a type, a task like it that

@@ -36,7 +36,7 @@ NEUTRAL_GROUPS = {
     "verbs of giving": "make makes made get gets got give gives gave given say says said come comes came adds add",
     "verbs of finding": "found find shows show shown showing showed displayed displays displaying see seen",
     "verbs of naming": "listed lists list following follows namely called named name names titled title",
-    "prepositions and conjunctions": "in on at and both all so then also",
+    "prepositions and conjunctions": "of in on at and both all so then also",
     "words for the answer": """
         answer final result results response total altogether overall exactly precisely number count amount
         question requested asked according based information details data
@@ -47,15 +47,7 @@ NEUTRAL_GROUPS = {
 _QUESTION_WORDS = frozenset((*NEUTRAL_GROUPS["question words"].split(), "how"))
 _OPEN = _QUESTION_WORDS | {"?", "and"}
 _UNORDERED = frozenset(
-    word
-    for group in (
-        "pronouns",
-        "question words",
-        "auxiliary verbs",
-        "prepositions and conjunctions",
-        "words for the answer",
-    )
-    for word in NEUTRAL_GROUPS[group].split()
+    word for name, group in NEUTRAL_GROUPS.items() if name != "verbs of naming" for word in group.split()
 )
 """Words that may be anywhere in an answer."""
 
@@ -67,16 +59,18 @@ _TURNING = NEGATIONS | frozenset(
     """
     except excluding other others another instead rather unlike but only just less more fewer about around
     approximately almost nearly or if before after until unless first second third fourth fifth last next previous
-    of for to from by with within into onto as since than
+    for to from by with within into onto as since than
     """.split()  # noqa: SIM905
 )
 """Words that change what the next word says: the question accounts for them only together with that word, or before
 the value."""
 
-_QUALIFYING = frozenset("second third fourth fifth more less fewer first last next previous other except".split())  # noqa: SIM905
+_QUALIFYING = frozenset(
+    "second third fourth fifth more less fewer least most than first last next previous other except".split()  # noqa: SIM905
+)
 """Words without which the next word of the question means something else."""
 
-PREPOSITIONS = frozenset("of for to from by with within into onto as since".split())  # noqa: SIM905
+PREPOSITIONS = frozenset("for to from by with within into onto as since".split())  # noqa: SIM905
 """Words that are bound to the next word instead of their place: they give it a role."""
 
 _ARTICLES = frozenset({"a", "an", "the"})
@@ -134,20 +128,23 @@ def unaccounted(
             if not order.keeps(token, is_value=True):
                 found.append(answer[index - 1].text)
             continue
+        before = {other.plain for other in answer[max(index - 2, 0) : index]}
+        detached = bool(asked.bound.get(stem(token.plain), before) - before)
         if (
             index in dated
-            or (index in counted_by and not {index - 1, index + 1} & named)
+            or (index in counted_by and not detached and not {index - 1, index + 1} & named)
             or token.plain in extra
             or (negated and index > min(stated, default=0) and is_negation(token.plain))
         ):
             continue
         following = next((other for other in answer[index + 1 :] if other.plain not in _ARTICLES), None)
-        before = {other.plain for other in answer[max(index - 2, 0) : index]}
-        detached = bool(asked.bound.get(stem(token.plain), before) - before)
         place = sum(each in stated and each - 1 not in stated for each in range(index))
         before_value = index + 1 in stated and asked.has_role(token.plain, place, counted)
+        belongs = token.plain == "of" and index + 1 in named and not before_value  # "the manager of Bo is Ann"
         turned = index + 1 in stated and token.plain in _TURNING - PREPOSITIONS  # not 3, less than 3: another value
-        refused = turned or token.plain in rivals or not (before_value or asked.accounts_for(token, following))
+        refused = (
+            turned or belongs or token.plain in rivals or not (before_value or asked.accounts_for(token, following))
+        )
         refused = refused or (token.has_digit and bool({index - 1, index + 1} & named)) or not order.keeps(token)
         if refused or detached:
             found.append(token.text)
@@ -223,7 +220,7 @@ class _Question:
                 self.clauses[-1].append(word.plain)
         ahead = itertools.zip_longest(words, words[1:])
         open_roles = (word.plain for word, after in ahead if after is None or after.plain in _OPEN)
-        self.roles = [word for word in dict.fromkeys(open_roles) if word in PREPOSITIONS]
+        self.roles = [word for word in dict.fromkeys(open_roles) if word in PREPOSITIONS or word == "of"]
         """Prepositions of the value: before a question word, or before nothing."""
         full = [word for word in words if word.plain not in _ARTICLES]
         self.pairs = frozenset(

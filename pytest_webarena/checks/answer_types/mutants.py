@@ -83,7 +83,7 @@ def _wrong(value: Value, first: str, others: Sequence[Value]) -> Iterator[Mutant
         yield Mutant(answer, False, "inability")
     yield Mutant("", False, "empty")
     if isinstance(value, Absence):
-        yield from (Mutant(answer, False, "a value") for answer in ("42", "Done.", "Yes", f"42 {_FOREIGN}"))
+        yield from (Mutant(answer, False, "a value") for answer in ("42", "Done.", "Yes", "None", f"42 {_FOREIGN}"))
     else:
         yield Mutant("N/A", False, "refusal")
         for answer in (
@@ -140,7 +140,6 @@ def spellings(value: Value) -> Iterator[str]:
         case Absence():
             yield "N/A"
             yield f"N/A: {value.reason}"
-            yield "None"
         case AnyOf():
             for each in value.values:
                 yield from spellings(each)

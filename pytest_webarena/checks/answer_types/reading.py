@@ -7,6 +7,7 @@ or give it for something else, and only a person or a judge model can tell.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -22,6 +23,8 @@ Outcome = Literal["met", "not met", "undecided"]
 
 _LONGEST = 4000
 """Longest answer that is read, in characters; a longer one is a copy of a page."""
+
+_BREAKS_OFF = re.compile(r"\.\.\.|…")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,8 @@ def read(answer: str, wanted: Sequence[Value], question: str, *, also: Iterable[
     for finding in findings:
         if not finding.stated and not finding.in_part:
             return Reading("not met", "it does not give the value")
+    if _BREAKS_OFF.search(answer) and not any(_BREAKS_OFF.search(str(value)) for value in wanted):
+        return Reading("undecided", "it breaks off: ...")
     for finding in findings:
         if not finding.stated:
             part = clip(finding.in_part, 60)

@@ -27,6 +27,8 @@ class YesNo:
         if self.value not in stated.values():
             return Finding()
         rest = [token for index, token in enumerate(answer) if index not in stated]
+        if rest and any(is_negation(token.plain) for token in tokens(question)):
+            return Finding(in_part="it says more than yes or no to a question that denies")
         affirms = any(map(is_content, rest)) and not any(is_negation(token.plain) for token in rest)
         if not self.value and (affirms or any(_YES_NO.get(token.plain) for token in rest)):
             return Finding(in_part="it says no, and then something else")
@@ -69,9 +71,11 @@ class Absence:
             if " ".join(token.plain for token in answer[:length]) in _IMPOSSIBLE and alone:
                 return Finding(frozenset(range(length)), negated=True)
         # A denial in other words may deny something else: that the deed was done, or one of several values.
-        reason = {token.plain for token in tokens(self.reason) if is_content(token)}
         spoken = {token.plain for token in answer}
-        if any(map(is_negation, spoken)) or spoken & (reason | _REFUSALS | _FIRST_PERSON):
+        reason = {token.plain for token in tokens(self.reason) if is_content(token)}
+        if any(is_negation(token.plain) for token in tokens(self.reason)):
+            reason = set()  # without a negation, its words say the contrary
+        if any(map(is_negation, spoken)) or spoken & (reason | _IMPOSSIBLE | _FIRST_PERSON | {"null"}):
             return Finding(in_part="it may say that it can't be done, and is not N/A")
         return Finding()
 

@@ -37,10 +37,10 @@ def test_another_option_of_the_question_is_unaccounted(
     [
         ("What does not scale like flour?", "What does not scale like flour?", "undecided"),
         ("What does not scale like flour?", "N/A", "met"),
-        ("What does not scale like flour?", "No flour", "met"),
+        ("What does not scale like flour?", "No flour", "undecided"),
         ("What does not scale like flour?", "", "not met"),
         ("Which rose is blue?", "Which rose is blue?", "not met"),
-        ("Which rose is blue?", "No rose is blue.", "met"),
+        ("Which rose is blue?", "No rose is blue.", "undecided"),
     ],
 )
 def test_repeated_question_does_not_say_that_it_cannot_be_done(question: str, answer: str, outcome: Outcome) -> None:

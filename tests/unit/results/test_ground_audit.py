@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from pytest_webarena.agents.audit_trials import CRAWL, PRIVILEGED, audit_trials
+from pytest_webarena.plugin.reporting.audit import audit_lines
 from pytest_webarena.results import TrialKey, TrialRecord
-from pytest_webarena.results.audit import TaskAudit, audit
+from pytest_webarena.results.audit import Audit, TaskAudit, audit
 from pytest_webarena.tasks import Task
 from pytest_webarena.testing import make_task
 
@@ -40,7 +41,10 @@ def run(keys: str, crawls: dict[str, dict[str, Any] | None], **facts: Any) -> Ta
 
 def test_ground_that_holds_is_valid() -> None:
     found = run(", absent: grams", {CRAWL: CLEAN})
-    assert (found.finding, found.notes) == ("valid", ("audit-crawl looked at 12 pages, which are all as emma",))
+    assert (found.finding, found.notes) == (
+        "valid",
+        ("audit-crawl looked at 12 pages, all that links and searches lead to as emma",),
+    )
     assert {trial.agent: trial.outcome for trial in found.trials}[CRAWL] == "passed"
 
 
@@ -72,7 +76,8 @@ def test_the_privileged_account_must_find_everything() -> None:
     partly = {**CLEAN, "account": "owner", "found": [FOUND]}
     found = run(keys, {CRAWL: CLEAN, PRIVILEGED: partly})
     assert [reason.text for reason in found.reasons] == [
-        "owner does not find 'ounces', although 'visible_to' says so (looked at 12 pages, which are all)"
+        "owner does not find 'ounces', although 'visible_to' says so (looked at 12 pages, all that links and searches "
+        "lead to)"
     ]
     wholly = {**partly, "found": [FOUND, {**FOUND, "what": "ounces"}]}
     assert run(keys, {CRAWL: CLEAN, PRIVILEGED: wholly}).finding == "valid"
@@ -81,12 +86,23 @@ def test_the_privileged_account_must_find_everything() -> None:
 def test_a_subject_on_no_page_proves_nothing() -> None:
     found = run(", absent: grams, about: tin cup", {CRAWL: {**CLEAN, "names_subject": False}})
     (reason,) = found.reasons
-    assert reason.text == "no page has the name 'tin cup', so nothing was proved (looked at 12 pages, which are all)"
+    assert reason.text == (
+        "no page has the name 'tin cup', so nothing was proved (looked at 12 pages, all that links and searches lead "
+        "to)"
+    )
+
+
+def test_a_crawl_without_pages_proves_nothing() -> None:
+    found = run(", absent: grams", {CRAWL: {**CLEAN, "pages": 0}})
+    assert [(reason.finding, reason.text) for reason in found.reasons] == [
+        ("weak check", "no page was visited, so nothing was proved")
+    ]
 
 
 def test_a_bound_is_stated() -> None:
     found = run(", absent: grams", {CRAWL: {**CLEAN, "pages": 300, "has_more": True}})
     assert found.notes == ("audit-crawl looked at 300 of more pages as emma",)
+    assert "1 impossible task was attacked on a part of the pages only; see -v" in audit_lines(Audit(tasks=(found,)))
 
 
 def test_a_crawl_that_did_not_finish_is_an_error() -> None:

@@ -136,7 +136,6 @@ MET = [
     ("{names: [Ann Lee, Bo Ray], ordered: true}", "From whom to whom was it moved?", "From Ann Lee to Bo Ray"),
     ("{names: [Ann Lee, Bo Ray], ordered: true}", "Who gave it to whom?", "Ann Lee to Bo Ray"),
     ("{unachievable: there is no order 99}", "Delete order 99.", "N/A: there is no order 99"),
-    ("{unachievable: there is no order 99}", "Delete order 99.", "There is no order 99."),
     *(
         (check, "How far is it?", answer)
         for check, answer in (

@@ -21,14 +21,14 @@ ROWS: Rows = [
         "{unachievable: the shop lists no fax number, type: number}",
         FAX,
         {
-            "met": ["N/A", "n/a.", "**N/A**", "Not achievable.", "Impossible.", "none", "null",
-                    "N/A: the shop lists no fax number", "There is no fax number.", "The shop lists no fax number.",
-                    "The shop has no fax number."],
+            "met": ["N/A", "n/a.", "**N/A**", "Not achievable.", "Impossible.",
+                    "N/A: the shop lists no fax number"],
             "not met": ["555-1234", "The fax number is 555-1234.", "", "Acme"],
             "undecided": [
                 "I was unable to open the branch page, so I could not find the fax number.", "N/A, but maybe 555-1234",
                 "I could not find it.", "There is no fax number, call 555-1234", "I found no fax number.",
-                "The page did not load.",
+                "The page did not load.", "none", "null", "There is no fax number.", "The shop lists no fax number.",
+                "The shop has no fax number.",
             ],
         },
     ),

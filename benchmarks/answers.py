@@ -3,8 +3,8 @@
     python benchmarks/answers.py FILE... [--list] [--attacks] [--ablate]
 
 A file is JSONL. Each line has ``task``, ``intent``, ``want`` (a typed value, or a task of WebArena), ``answer``,
-``right`` and ``class`` (why the answer is right or wrong). A file that ends with ``.yaml`` has the format of
-tests/unit/suites/natural_answers. No judge model is asked. Answers of WebArena are graded with ``repaired``; tasks that
+``right`` and, in some, ``class`` (why the answer is right or wrong). ``want`` may also be the ``keys`` of a check. A file
+that ends with ``.yaml`` has the format of tests/unit/suites/natural_answers. No judge model is asked. Answers of WebArena are graded with ``repaired``; tasks that
 need a judge model are left out.
 
 Prints outcomes per type, and the upper end of the 95 % confidence interval of the share of wrong answers that are met
@@ -75,6 +75,8 @@ class Labelled:
 def check_of(want: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the ``answer`` check of a wanted value."""
     match want["type"]:
+        case "keys":
+            return dict(want["keys"])
         case "none":
             return {"unachievable": "there is none"}
         case "number":

@@ -2,10 +2,10 @@
 
     python benchmarks/answers.py FILE... [--list] [--attacks] [--ablate]
 
-A file is JSONL. Each line has ``task``, ``intent``, ``want`` (a typed value, or a task of WebArena), ``answer``,
-``right`` and, in some, ``class`` (why the answer is right or wrong). ``want`` may also be the ``keys`` of a check. A file
-that ends with ``.yaml`` has the format of tests/unit/suites/natural_answers. No judge model is asked. Answers of WebArena are graded with ``repaired``; tasks that
-need a judge model are left out.
+A file is JSONL. Each line has ``task``, ``intent``, ``want`` (a typed value, the keys of a check, or a task of WebArena),
+``answer``, ``right`` and, in some files, ``class`` (why the answer is right or wrong). A file that ends with ``.yaml``
+has the format of tests/unit/suites/natural_answers. No judge model is asked. Answers of WebArena are graded with
+``repaired``; tasks that need a judge model are left out.
 
 Prints outcomes per type, and the upper end of the 95 % confidence interval of the share of wrong answers that are met
 (Clopper-Pearson, one-sided; about 3/n if none is met). ``--list`` prints each wrong answer that is met and each right

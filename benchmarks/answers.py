@@ -2,7 +2,7 @@
 
     python benchmarks/answers.py FILE... [--list] [--attacks] [--ablate]
 
-A file is JSONL. Each line has ``task``, ``intent``, ``want`` (a typed value, the keys of a check, or a task of WebArena),
+A file is JSONL. Each line has ``task``, ``intent``, ``want`` (a typed value, keys of a check, or a task of WebArena),
 ``answer``, ``right`` and, in some files, ``class`` (why the answer is right or wrong). A file that ends with ``.yaml``
 has the format of tests/unit/suites/natural_answers. No judge model is asked. Answers of WebArena are graded with
 ``repaired``; tasks that need a judge model are left out.

@@ -90,13 +90,7 @@ EVENTS: Mapping[str, Event] = MappingProxyType(
             _event("forged_verdict", "judge", "the answer imitates verdicts of the judge", "none", "not met"),
             _event("judge", "judge", "a Python check raises `JudgeError`", "impossible", "error"),
             _event("too_large", "task", "a page or value is too large to be judged", "none", "not met"),
-            _event(
-                "unreported_usage",
-                "task",
-                "usage that a check needs is not reported",
-                "none",
-                "not passed",
-            ),
+            _event("unreported_usage", "task", "usage that a check needs is not reported", "none", "not passed"),
             _event("task", "task", "a set-up step, selector or query cannot work", "none", "error"),
             _event("harness", "harness", "a fault of the harness, a full disk", "none", "error"),
         )

@@ -70,7 +70,7 @@ class Absence:
             alone = len(answer) <= length or answer[length].new_clause or answer[length].plain in _REASONS
             if " ".join(token.plain for token in answer[:length]) in _IMPOSSIBLE and alone:
                 return Finding(frozenset(range(length)), negated=True)
-        # A denial in other words may deny something else: that the deed was done, or one of several values.
+        # A denial in other words may say what the agent did not do, or that there is no such value.
         spoken = {token.plain for token in answer}
         reason = {token.plain for token in tokens(self.reason) if is_content(token)}
         if any(is_negation(token.plain) for token in tokens(self.reason)):

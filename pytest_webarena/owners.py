@@ -66,7 +66,7 @@ class Event:
     outcome: Outcome
     """The outcome if the control finds the agent's fault, or, without a control, always."""
     doubtful: Outcome = "undecided"
-    """The outcome if the control finds no fault at all."""
+    """The outcome if the control finds no fault at all: undecided, unless another trial may be the cause."""
     reported: bool = False
     """Whether nothing but the agent's own conduct shows the error, so that it needs no action before it."""
 
@@ -146,17 +146,15 @@ _SHOWN: Mapping[tuple[str, ControlResult], str] = {
 
 
 def event_of(error: TrialError) -> Event:
-    """Return the event of ``error``. A model error that no control can examine is only the agent's report."""
-    if error.event:
-        return EVENTS[error.event]
-    return EVENTS["declared" if error.cause == "model" and error.control is None else error.cause]
+    """Return the event of ``error``."""
+    return EVENTS[error.event or error.cause]
 
 
 def outcome_of(event: Event, result: ControlResult | None) -> Outcome:
     """Return the outcome of a trial that ended in ``event``, whose control had this result; None: it has none."""
     if result is None or result == "recurs":
         return event.outcome
-    return "error" if result == "fails" else event.doubtful
+    return "error" if result == "fails" else "undecided" if result == "address" else event.doubtful
 
 
 def shown_by(event: Event, result: ControlResult | None) -> str:

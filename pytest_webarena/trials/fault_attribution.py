@@ -22,7 +22,7 @@ from pytest_webarena.errors import BrowserError, NetworkChanged, SiteError, Site
 from pytest_webarena.evidence import Usage
 from pytest_webarena.owners import UNATTRIBUTED, Event, outcome_of, shown_by
 from pytest_webarena.results.attempts import read_steps
-from pytest_webarena.results.records import UNDECIDED
+from pytest_webarena.results.records import NO_VERDICT, UNDECIDED
 from pytest_webarena.results.wording import STOP_WORDS
 from pytest_webarena.trials.collecting import Collector, Used
 from pytest_webarena.trials.trial_environment import set_up_environment
@@ -294,9 +294,13 @@ def attributed(
     undecided = outcome == "undecided"
     reason = cast("StopReason", UNATTRIBUTED if undecided else outcome)
     headline, verdicts = failed_by_all(task, grading, record.intent, reason)
+    if undecided and record.verdicts:  # with the results of their checks
+        opened = {"score": None, "passed": None, "lower_bound": 0.0, "undecided": True, "judgeable": True}
+        headline, verdicts = record.grading, {name: {**each, **opened} for name, each in record.verdicts.items()}
     first, _, rest = record.message.partition("\n")
     shown = shown_by(event, result)
-    message = f"{UNDECIDED}{first}; {shown}" if undecided else f"{STOP_WORDS[reason]}: {shown}; what happened: {first}"
+    what = first.removeprefix(NO_VERDICT)
+    message = f"{UNDECIDED}{what}; {shown}" if undecided else f"{STOP_WORDS[reason]}: {shown}; what happened: {what}"
     return replace(
         record,
         outcome="failed",

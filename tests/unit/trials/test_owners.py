@@ -285,6 +285,85 @@ CASES = [
 ]
 
 
+class AddressSite(HalfDownSite):
+    """A working site whose page crashes at addresses that ``breaks`` for a visitor, given with its number."""
+
+    def __init__(self, breaks: Callable[[str, int], bool]) -> None:
+        super().__init__()
+        self.breaks_at = breaks
+
+    def session(self) -> VisitingSession:
+        super().session()
+        return AddressSession(self)
+
+
+class AddressSession(VisitingSession):
+    def __init__(self, site: AddressSite) -> None:
+        super().__init__(site)
+        self.address_site = site
+
+    @property
+    def addresses(self) -> tuple[str, ...]:  # type: ignore[override]
+        return tuple(self.urls)
+
+    def observe(self) -> Any:
+        if any(self.address_site.breaks_at(url, self.site.leases) for url in self.urls):
+            raise PageCrashed("out of memory")
+        return super().observe()
+
+
+def crashing(tmp_path: Path, address: str, breaks: Callable[[str, int], bool]) -> TrialRecord:
+    """Run an agent that opens ``address``, at which ``breaks`` decides for each visitor whether the page crashes."""
+    agent = lambda assignment: ScriptedAgent(Goto(f"{PAGE}?{address}"), Stop("42"))  # noqa: E731
+    return run(tmp_path, AddressSite(breaks), make=agent)
+
+
+def by_the_clock(tmp_path: Path) -> TrialRecord:
+    """Run an agent whose damage has no effect after a time that it writes into it."""
+    now = iter(range(100))
+    return crashing(tmp_path, "until=1", lambda url, visitor: "until" in url and next(now) < 1)
+
+
+def declaring(tmp_path: Path, error: Exception, *, acts: bool) -> TrialRecord:
+    """Run an agent that ends a trial with ``error`` as soon as it sees that it loses, before or after an action."""
+
+    class Loser:
+        acted = not acts
+
+        def act(self, observation: object) -> Goto:
+            if self.acted:
+                raise error
+            self.acted = True
+            return Goto(PAGE)
+
+    return run(tmp_path, HalfDownSite(), make=lambda assignment: Loser(), raises=(type(error),))
+
+
+ATTACKS: dict[str, Scenario] = {
+    "coin": lambda path, patch, result: crashing(path, "coin", lambda url, visitor: "coin" in url and visitor == 1),
+    "coin, twice": lambda path, patch, result: crashing(
+        path, "coin", lambda url, visitor: "coin" in url and visitor in (1, 3)
+    ),
+    "nonce": lambda path, patch, result: crashing(path, "nonce=1", lambda url, visitor: f"nonce={visitor}" in url),
+    "clock": lambda path, patch, result: by_the_clock(path),
+    "damage in the address": lambda path, patch, result: crashing(
+        path, "h=<script>", lambda url, visitor: "<script>" in url
+    ),
+    "declares at first sight": lambda path, patch, result: declaring(path, DeclaredError("no model"), acts=False),
+    "declares when it loses": lambda path, patch, result: declaring(path, DeclaredError("no model"), acts=True),
+    "takes no task": lambda path, patch, result: declaring(path, AgentAbsent("gone"), acts=False),
+    "kills its program": lambda path, patch, result: declaring(path, AgentError("its program ended"), acts=True),
+}
+"""Ways in which an agent may end a trial that it would fail."""
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_no_attack_leaves_the_success_rate(attack: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    record = ATTACKS[attack](tmp_path, monkeypatch, None)
+    assert (record.outcome, record.score) == ("failed", 0.0)
+    assert record.undecided is (attack != "coin, twice"), record.message
+
+
 def outcome(record: TrialRecord) -> str:
     """Return the outcome in the words of `owners.Event`."""
     if record.outcome == "error":
@@ -321,7 +400,7 @@ def test_only_a_control_that_shows_the_error_without_the_agent_excludes_a_trial(
     if result == "fails":
         assert examined <= excluded
     else:  # of a shared browser, another trial may be the cause
-        assert excluded & examined == ({"shared_browser"} if result != "recurs" else set())
+        assert excluded & examined == ({"shared_browser"} if result in ("works", "impossible") else set())
 
 
 @pytest.mark.parametrize("error", [PageCrashed, PageUnusable, BrowserError, SiteError, TaskError])

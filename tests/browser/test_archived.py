@@ -104,7 +104,7 @@ Outcomes = dict[str, tuple[str, str | None, str]]
 
 def outcomes(run: Path) -> Outcomes:
     records = [json.loads(file.read_text()) for file in run.rglob("trial.json")]
-    return {each["key"]["task"]: (each["outcome"], each["cause"], each["shortfall"]) for each in records}
+    return {each["key"]["task"]: (each["outcome"], each["cause"], each["event"]) for each in records}
 
 
 def write_docs(folder: Path) -> None:

@@ -153,7 +153,7 @@ class Run:
 
     def outcome(self, task: str) -> tuple[str, str | None, str]:
         record = self.records[task]
-        return record["outcome"], record["cause"], record["shortfall"]
+        return record["outcome"], record["cause"], record["event"]
 
 
 def run_in_simulated_internet(

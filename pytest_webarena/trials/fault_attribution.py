@@ -218,7 +218,7 @@ class Attribution:
         solution = self._plan.task.solution
 
         def act(environment: TrialEnvironment) -> None:
-            for step in solution or ():
+            for step in (each for each in solution or () if not isinstance(each, Stop)):
                 environment.session.execute(with_full_address(step, environment.sites))
 
         return solution is not None and self._breaks_by(ended, act)

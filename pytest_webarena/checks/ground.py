@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.checks.answer_types.amounts import amounts_in
 from pytest_webarena.checks.answer_types.tokens import tokens
+from pytest_webarena.checks.numbers import numbers_in
 from pytest_webarena.tasks.file_reading import Reading
 from pytest_webarena.tasks.record_shapes import Convert, Field, ListOf
 from pytest_webarena.tasks.shapes import Fault, Text
@@ -28,6 +29,13 @@ class Term:
     text: str
     number: Fraction | None = None
     """The value, if the text is a number."""
+
+    @property
+    def values(self) -> frozenset[Fraction]:
+        """The values that the number may mean: of 45 %, also 0.45. Empty for words."""
+        if self.number is None:
+            return frozenset()
+        return frozenset((self.number, self.number / 100 if self.text.endswith("%") else self.number))
 
     def __str__(self) -> str:
         return self.text
@@ -80,7 +88,9 @@ def _has_words(text: str, _: Reading) -> Fault | None:
 
 
 def _term(text: str, _: Reading) -> Term:
-    words = tokens(text)
+    words, numbers = tokens(text), numbers_in(text)
+    if len(numbers) == 1 and numbers[0].text == text:
+        return Term(text, numbers[0].value)
     number = next((amount.value for amount in amounts_in(words) if (amount.start, amount.end) == (0, len(words))), None)
     return Term(text, number)
 

@@ -17,7 +17,7 @@ from pytest_webarena.docs_site import docs
 from pytest_webarena.errors import TaskFileError
 from pytest_webarena.plugin.catalogue import sites_with_ledger
 from pytest_webarena.plugin.stash import SETTINGS
-from pytest_webarena.results.gate import NOT_VALID, Ruling
+from pytest_webarena.results.gate import NOT_VALID, UNSETTLED, Ruling
 
 if TYPE_CHECKING:
     from pytest_webarena.agents.audit_trials import AuditTrial
@@ -124,11 +124,13 @@ def rule(audit: Audit) -> Ruling:
     if not counted:
         return Ruling(exit_code=0, message="all tasks are valid")
     unjudged = sum(task.finding == "error" for task in counted)
-    wrong = len(counted) - unjudged
+    undecided = sum(task.finding == "undecided" for task in counted)
+    wrong = len(counted) - unjudged - undecided
     message = f"{wrong} of {len(audit.tasks)} tasks {'is' if wrong == 1 else 'are'} not valid"
+    message += f", {undecided} undecided" if undecided else ""
     message += f", {unjudged} not judged" if unjudged else ""
-    hint = f"; what to do about it: {docs('audit', 'what-to-do-about-it')}" if wrong else ""
-    return Ruling(exit_code=NOT_VALID, message=message + hint)
+    hint = f"; what to do about it: {docs('audit', 'what-to-do-about-it')}" if wrong or undecided else ""
+    return Ruling(exit_code=NOT_VALID if wrong or unjudged else UNSETTLED, message=message + hint)
 
 
 def _evidence(run: RunDir, record: TrialRecord) -> Evidence | None:

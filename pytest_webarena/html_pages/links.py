@@ -85,6 +85,12 @@ class Frontier:
         """Whether addresses may still be left."""
         return any(self._waiting.values()) or any(self._postponed.values())
 
+    def emptied(self) -> Frontier:
+        """Returns a frontier that knows the same addresses, none of which is left."""
+        other = Frontier([urlunsplit((*home, "", "", "")) for home in self._waiting], exhaustive=self._exhaustive)
+        other._known, other._kinds, other._alike = set(self._known), self._kinds.copy(), self._alike
+        return other
+
     def add(self, addresses: Iterable[str]) -> None:
         """Add those of the links that lead to pages of the sites."""
         self.put(self.take(addresses))

@@ -68,14 +68,15 @@ def as_expected(trial: AuditTrial, record: TrialRecord, run: RunDir) -> TrialRec
     to `conclude`.
     """
     from pytest_webarena.agents.audit_trials import NEIGHBOUR, ORACLE
-    from pytest_webarena.results.audit import why_wrong
+    from pytest_webarena.results.audit import ground_reason, why_wrong
     from pytest_webarena.results.end_state import proves_nothing
     from pytest_webarena.results.ground_audit import crawl_doubts, crawl_outcome, is_crawl
 
     task = trial.task
     if is_crawl(trial) and (outcome := crawl_outcome(trial, record)) != "error":
-        doubts = "\n".join(f"weak check: {doubt.text}\n{doubt.mend}" for doubt in crawl_doubts(trial, record))
-        record = replace(record, outcome=outcome, message=doubts, cause=None)
+        reasons = map(ground_reason, crawl_doubts(trial, record))
+        message = "\n".join(f"{reason.finding}: {reason.text}\n{reason.mend}" for reason in reasons)
+        record = replace(record, outcome="passed" if outcome == "passed" else "failed", message=message, cause=None)
     elif not trial.must_pass and record.outcome == "failed":
         return replace(record, outcome="passed")
     elif not trial.must_pass and record.outcome == "passed":

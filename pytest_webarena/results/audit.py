@@ -29,7 +29,7 @@ from pytest_webarena.results.records import TrialRecord
 from pytest_webarena.tasks.model import Task
 from pytest_webarena.text import clip
 
-__all__ = ["FINDINGS", "Audit", "AuditedTrial", "Finding", "Reason", "TaskAudit", "audit", "why_wrong"]
+__all__ = ["FINDINGS", "Audit", "AuditedTrial", "Finding", "Reason", "TaskAudit", "audit", "ground_reason", "why_wrong"]
 
 SCHEMA_VERSION = 1
 
@@ -205,7 +205,7 @@ def _audit_task(
         reasons = [
             *_solution(task, found), *_wrong_agents(found, moot, evidence), *_before_anything(task, found),
             *_unjudged(found), *_weak_answers(flaws),
-            *(_ground(doubt) for doubt in all_doubts(found)),
+            *(ground_reason(doubt) for doubt in all_doubts(found)),
         ]  # fmt: skip
         reasons.sort(key=lambda reason: FINDINGS.index(reason.finding))
     return TaskAudit(
@@ -229,7 +229,8 @@ def _audit_task(
 _Found = Sequence[tuple[AuditTrial, "TrialRecord | None"]]
 
 
-def _ground(doubt: Doubt) -> Reason:
+def ground_reason(doubt: Doubt) -> Reason:
+    """Return a doubt about an impossible task as a reason; ``undecided`` if something was not read."""
     return Reason(finding="undecided" if doubt.is_open else "weak check", text=doubt.text, mend=doubt.mend)
 
 

@@ -115,9 +115,9 @@ class Walk:
     def fork(self, *, most: int, seconds: float, sources: Sources) -> Walk:
         """Returns a walk that goes on from here on its own, and has read no page yet."""
         other = Walk(sources=sources, sites=self.sites, most=most, seconds=seconds, clock=self.clock)
-        other.frontier, other._read, other._forms = copy.deepcopy((self.frontier, self._read, self._forms))
-        other._undrawn, other._values, other._stale = copy.deepcopy((self._undrawn, self._values, self._stale))
-        other._texts = set(self._texts)
+        other.frontier = self.frontier.emptied()
+        for name in ("_read", "_forms", "_undrawn", "_texts", "_stale", "_values", "_endings"):
+            setattr(other, name, copy.copy(getattr(self, name)))
         return other
 
     def run(self, start: Sequence[str]) -> None:

@@ -98,5 +98,5 @@
     const inner = frame.contentDocument;
     if (inner && /^about:(blank|srcdoc)/.test(inner.URL)) frames.push(inner.documentElement.outerHTML);
   }
-  return {url: document.URL, html, frames};
+  return {url: document.URL, html, frames, size: document.querySelectorAll('*').length};
 }

@@ -54,6 +54,8 @@ class View:
 
     url: str
     html: str
+    size: int = 0
+    """Number of elements."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,7 +160,7 @@ class ControlProbe:
 
     async def _views(self, tab: Tab) -> tuple[View, ...]:
         found = await self._ask(tab, does="read")
-        return tuple(View(found["url"], html) for html in (found["html"], *found["frames"]))
+        return tuple(View(found["url"], html, found["size"]) for html in (found["html"], *found["frames"]))
 
     async def _ask(self, tab: Tab, **request: str) -> Any:
         return await tab.evaluate(_SCRIPT, request, seconds=self._limits.hang, what="reading a page")
@@ -172,7 +174,7 @@ class _Search:
         self.untried: list[str] = []
         self._is_due = is_due
         self._views: dict[View, None] = dict.fromkeys(first)
-        self._texts = {first[0].html} if first else set()
+        self._largest = max((view.size for view in first), default=0)
         self._known: set[str] = set()
         self._fields: dict[str, None] = {}
         self._paths: deque[tuple[str, ...]] = deque()
@@ -192,8 +194,7 @@ class _Search:
             self._add(path, controls)
         elif any(each["key"] not in self._known for each in controls):
             self.untried.append(path[-1])
-        grows = len(fresh[0].html) > max(map(len, self._texts))
-        self._texts.add(fresh[0].html)
+        grows, self._largest = fresh[0].size > self._largest, max(self._largest, fresh[0].size)
         if grows and any(each["key"] == path[-1] for each in controls):
             if path.count(path[-1]) < _MOST_REPEATED:
                 self._paths.append((*path, path[-1]))

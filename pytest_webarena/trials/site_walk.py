@@ -217,7 +217,7 @@ class Walk:
             if form.types:
                 self.forms.append((form, url))
             addresses, is_whole = choices(form, url, _MOST_CHOICES)
-            if not is_whole:
+            if not (is_whole or form.types):
                 self.unread[f"combined choices of a form at {clip(url, 100)}"] = None
             self.frontier.add(addresses)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -68,6 +68,8 @@ class Look:
     """Controls that were not used, because there are too many or they failed."""
     fields: tuple[str, ...] = ()
     """Keys of fields that only scripts read."""
+    requests: tuple[str, ...] = ()
+    """Addresses from which scripts requested data."""
 
 
 class ControlProbe:
@@ -80,6 +82,7 @@ class ControlProbe:
         self._limits = config.deadlines
         self._pages: OwnPages | None = None
         self._fruitless: Counter[tuple[str, str]] = Counter()
+        self._requests: list[str] = []
 
     def look(self, url: str, kind: str) -> Look:
         """Open a page, and use its controls. ``kind`` is what pages of its kind share. Controls that showed nothing on
@@ -103,7 +106,7 @@ class ControlProbe:
         if self._pages is None:
             self._pages = await open_own_pages(self._engine, self._config, self._state)
             await self._pages.context.add_init_script(_KEEP_LISTENERS)
-            await self._pages.context.route("**/*", _let_read)
+            await self._pages.context.route("**/*", self._let_read)
         with contextlib.suppress(BrowserError):
             await self._pages.tabs.close_all()
         tab = await self._pages.tabs.open()
@@ -114,6 +117,7 @@ class ControlProbe:
 
     async def _look(self, url: str, kind: str) -> Look:
         deadline = Deadline(_MOST_SECONDS)
+        self._requests.clear()
         try:
             tab = await self._open(url)
             first = await self._views(tab)
@@ -121,16 +125,17 @@ class ControlProbe:
         except _FAULTS:
             return Look()
         search = _Search(first, controls, lambda key: self._fruitless[kind, key] < _FRUITLESS)
-        is_fresh = True
+        reached: tuple[str, ...] | None = ()
         for path in search:
             if search.uses >= _MOST_USES or deadline.over:
                 search.give_up()
                 break
             try:
-                if not is_fresh:
-                    tab = await self._open(url)
-                is_fresh = False
-                for key in path:
+                keys = path[-1:]
+                if path[:-1] != reached:
+                    tab, keys = await self._open(url), path
+                reached = None
+                for key in keys:
                     search.uses += 1
                     if not await self._ask(tab, does="use", key=key):
                         raise ScriptFailed("the control has disappeared")
@@ -141,12 +146,12 @@ class ControlProbe:
             except _FAULTS:
                 search.untried.append(path[-1])
                 continue
-            is_fresh = views == first
+            reached = () if views == first else path
             if search.note(path, views, following):
                 self._fruitless[kind, path[-1]] = -_MOST_USES  # worth a try on every page
             else:
                 self._fruitless[kind, path[-1]] += 1
-        return search.result()
+        return replace(search.result(), requests=tuple(self._requests))
 
     async def _type(self, url: str, field: str, word: str) -> View | None:
         try:
@@ -157,6 +162,14 @@ class ControlProbe:
             return (await self._views(tab))[0]
         except _FAULTS:
             return None
+
+    async def _let_read(self, route: Route) -> None:
+        """Let a request pass if it only reads."""
+        request = route.request
+        if request.resource_type in ("fetch", "xhr", "eventsource"):
+            self._requests.append(request.url)
+        with contextlib.suppress(PlaywrightError):  # the page may be closed
+            await (route.continue_() if request.method in _READS else route.abort())
 
     async def _views(self, tab: Tab) -> tuple[View, ...]:
         found = await self._ask(tab, does="read")
@@ -197,7 +210,7 @@ class _Search:
         grows, self._largest = fresh[0].size > self._largest, max(self._largest, fresh[0].size)
         if grows and any(each["key"] == path[-1] for each in controls):
             if path.count(path[-1]) < _MOST_REPEATED:
-                self._paths.append((*path, path[-1]))
+                self._paths.appendleft((*path, path[-1]))
             else:
                 self.untried.append(path[-1])
         return True
@@ -224,8 +237,3 @@ class _Search:
 
 def _is_same(one: str, other: str) -> bool:
     return one.partition("#")[0] == other.partition("#")[0]
-
-
-async def _let_read(route: Route) -> None:
-    with contextlib.suppress(PlaywrightError):  # the page may be closed
-        await (route.continue_() if route.request.method in _READS else route.abort())

@@ -17,7 +17,7 @@ from pytest_webarena.html_pages.links import kind_of
 from pytest_webarena.sites.client.visitor import Visitor
 from pytest_webarena.text import clip
 from pytest_webarena.trials.ground_crawl import Crawl, Password
-from pytest_webarena.trials.site_walk import MOST_PAGES, Fetched, Shown, Walk
+from pytest_webarena.trials.site_walk import MOST_PAGES, MOST_SECONDS, Fetched, Shown, Walk
 from pytest_webarena.trials.trial_environment import Resources
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ _MOST_SHARED = 3
 """Maximum number of walks that a worker keeps."""
 _MOST_UNREAD = 20
 """Maximum number of unread things that are recorded one by one."""
-_TEXTS = ("application/xhtml+xml", "application/xml", "application/json", "application/ld+json", "image/svg+xml")
+_TEXTS = ("application/json", "application/xml")
 _NO_TEXTS = ("image/", "font/")
 
 
@@ -51,6 +51,7 @@ def attack_ground(task: Task, ground: Ground, environment: TrialEnvironment, res
         return {}
     began = time.monotonic()
     passwords = tuple(_passwords(task, ground, lease))
+    is_privileged = bool(ground.visible_to) and ground.visible_to.items() <= task.user.items()
     homes = [(environment.sites, [*environment.start], MOST_PAGES)]
     if environment.reach:
         _call_on(environment.reach.values(), lease)
@@ -58,8 +59,13 @@ def attack_ground(task: Task, ground: Ground, environment: TrialEnvironment, res
     crawls = []
     with _sources(task, lease, resources) as sources:
         for sites, start, most in homes:
-            walk = _walk(task, sites, most, sources, resources)
-            crawl = Crawl(walk=walk, sources=sources, ground=ground, passwords=passwords)
+            if is_privileged:  # it ends as soon as everything is found
+                walk = Walk(sources=sources, sites=sites)
+                crawl = Crawl(walk=walk, sources=sources, ground=ground, most=most, seconds=MOST_SECONDS)
+                start = [*start, *_homes(sites)]
+            else:
+                walk = _walk(task, sites, most, sources, resources)
+                crawl = Crawl(walk=walk, sources=sources, ground=ground, passwords=passwords)
             crawl.run(start)
             crawls.append(crawl)
     found = {what: find for crawl in reversed(crawls) for what, find in crawl.found.items()}
@@ -80,12 +86,16 @@ def _walk(task: Task, sites: Mapping[str, str], most: int, sources: _Sources, re
 
     def make() -> Walk:
         walk = Walk(sources=sources, sites=sites, most=most)
-        walk.run([f"{url}/" for url in sites.values()])
+        walk.run(_homes(sites))
         return walk
 
     if task.setup:
         return make()
     return _SHARED.setdefault(resources, _Shared()).get((*sites.items(), *sorted(task.user.items())), make)
+
+
+def _homes(sites: Mapping[str, str]) -> list[str]:
+    return [f"{url}/" for url in sites.values()]
 
 
 class _Shared:
@@ -153,8 +163,10 @@ class _Sources:
         kind = answer.headers.get("content-type", "text/html").partition(";")[0].strip().lower()
         if answer.status >= 500:
             return Fetched(answer.url, "", failure=f"status {answer.status}", ended=ended)
-        if kind in _TEXTS or kind.startswith("text/"):
+        if kind in _TEXTS or kind.startswith("text/") or kind.endswith(("+json", "+xml")):
             return Fetched(answer.url, answer.text, kind, ended=ended)
+        if kind == "application/octet-stream" and b"\0" not in answer.data:
+            return Fetched(answer.url, answer.text, "text/plain", ended=ended)
         failure = "" if kind.startswith(_NO_TEXTS) or answer.status >= 400 else f"a file of type {kind}"
         return Fetched(answer.url, "", kind, failure, ended=ended)
 
@@ -162,9 +174,8 @@ class _Sources:
         """Open a page in the browser and use its controls."""
         with suppress(TrialError):
             look = self._browser.look(url, kind_of(url))
-            return Shown(
-                views=tuple((view.url, view.html) for view in look.views), untried=look.untried, fields=look.fields
-            )
+            views = tuple((view.url, view.html) for view in look.views)
+            return Shown(views=views, untried=look.untried, fields=look.fields, requests=look.requests)
         return Shown()
 
     def type(self, url: str, field: str, word: str) -> tuple[str, str] | None:

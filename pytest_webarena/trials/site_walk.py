@@ -19,15 +19,16 @@ from pytest_webarena.text import clip
 
 __all__ = ["Fetched", "Shown", "Sources", "Walk"]
 
-MOST_PAGES = 3_000
+MOST_PAGES = 8_000
 """Maximum number of pages that one walk visits."""
-MOST_SECONDS = 420.0
+MOST_SECONDS = 600.0
 _ALIKE_FORMS = 2
 """Maximum number of forms of one kind, such as the filters of each project's list."""
 _MOST_CHOICES = 64
 """Maximum number of requests for the choices of one form."""
 _ALIKE_DRAWN = 3
-"""Number of pages of one kind on which scripts add nothing, after which others are not opened in a browser."""
+"""Number of successive pages of one kind on which scripts show no new word and request no new data, after which others
+are not opened in a browser."""
 _STALE = 12
 """Number of successive pages of one kind with nothing new, after which other combinations of the same values are
 variants."""
@@ -59,6 +60,8 @@ class Shown:
     """Controls that were not used."""
     fields: tuple[str, ...] = ()
     """Keys of fields that only scripts read."""
+    requests: tuple[str, ...] = ()
+    """Addresses from which scripts requested data."""
 
 
 class Sources(Protocol):
@@ -99,7 +102,11 @@ class Walk:
     _forms: Counter[str] = field(default_factory=Counter)
     """Number of forms by kind."""
     _undrawn: Counter[str] = field(default_factory=Counter)
-    """Number of pages to which scripts added nothing, by kind and scripts; -1 if they added something to one."""
+    """Number of successive pages to which scripts added nothing, by kind and scripts."""
+    _requests: set[str] = field(default_factory=set)
+    """Addresses from which scripts requested data."""
+    _words: set[str] = field(default_factory=set)
+    """All words so far."""
     _texts: set[str] = field(default_factory=set)
     """All passages so far."""
     _stale: Counter[str] = field(default_factory=Counter)
@@ -116,7 +123,7 @@ class Walk:
         """Returns a walk that goes on from here on its own, and has read no page yet."""
         other = Walk(sources=sources, sites=self.sites, most=most, seconds=seconds, clock=self.clock)
         other.frontier = self.frontier.emptied()
-        for name in ("_read", "_forms", "_undrawn", "_texts", "_stale", "_values", "_endings"):
+        for name in ("_read", "_forms", "_undrawn", "_texts", "_stale", "_values", "_endings", "_words", "_requests"):
             setattr(other, name, copy.copy(getattr(self, name)))
         return other
 
@@ -180,7 +187,7 @@ class Walk:
             self._endings.add(kind_of(address))
         if not answer.text or answer.ended or not self.is_here(answer.url):
             return []
-        if not answer.kind.endswith(("html", "+xml")):
+        if not answer.kind.endswith(("html", "xml")):
             return [(answer.url, read_text(answer.text, answer.kind, answer.url))]
         page = read_html(answer.text, answer.url)
         return [(answer.url, page), *self._drawn(page, answer.url)]
@@ -203,9 +210,12 @@ class Walk:
         for key in shown.fields:
             self.fields.setdefault((kind_of(url), key), url)
         views = [(address, read_html(html, address)) for address, html in shown.views if self.is_here(address)]
-        plain = {word for text in page.passages for word in text.split()}
-        adds = any(word not in plain for _, view in views for text in view.passages for word in text.split())
-        self._undrawn[kind] = -1 if adds or self._undrawn[kind] < 0 else self._undrawn[kind] + 1
+        self._words.update(word for text in page.passages for word in text.split())
+        known = len(self._words), len(self._requests)
+        self._words.update(word for _, view in views for text in view.passages for word in text.split())
+        self._requests.update(shown.requests)
+        adds = known != (len(self._words), len(self._requests))
+        self._undrawn[kind] = 0 if adds else self._undrawn[kind] + 1
         return views
 
     def _note_forms(self, page: PageText, url: str) -> None:

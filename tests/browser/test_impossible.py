@@ -111,14 +111,13 @@ GROUNDS = {
     "drawn": "absent: unicorn",
     "subject": "absent: grams, about: tin cup",
     "owner": "absent: 73125.25, absent_controls: tax office, visible_to: owner",
-    "allowed": "absent: 73125.25, visible_to: owner",
     "nobody": "absent: 73125.26, visible_to: owner",
     "password": "absent: 73125.25, visible_to: owner",
     "routes": "absent: [walrus, otter, badger, heron, marten]",
     "typed": "absent: lynx",
     "written": "absent: weasel",
 }
-FURTHER = {"allowed": "user: owner", "password": "reach: environment"}
+FURTHER = {"password": "reach: environment"}
 """Further keys of these tasks."""
 Audited = Mapping[str, dict[str, Any]]
 MADE: list[Audited] = []
@@ -188,12 +187,6 @@ def test_privileged_account_must_find_it(audited: Audited) -> None:
     assert outcomes(audited["nobody"]) == {"audit-crawl": "passed", "audit-privileged": "failed"}
     (text,) = doubts(audited["nobody"])
     assert text.startswith("owner does not find '73125.26', although 'visible_to' says so (looked at ")
-
-
-def test_account_that_has_the_permission(audited: Audited) -> None:
-    assert doubts(audited["allowed"]) == [
-        "owner finds '73125.25' at http://shop.test/report: 'Earned: 73,125.25 crowns Send to tax office'"
-    ]
 
 
 def test_password_in_reach(audited: Audited) -> None:

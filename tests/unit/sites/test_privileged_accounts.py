@@ -1,0 +1,52 @@
+"""Accounts that impossible tasks name as those that see what is asked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pytest_webarena.shipped import shipped
+from pytest_webarena.sites.catalogues.loading import load_catalogue
+from pytest_webarena.sites.catalogues.privileged_accounts import why_not_privileged
+from pytest_webarena.tasks import load_tasks
+from pytest_webarena.testing import make_task
+from tests.cases import each_case
+
+SITES = """
+apps:
+  shop:
+    backend: process
+    sites: {shop: {host: shop.test, user: emma}, admin: {host: admin.test}}
+    users: {emma: {password: x}, owner: {password: y}}
+    process: {factory: "pages:shop"}
+  board:
+    backend: process
+    sites: {board: {host: board.test}}
+    users: {owner: {password: y}}
+    process: {factory: "pages:board"}
+"""
+
+
+@each_case(
+    ("keys", "why"),
+    [
+        ("visible_to: owner", ""),
+        ("visible_to: {admin: owner}", ""),
+        ("visible_to: emma", "'visible_to' names emma, with whom the task visits shop; "),
+        ("visible_to: {board: owner}", "'visible_to' names the site board, but the task is about shop; "),
+    ],
+)
+def test_privileged_account_is_another_one_of_the_same_data(keys: str, why: str, tmp_path: Path) -> None:
+    (tmp_path / "sites.yaml").write_text(SITES)
+    check = f"answer: {{unachievable: only the owner sees it, absent: 12, {keys}}}"
+    task = make_task(f"intent: x\nsites: [shop]\nchecks: [{{{check}}}]", id="t")
+    found = why_not_privileged(load_catalogue(str(tmp_path / "sites.yaml")), task)
+    assert found.startswith(why)
+    assert bool(found) is bool(why)
+
+
+def test_shipped_tasks_name_privileged_accounts() -> None:
+    folder, catalogue = shipped("tasks"), load_catalogue("embedded")
+    assert folder is not None
+    tasks = [task for path in folder.rglob("impossible.yaml") for task in load_tasks(path)]
+    assert tasks
+    assert [why for task in tasks if (why := why_not_privileged(catalogue, task))] == []

@@ -143,8 +143,8 @@ GROUND_FIELDS: tuple[Field, ...] = (
         default_text="everything",
         doc=(
             "The thing that `absent` and `absent_controls` apply to: pages with this name in their title or main "
-            "heading, and passages (rows, list items, paragraphs) with it on other pages. The audit fails if it finds "
-            "no page or passage with it."
+            "heading, and on other pages what belongs to it: its row, card, entry or column, or what it labels. The "
+            "audit fails if it finds no page or passage with it."
         ),
         example="- answer: {unachievable: it has no telephone, absent: telephone, about: Kettle Chapel}",
     ),
@@ -154,8 +154,9 @@ GROUND_FIELDS: tuple[Field, ...] = (
         default={},
         default_text="nobody",
         doc=(
-            "For tasks that need a permission: an account that has it, of the first site or by site. The audit also "
-            "visits as this account, and must find everything there that `absent` and `absent_controls` list."
+            "For tasks that need a permission: an account that has it, of the first site or by site, and not the "
+            "task's own. The audit also visits as this account, and must find everything there that `absent` and "
+            "`absent_controls` list."
         ),
         example="- answer: {unachievable: only the owner sees it, absent: 1204.5, visible_to: emma}",
     ),

@@ -48,7 +48,11 @@ on("go", "click", () => { location = "/behind" })
 document.body.addEventListener("click", event => { if (event.target.id === "tab") view.textContent = "The badger" })
 on("choice", "change", event => { view.textContent = event.target.value })
 let times = 0
-on("more", "click", () => { times += 1; view.innerHTML += times < 6 ? "<p>again" : "<p>The marten" })
+on("more", "click", () => {
+  times += 1
+  view.innerHTML += times < 6 ? "<p>again" : "<p>The marten"
+  if (times == 6) by("more").remove()
+})
 on("write", "click", () => fetch("/written", {method: "POST"}).then(() => { view.textContent = "The weasel" }))
 on("field", "input", event => { view.textContent = event.target.value === "lynx" ? "The lynx sleeps" : "No animal" })
 </script>'''

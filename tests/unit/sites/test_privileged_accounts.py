@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pytest_webarena.shipped import shipped
+from pytest_webarena.agents.audit_trials import is_unachievable
+from pytest_webarena.checks.ground import declared_ground
 from pytest_webarena.sites.catalogues.loading import load_catalogue
 from pytest_webarena.sites.catalogues.privileged_accounts import why_not_privileged
 from pytest_webarena.tasks import load_tasks
 from pytest_webarena.testing import make_task
 from tests.cases import each_case
 
+ROOT = Path(__file__).parents[3]
 SITES = """
 apps:
   shop:
@@ -44,9 +46,10 @@ def test_privileged_account_is_another_one_of_the_same_data(keys: str, why: str,
     assert bool(found) is bool(why)
 
 
-def test_shipped_tasks_name_privileged_accounts() -> None:
-    folder, catalogue = shipped("tasks"), load_catalogue("embedded")
-    assert folder is not None
-    tasks = [task for path in folder.rglob("impossible.yaml") for task in load_tasks(path)]
+@each_case(("folder", "sites"), [("tasks", "embedded"), ("tasks-debian", "debian")])
+def test_shipped_impossible_tasks_declare_a_ground_that_counts(folder: str, sites: str) -> None:
+    catalogue = load_catalogue(sites)
+    paths = [path for path in (ROOT / folder).rglob("*.yaml") if "unachievable" in path.read_text()]
+    tasks = [task for path in paths for task in load_tasks(path) if is_unachievable(task)]
     assert tasks
-    assert [why for task in tasks if (why := why_not_privileged(catalogue, task))] == []
+    assert [task.id for task in tasks if declared_ground(task) is None or why_not_privileged(catalogue, task)] == []

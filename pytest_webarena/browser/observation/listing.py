@@ -23,7 +23,7 @@ _INPUTS: Mapping[str, str] = {
     "button": "button", "submit": "button", "reset": "button", "image": "button", "checkbox": "checkbox",
     "radio": "radio", "range": "slider", "number": "spinbutton", "search": "searchbox", "file": "button",
 }  # fmt: skip
-_LABELS = ("title", "placeholder", "aria-label", "alt", "label", "name")
+_LABELS = ("title", "placeholder", "aria-placeholder", "data-placeholder", "aria-label", "alt", "label", "name")
 """Attributes that give the label if there is no text, in this order."""
 _FIELDS = frozenset({"textbox", "searchbox", "spinbutton", "slider"})
 _STATES = ("checked", "selected", "required")
@@ -105,7 +105,11 @@ def _element(match: re.Match[str], place: int) -> tuple[_Line, bool]:
     tag, text = match[2], match[4] or ""
     attributes = {name: value.replace("&quot;", '"') for name, value in _ATTRIBUTE.findall(match[3])}
     role = attributes.get("role") or (
-        _INPUTS.get(attributes.get("type", "").lower(), "textbox") if tag == "input" else _ROLES.get(tag, "text")
+        _INPUTS.get(attributes.get("type", "").lower(), "textbox")
+        if tag == "input"
+        else "textbox"
+        if attributes.get("contenteditable", "false").lower() != "false"
+        else _ROLES.get(tag, "text")
     )
     line = _Line(place, id=match[1] or "", role=role)
     line.fallback = next((attributes[name] for name in _LABELS if attributes.get(name)), "")

@@ -28,7 +28,7 @@ CONTROL_ROLES = frozenset({
     "option", "radio", "searchbox", "slider", "spinbutton", "switch", "tab", "textbox", "treeitem",
 })  # fmt: skip
 ATTRIBUTES = (
-    "type", "name", "role", "href", "action", "alt", "title", "label", "placeholder", "aria-label", "aria-expanded",
+    "type", "name", "role", "href", "action", "alt", "title", "label", "placeholder", "aria-placeholder", "data-placeholder", "aria-label", "aria-expanded",
     "aria-selected", "aria-checked", "aria-pressed", "aria-current", "aria-haspopup", "contenteditable", "min", "max",
     "step", "colspan", "rowspan", "value",
 )  # fmt: skip

@@ -296,7 +296,7 @@ def test_frame_document_is_nested_and_clipped_to_its_frame() -> None:
     layouts = read_snapshot(snapshot)
     assert layouts[1].window == Box(100, 600, 200, 300)
     rendered = render_tree({"main": page.nodes, "child": inner}, layouts, ObservationConfig())
-    assert rendered.lines == ("[1] RootWebArea 'Title'", "\t[2] Iframe 'F'", "\t\t[52] button 'B52'")
+    assert rendered.lines == ("[1] RootWebArea 'Title'", "\t[2] Iframe 'F' scroll: 0.2 screens above", "\t\t[52] button 'B52'")
     bare = render_tree({"main": page.nodes}, layouts, ObservationConfig())
     assert bare.lines == ("[1] RootWebArea 'Title'", "\t[2] Iframe 'F'")
 

@@ -277,7 +277,9 @@ def _with_surroundings(
     if _is_editor(node, node_name):
         added["editor"] = _role(node) not in _TEXT_ROLES
         if not _text(node["name"].get("value")).strip():
-            added["name"] = {"value": layout.surroundings.placeholders.get(backend) or _only_inserted(node, layout, by_id)}
+            added["name"] = {
+                "value": layout.surroundings.placeholders.get(backend) or _only_inserted(node, layout, by_id)
+            }
     return {**node, **added} if added else node
 
 

@@ -79,12 +79,12 @@ class _Reading:
         config = self._config
         wants_html = config.needs("html")
         wants_tree = config.needs("tree", "marks")
-        styles = (*(SNAPSHOT_STYLES if wants_html else ()), *(STYLES if wants_tree else ()))
+        styles = (*(SNAPSHOT_STYLES if wants_html else ()), *STYLES)
         requests = [self._send(remote, _SNAPSHOT, {"computedStyles": list(styles)})]
         if wants_tree:
             requests.append(self._send(remote, _TREE))
         raw, *trees = await asyncio.gather(*requests)
-        layouts = list(read_snapshot(raw, window=window, remote=remote, surroundings=wants_tree))
+        layouts = list(read_snapshot(raw, window=window, remote=remote))
         if not layouts:
             return
         first = len(self.layouts)

@@ -170,7 +170,12 @@ class _Renderer:
     def _inserted(self, work: _Work) -> None:
         document, node = work.document, work.node
         box, text = document.layout.boxes.get(document.ids[node]), writable(document.inserted[node])
-        if box is None or node in document.hidden or not (self._all or box.overlaps(work.view)) or not is_readable(text):
+        if (
+            box is None
+            or node in document.hidden
+            or not (self._all or box.overlaps(work.view))
+            or not is_readable(text)
+        ):
             return
         self._shown += 1
         self.writer.text(work.depth, text if node in document.inline else f" {text} ")
@@ -190,6 +195,10 @@ class _Renderer:
         place = work.inside if in_list and box is None else box
         visible = place is not None and node not in document.hidden and (self._all or place.overlaps(work.view))
         attributes = document.attributes_of(node, tag)
+        if visible:
+            frame = self._documents[document.frames[node]] if node in document.frames else None
+            area = document.layout.surroundings.scrolls.get(backend, "")
+            attributes["scroll"] = frame.layout.describe_scroll() if frame is not None else area
         listens = node in document.clickable and tag in _LISTENERS and not work.editable
         control = (visible or box is None) and (is_control(tag, attributes) or listens)
         number = document.layout.base + backend if control else None

@@ -36,7 +36,7 @@ class DocumentLayout:
     remote: RemoteFrame | None = None
     """Frame whose process contains it; None: the page's own process."""
     surroundings: Surroundings = field(default_factory=Surroundings)
-    """Editors and scrolling areas; empty unless requested."""
+    """Editors and scrolling areas."""
 
     @property
     def base(self) -> int:
@@ -63,12 +63,12 @@ class DocumentLayout:
 
 
 def read_snapshot(
-    raw: Mapping[str, Any], *, window: Box | None = None, remote: RemoteFrame | None = None, surroundings: bool = False
+    raw: Mapping[str, Any], *, window: Box | None = None, remote: RemoteFrame | None = None
 ) -> tuple[DocumentLayout, ...]:
     """Return all documents of a process, the outermost first, with boxes in the main frame's viewport.
 
-    ``window`` is the visible area of the outermost document; by default the whole page's. ``surroundings``: whether to
-    read them, for which the snapshot must have `editors.STYLES`.
+    ``window`` is the visible area of the outermost document; by default the whole page's. The styles of
+    the snapshot must end with `editors.STYLES`.
     """
     documents = raw["documents"]
     strings: list[str] = raw["strings"]
@@ -80,8 +80,7 @@ def read_snapshot(
     while places:
         index, window = places.pop()
         layout = replace(_read_document(documents[index], strings, window, documents), remote=remote)
-        if surroundings:
-            layout = replace(layout, surroundings=read_surroundings(documents[index], strings, layout.boxes))
+        layout = replace(layout, surroundings=read_surroundings(documents[index], strings, layout.boxes))
         read[index] = layout
         hosts = documents[index]["nodes"].get("contentDocumentIndex", {"index": [], "value": []})
         ids = documents[index]["nodes"]["backendNodeId"]

@@ -78,5 +78,12 @@ const scrollOf = (el, style) => {
   return [[above / height, 'above'], [(all - height - above) / height, 'below']].filter(([screens]) => screens >= 0.05)
     .map(([screens, where]) => `${screens.toFixed(1).replace(/\.0$/, '')} ${screens.toFixed(1) === '1.0' ? 'screen' : 'screens'} ${where}`).join(', ');
 };
-const scrolls = (el, tag, style) => /^(auto|scroll)$/.test(style.overflowY) && tag !== 'html'
-  && !(tag === 'body' && styleOf(parentOf(el)).overflowY === 'visible');  // then the page scrolls
+const scrollStateOf = (el, tag, style) => {
+  if (tag === 'iframe') {
+    const doc = frameDocument(el), page = doc && (doc.scrollingElement || doc.documentElement);
+    return page ? scrollOf(page, styleOf(page)) : '';
+  }
+  if (!/^(auto|scroll)$/.test(style.overflowY) || /^(html|input|select|textarea)$/.test(tag)) return '';
+  if (tag === 'body' && styleOf(parentOf(el)).overflowY === 'visible') return '';  // the page scrolls
+  return scrollOf(el, style);
+};

@@ -72,7 +72,7 @@ const unescaped = text => text.replace(/\\(?:([0-9a-f]{1,6})\s?|(.))/gi, (_, cod
 const isInserted = style => !/^(none|normal|)$/.test(style.content) && style.display !== 'none';
 
 // Returns the text that CSS inserts before or after an element, in its style; null for none. Pictures have no text.
-const insertedText = (el, pseudo) => {
+const insertedText = (el, pseudo, counts = true) => {
   if (!mayInsert(el)) return null;
   const style = styleOf(el, pseudo), content = style.content;
   if (!isInserted(style) || style.visibility !== 'visible') return null;
@@ -81,15 +81,15 @@ const insertedText = (el, pseudo) => {
     if (slash) { text = ''; described = true; }  // the text after it replaces what is drawn
     else if (string !== undefined) text += unescaped(string);
     else if (attribute) text += attr(el, attribute) ?? '';  // only Firefox keeps attr()
-    else if (call) text += counterText(el, pseudo, call, given);
+    else if (call) text += counts ? counterText(el, pseudo, call, given) : '';
     else if (side) text += quoteMark(el, side);
   }
   return text ? {text, style, described} : null;
 };
 
-// The same for names.
+// The same for names, in which browsers omit counters.
 const generated = (el, pseudo) => {
-  const found = insertedText(el, pseudo);
+  const found = insertedText(el, pseudo, false);
   return !found ? '' : found.described ? ` ${found.text} ` : found.text;
 };
 

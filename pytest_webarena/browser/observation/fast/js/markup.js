@@ -34,7 +34,8 @@ const markup = options => {
       || /^\d*$/.test(attr(el, 'tabindex') ?? '-')
       || ['', 'true', 'plaintext-only'].includes((attr(el, 'contenteditable') ?? 'false').toLowerCase());
   };
-  const valueNow = (el, tag, name) => {
+  const valueNow = (el, tag, name, style) => {
+    if (name === 'scroll') return style ? scrollStateOf(el, tag, style) : '';
     if (name !== 'value') return attr(el, name);
     if (tag === 'option') return null;  // the agent chooses by label
     if (tag !== 'input' || ['checkbox', 'radio', 'submit', 'button', 'reset'].includes(el.type)) return attr(el, name);
@@ -45,10 +46,10 @@ const markup = options => {
     if (name === 'selected' && tag === 'option') return el.selected;
     return has(el, name);
   };
-  const opening = (el, tag, number) => {
+  const opening = (el, tag, number, style) => {
     const parts = [tag];
     for (const name of rules.attributes) {
-      const value = valueNow(el, tag, name);
+      const value = valueNow(el, tag, name, style);
       if (value === null || (!value && name !== 'alt' && name !== 'contenteditable')) continue;
       let short = value.replace(/\s+/g, ' ').trim();
       if (short.length > LONGEST) short = short.slice(0, LONGEST - 1) + '…';
@@ -98,7 +99,7 @@ const markup = options => {
     const visible = style.visibility === 'visible' && !bare && (!viewport || inView(box, view));
     const control = (visible || bare) && isControl(el, tag);
     const number = control ? numberOf(el, `${tag} ${quoted(trimmed(textContentOf(el)).slice(0, 80))}`) : 0;
-    const line = visible || bare ? opening(el, tag, number) : '';
+    const line = visible || bare ? opening(el, tag, number, style) : '';
     const before = shown;
     const end = {ends: true, line: -1, before};
     let inner = depth;

@@ -247,7 +247,7 @@ const look = options => {
     const visible = style.visibility === 'visible' && !blocked;
     let printed = false, id = 0;
     let role = visible ? roleOf(el, tag) : 'none';
-    const scroll = !visible || !shows || LEAVES.has(tag) ? '' : scrollStateOf(el, tag, style);
+    const scroll = visible && shows ? scrollStateOf(el, tag, style) : '';
     if (role === 'none' && scroll) role = 'generic';
     if (role !== 'none') {
       const states = statesOf(el, tag, role, active, urls);
@@ -281,14 +281,6 @@ const look = options => {
     }
     if (tag === 'details' && !has(el, 'open')) { pushSummary(context); return; }
     if (!push(context, tag) && context.atomic) spaced = false;
-  };
-
-  const scrollStateOf = (el, tag, style) => {
-    if (tag === 'iframe') {
-      const doc = frameDocument(el), page = doc && (doc.scrollingElement || doc.documentElement);
-      return page ? scrollOf(page, styleOf(page)) : '';
-    }
-    return scrolls(el, tag, style) ? scrollOf(el, style) : '';
   };
 
   // Handles an invisible element, whose children may still be in the viewport.
@@ -349,7 +341,7 @@ const look = options => {
   }
   const page = document.scrollingElement || document.documentElement;
   return {
-    text: lines.join('\n'), title, focused, frames, next: nextNumber,
+    pageScroll: page ? scrollOf(page, styleOf(page)) : '', text: lines.join('\n'), title, focused, frames, next: nextNumber,
     scroll: [scrollX, scrollY, innerHeight, page ? page.scrollHeight : 0, innerWidth],
   };
 };

@@ -66,11 +66,13 @@ TREE = [
 HTML = [
     "<p> New Tea", "<p> 12 EUR", "<p> Only CSS", "<li> Step II. Send", "<p> 6) x 8) y", "Messages 3 new", "<h2> 5 EUR",
     "<p> LOUD voice", "<p> 7kg", '<div data-placeholder="Write a comment" contenteditable=""> Write a comment',
-    '<main aria-label="Results" scroll="2 screens below"> Hit', '<iframe title="Terms" scroll="2 screens below"> Clause',
+    '<main aria-label="Results" scroll="2 screens below"> Hit',
+    '<iframe title="Terms" scroll="2 screens below"> Clause',
 ]  # fmt: skip
 WEBCANVAS = [
     "text 'New Tea'", "listitem 'Step II. Send'", "button 'New Buy'", "textbox 'Write a comment'",
-    "textbox 'Say something'", "textbox 'Reply'", "text 'Hit' (2 screens below)", "frame 'Clause' (2 screens below)",
+    "textbox 'Say something'", "textbox 'Reply'", "text 'Results' (2 screens below)",
+    "text 'Hit'", "frame 'Terms' (2 screens below)",
 ]  # fmt: skip
 
 

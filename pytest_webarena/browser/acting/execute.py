@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -61,7 +62,7 @@ from pytest_webarena.browser.reports import PageEvent
 from pytest_webarena.browser.search import NO_SEARCH, SearchKeys
 from pytest_webarena.browser.tabs.address_guard import RefusedAddress
 from pytest_webarena.browser.tabs.navigation import go_through_history, go_to, reload
-from pytest_webarena.browser.tabs.settle import wait_for_change
+from pytest_webarena.browser.tabs.settle import settle, wait_for_change
 from pytest_webarena.browser.tabs.tab import Tab
 from pytest_webarena.browser.tabs.tabs import Tabs
 from pytest_webarena.evidence import TargetRecord
@@ -333,7 +334,12 @@ class _Performer:
         return await scroll(self._tab, self._mouse, action, target, self._limits, self._deadline)
 
     async def _drag(self, action: Drag) -> Performed:
-        place, destination = await self._mouse.drag(self._find(action.target), self._find(action.to))
+        began, requests = time.monotonic(), tuple(self._tab.inflight)
+
+        async def rest() -> None:
+            await settle(self._tab, self._limits, self._deadline, before=requests, brief=True, since=began)
+
+        place, destination = await self._mouse.drag(self._find(action.target), self._find(action.to), rest)
         return Performed(target=place.record, value=f"to {destination.record.role} {destination.record.name!r}")
 
     async def _upload(self, action: Upload) -> Performed:

@@ -56,6 +56,7 @@ from pytest_webarena.browser.snapshotting import (
     screenshot_of,
     unread_observation,
 )
+from pytest_webarena.browser.tabs.brief_texts import BriefTexts
 from pytest_webarena.browser.tabs.downloads import Downloads
 from pytest_webarena.browser.tabs.first_page import open_first_page
 from pytest_webarena.browser.tabs.navigation_lock import keeps_navigating, navigation_locked
@@ -249,6 +250,7 @@ class SessionWork:
             raise BrowserError("the pages kept closing while they were observed")
         notes = [event.text for event in self._events[self._reported :] if event.text != self._error]
         self._reported = len(self._events)
+        BriefTexts.of(self._tabs.current.extras).observed = observation.text
         return observation.with_events(error=self._error, notes=notes)
 
     async def _observe_without_page(self) -> Observation:

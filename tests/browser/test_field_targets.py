@@ -100,7 +100,11 @@ def test_choosing_and_checking_by_label_text_acts_on_its_control(show: Show) -> 
         ("<div id=t tabindex=0>Board</div>", "", "generic 'Board' received the keys, but no text was entered."),
         ("<div id=t tabindex=0>Grid</div><script>t.onkeydown = e => e.preventDefault()</script>", "", ""),
         ("<p id=t>Sheet</p><script>onkeydown = e => e.preventDefault()</script>", "", ""),
-        ("<p id=t>Cell</p><script>t.onclick = () => setTimeout(() => late.focus(), 150)</script><input id=late>", "", ""),
+        (
+            "<p id=t>Cell</p><script>t.onclick = () => setTimeout(() => late.focus(), 150)</script><input id=late>",
+            "",
+            "",
+        ),
         ("<input id=t onmousedown='event.preventDefault()'>", "", ""),
         ("<iframe id=t srcdoc='<body contenteditable>old</body>'></iframe>", "", ""),
         ("<iframe id=t src=http://b.test/></iframe>", "", ""),

@@ -315,8 +315,7 @@ class SessionWork:
         of_tabs = isinstance(action, NewTab | FocusTab | CloseTab)
         if not of_tabs:
             with contextlib.suppress(TabClosed):
-                is_wait = isinstance(action, Wait)
-                since = None if is_wait else began
+                since = None if (is_wait := isinstance(action, Wait)) else began
                 self._events += await settle(tab, self._limits, budget, before=requests, brief=is_wait, since=since)
                 await self._tabs.wait_for_popups(tab, budget.left(_POPUP_SECONDS))
         await self._tabs.sync()

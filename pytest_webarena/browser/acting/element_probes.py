@@ -252,8 +252,8 @@ PREPARE = (
 }"""
 )
 """Prepares to hit an element: scrolls it into view if necessary, finds a point where it would be hit, and returns its
-record. For the purpose ``press``, it gives the element the focus and looks for a point only if that fails. For ``type``,
-it is about the field that the element is or labels, which gets the focus if no point of it can be hit."""
+record. For the purpose ``press``, it gives the element the focus and looks for a point only if that fails. For
+``type``, it is about the field that the element is or labels, which gets the focus if no point of it can be hit."""
 
 THROUGH_FRAME = (
     "(frame, inside) => {"

@@ -115,7 +115,7 @@ _LOOK = (
 """Function that returns where an edited element keeps its content, and the content: in its ``value``, in its ``text``,
 or in the ``widget`` around it if the field that receives the keys is invisible. Kind empty: it can't be edited.
 
-An empty field may only receive the keys of a widget; ``around`` is what the widget shows then. ``own`` is the field's own
+An empty field may only receive the keys of a widget; ``around`` is what the widget shows then. ``own`` is the field's
 value, which counts if the widget never shows what is typed, for example because it covers the field. A widget has two
 ``texts``: without parts that the page marks as no content, such as line numbers, and with them.
 """

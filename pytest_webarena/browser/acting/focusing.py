@@ -106,4 +106,5 @@ const otherControl = (el, hit, x, y) => {
 };
 """
 """JavaScript functions: `giveFocus` gives an element the focus (with `descend`, also the only control in it) and
-returns the result; `focusForText` does so for a field; `otherControl` returns the control that a click would act on instead."""
+returns the result; `focusForText` does so for a field; `otherControl` returns the control that a click would act on
+instead."""

@@ -47,9 +47,8 @@ BRIEF_TEXTS = r"""
     for (const {type, target, addedNodes} of records) {
       for (const node of type === 'childList' ? addedNodes : [target]) {
         const el = node.nodeType === 3 ? node.parentElement : node.nodeType === 1 ? node : null;
-        if (!el || waiting.has(el) || el.isContentEditable || el.matches('html, body, script, style, input, textarea')) {
-          continue;
-        }
+        if (!el || waiting.has(el) || el.isContentEditable) continue;
+        if (el.matches('html, body, script, style, input, textarea')) continue;
         if (left-- <= 0) { changes.disconnect(); return; }
         waiting.add(el);
       }

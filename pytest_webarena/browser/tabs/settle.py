@@ -178,11 +178,9 @@ async def _rest(
             found = tab.evaluate(_WATCH, *watch, seconds=hang + limit, what="waiting for the page")
             if _is_time(since):
                 frames = watch_foreign_frames(tab, _WATCH, watch, limit + _ANSWER)
-                (is_calm, changes, loading, ticking, address, texts), frames_changed = await asyncio.gather(
-                    found, frames
-                )
+                result, frames_changed = await asyncio.gather(found, frames)
             else:
-                (is_calm, changes, loading, ticking, address, texts), frames_changed = await found, False
+                result, frames_changed = await found, False
         except Unresponsive:
             if not tab.is_navigating():
                 raise
@@ -193,6 +191,7 @@ async def _rest(
             continue
         if tab.is_navigating() or tab.document != document:
             continue
+        is_calm, changes, loading, ticking, address, texts = result
         tab.note_address(address)
         BriefTexts.of(tab.extras).lines = texts
         pending = [

@@ -1,4 +1,4 @@
-"""Script that is installed in every page before its own, and records what an action sets going, so that it can be awaited.
+"""Script that is installed in every page before its own, and records what an action sets going, to be awaited.
 
 Pages often delay work: a search box queries the server after 300 ms without typing. No request is pending then and
 nothing changes, so only the timer shows that something is still to come. The same is true of a script that waits for
@@ -113,11 +113,13 @@ PENDING = """(view, since) => {
   for (const note of notes.timers.values()) if (note.born >= began && note.delay <= limit) return true;
   return view.document.getAnimations().some(({effect, playState, startTime, transitionProperty}) => {
     const el = effect && effect.target;
-    if (!el || effect.pseudoElement || playState !== 'running' || (startTime !== null && startTime < began)) return false;
+    if (!el || effect.pseudoElement || playState !== 'running') return false;
+    if (startTime !== null && startTime < began) return false;
     if (!(effect.getComputedTiming().endTime <= limit)) return false;
     const given = ['offset', 'computedOffset', 'easing', 'composite'];
     const properties = transitionProperty ? [transitionProperty] : effect.getKeyframes().flatMap(Object.keys);
-    if (properties.every(name => given.includes(name) || /colou?r|shadow|fill|stroke|outline/i.test(name))) return false;
+    const paint = /color|shadow|fill|stroke|outline/i;
+    if (properties.every(name => given.includes(name) || paint.test(name))) return false;
     const parts = 'img, svg, canvas, video, iframe, input, select, textarea';
     return el.textContent.trim() !== '' || el.matches(parts) || el.querySelector(parts) !== null;
   });

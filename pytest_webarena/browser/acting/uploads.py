@@ -19,7 +19,7 @@ from pytest_webarena.errors import TaskError, closest
 __all__ = ["allowed_files", "drop_files", "file_dialog", "grant_lease", "list_uploads"]
 
 _LARGEST_DROP = 50_000_000
-"""Maximum size in bytes of all files that are dropped together: their content is sent through the browser's protocol."""
+"""Maximum size in bytes of the files that are dropped together: their content is sent by the browser's protocol."""
 
 
 def allowed_files(uploads: Mapping[str, Path], names: Sequence[str]) -> list[Path]:
@@ -61,8 +61,8 @@ async def drop_files(target: TargetOnPage, paths: Sequence[Path]) -> None:
     size = sum(path.stat().st_size for path in paths)
     if size > _LARGEST_DROP:
         raise ActionFailed(
-            f"The files have {size / 1e6:.0f} MB; at most {_LARGEST_DROP / 1e6:.0f} MB can be dropped. Upload them to a "
-            "file field."
+            f"The files have {size / 1e6:.0f} MB; at most {_LARGEST_DROP / 1e6:.0f} MB can be dropped. "
+            "Upload them to a file field."
         )
     files = [
         {

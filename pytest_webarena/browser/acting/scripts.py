@@ -100,8 +100,9 @@ SELECT_CONTENT = """node => {
   if (!active) return false;
   if (typeof active.select === 'function') { active.select(); return active.value !== ''; }
   if (active.isContentEditable) {
+    if (!active.textContent && !active.querySelector('img, hr, table, video')) return false;
     active.ownerDocument.getSelection().selectAllChildren(active);
-    return active.textContent !== '';
+    return true;
   }
   return false;
 }"""

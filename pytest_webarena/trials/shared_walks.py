@@ -9,7 +9,7 @@ from pytest_webarena.trials.site_walk import Walk
 
 __all__ = ["SharedWalks"]
 
-_MOST = 3
+_MOST = 2
 """Maximum number of walks that are kept, because each has all texts of its sites."""
 
 

@@ -157,6 +157,10 @@ IMPOSSIBLE: dict[str, tuple[Site, dict[str, Any]]] = {
     "other row": ({"/": "<table><tr><td>Clay cup<td>red<tr><td>Tin pot<td>300 grams</table>"}, CUP),
     "other entry": ({"/": "<dl><dt>Clay cup</dt><dd>red</dd><dt>Tin pot</dt><dd>300 grams</dd>"}, CUP),
     "list of searches": ({"/": SEARCH + "RECENT", "/find": "<p>Nothing RECENT"}, {"absent": "kettle"}),
+    "list of searches on a page that only they lead to": (
+        {"/": SEARCH, "/find": lambda query: "<a href=/late>x</a>" * ("q" in query), "/late": "<p>Nothing RECENT"},
+        {"absent": "kettle"},
+    ),
     "options without end tags": (
         {"/": "<form method=post><select><option>Cancel<option>Merge</select></form>"},
         {"absent_controls": "cancel merge"},

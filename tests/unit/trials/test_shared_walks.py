@@ -27,6 +27,6 @@ def test_walk_is_made_once_for_each_account() -> None:
 
 def test_only_the_last_walks_are_kept() -> None:
     shared, made = SharedWalks(), []
-    for user in ("a", "b", "c", "d", "d", "a"):
+    for user in ("a", "b", "c", "c", "b", "a"):
         shared.get((("shop", user),), lambda user=user: made.append(user) or Walk(sources=Visits({}, {}), sites={}))
-    assert made == ["a", "b", "c", "d", "a"]
+    assert made == ["a", "b", "c", "a"]

@@ -53,25 +53,28 @@ _UNORDERED = frozenset(
 
 _NEUTRAL = frozenset(word for group in NEUTRAL_GROUPS.values() for word in group.split())
 
-NEGATIONS = frozenset("no not none never nothing neither nor without cannot nobody nowhere empty zero lacks".split())  # noqa: SIM905
+MODIFIER_GROUPS = {
+    "negations": """
+        no not none never nothing neither nor without cannot nobody nowhere empty zero lacks
+        """,
+    "superlatives": "most least",
+    "ordinals": "first second third fourth fifth last next previous",
+    "comparisons": "more less fewer than except other",
+    "limits": """
+        excluding others another instead rather unlike but only just about around approximately almost nearly or if
+        before after until unless
+        """,
+    "prepositions": "for to from by with within into onto as since",
+}
+"""Words that change what the next word says."""
 
-_TURNING = NEGATIONS | frozenset(
-    """
-    except excluding other others another instead rather unlike but only just less more fewer about around
-    approximately almost nearly or if before after until unless first second third fourth fifth last next previous
-    for to from by with within into onto as since than
-    """.split()  # noqa: SIM905
-)
-"""Words that change what the next word says: the question accounts for them only together with that word, or before
-the value."""
-
-_QUALIFYING = frozenset(
-    "second third fourth fifth more less fewer least most than first last next previous other except".split()  # noqa: SIM905
-)
+_groups = {name: frozenset(words.split()) for name, words in MODIFIER_GROUPS.items()}
+NEGATIONS = _groups["negations"]
+PREPOSITIONS = _groups["prepositions"]
+_TURNING = frozenset().union(*(words for name, words in _groups.items() if name != "superlatives"))
+"""Words that the question accounts for only together with the next word, or before the value."""
+_QUALIFYING = frozenset().union(*(words for name, words in _groups.items() if name not in ("limits", "prepositions")))
 """Words without which the next word of the question means something else."""
-
-PREPOSITIONS = frozenset("for to from by with within into onto as since".split())  # noqa: SIM905
-"""Words that are bound to the next word instead of their place: they give it a role."""
 
 _ARTICLES = frozenset({"a", "an", "the"})
 _SHORT = 3
@@ -236,7 +239,7 @@ class _Question:
         """Words that the question qualifies, with what does: without it an answer says something else."""
         for one, other in itertools.pairwise(words):
             known = stem(other.plain)
-            if (one.plain in _QUALIFYING or is_negation(one.plain)) and len(self.places[known]) == 1:
+            if (one.plain in _QUALIFYING or one.plain.endswith("n't")) and len(self.places[known]) == 1:
                 self.bound.setdefault(known, set()).add(one.plain)
 
     @classmethod

@@ -219,7 +219,7 @@ def rules() -> dict[str, Patches]:
         "accounting: numbers of the question": _question_with("numbers"),
         "accounting: dates of the question": _question_with("dates"),
         "accounting: turning words by pairs": _question_with("pairs"),
-        "accounting: order of the question": [(accounting._Order, "keeps", lambda *_: True)],
+        "accounting: order of the question": [(accounting._Order, "keeps", lambda *_, **__: True)],
         "accounting: qualified words": _question_with("bound", {}),
         "accounting: lists of options": [(accounting._Question, "options", lambda *_: frozenset())],
         "accounting: names to choose from": [(accounting._Question, "rivals", lambda *_: frozenset())],

@@ -230,7 +230,8 @@ class _File:
     def read_id(self, own: Entries, node: MapNode) -> str | None:
         """Returns the task's id; None, with a problem noted, if it is missing or already used."""
         if "id" not in own:
-            TASK.missing("id", own, node, self.reading)
+            if not TASK.is_misspelled("id", own):
+                TASK.missing("id", own, node, self.reading)
             return None
         place = own["id"][1]
         if place.dynamic:

@@ -342,3 +342,18 @@ def test_misspelled_required_key_is_reported_once() -> None:
         "t.yaml:1:17: expected a key of a task, found 'intnet' (did you mean 'intent'?)"
     ]
     assert len(problems("taks: []")) == 1
+
+
+@each_case(
+    ("key", "messages"),
+    [
+        ("", ["2:3: expected the key 'id' in a task, found only intent, sites, checks"]),
+        ("idd: a", ["2:3: expected a key of a task, found 'idd' (did you mean 'id'?)"]),
+    ],
+)
+def test_a_task_without_an_id_is_refused_once(key: str, messages: list[str]) -> None:
+    first = f"- {key}\n  intent" if key else "- intent"
+    text = f"tasks:\n{first}: How many?\n  sites: [shopping]\n  checks: [{{answer: {{number: 3}}}}]\n"
+    with pytest.raises(TaskFileError) as caught:
+        parse_tasks(text)
+    assert [str(each).partition(":")[2] for each in caught.value.problems] == messages

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pytest_webarena.errors import Problem, TaskFileError, TaskFileWarning
+from pytest_webarena.tasks.answer_probes import senseless_answers
 from pytest_webarena.tasks.digest import digest
 from pytest_webarena.tasks.file_reading import INVALID, Entries, Invalid, Reading, TooManyProblems, shown
 from pytest_webarena.tasks.filling_files import read_filling_file
@@ -220,7 +221,12 @@ class _File:
                 continue
             instance = f"{name}.{filling}" if filling else name
             if self.free(self.instances, place, instance) and not isinstance(body, Invalid):
-                tasks.append(self.task(body, instance, name, place, variables))
+                task = self.task(body, instance, name, place, variables)
+                if (found := senseless_answers(task)) is None:
+                    tasks.append(task)
+                else:
+                    check, fault = found
+                    reading.problem(check.location or node, fault.expected, fault.found, fault.hint)
 
     def is_imported(self, entries: Entries) -> bool:
         """Whether the task states a published suite as its source, as `webarena tasks import` writes it."""

@@ -94,7 +94,8 @@ def _share(text: str, _: Reading) -> Fraction | Fault:
     amount = parse_decimal(number)
     if amount is None or amount < 0:
         return Fault("a share such as 1% or 0.01", f"'{clip(text)}'")
-    return Fraction(amount) / (100 if number != text.strip() else 1)
+    share = Fraction(amount) / (100 if number != text.strip() else 1)
+    return share if share < 1 else Fault("a share below 100%", f"'{clip(text)}'", "0 would be right, too")
 
 
 def _amount(value: Decimal, _: Reading) -> Fraction | Fault:
@@ -413,6 +414,9 @@ NUMBER: Kind[NumberSpec] = Kind(
     category=lambda spec: "information",
     looks_at=lambda spec: {"answer"},
     asks=_asks,
+    answers=lambda spec: (
+        f"{'ANSWER: ' * spec.marker}{each} {spec.unit_text}".strip() for each in spec.right or spec.interval or ()
+    ),
     make_ready=lambda spec: warm() if spec.unit is not None else None,
     examples=("- number: 408", "- number: {is: 9.81, rel: 1%, unit: m/s^2}"),
 )

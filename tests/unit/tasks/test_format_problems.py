@@ -122,7 +122,7 @@ def test_invalid_task_keys_are_reported(keys: str, message: str) -> None:
         ("answer:", "expected a text, or a mapping of conditions on the answer, found nothing"),
         ("answer: [a]", "expected a text, or a mapping of conditions on the answer, found a list of 1"),
         ("answer: {exat: 1}", "expected a key of an answer check, found 'exat' (did you mean 'exact'?)"),
-        ("answer: {excludes: x}", "expected a condition that the answer must meet, found only 'excludes'"),
+        ("answer: {excludes: x}", "or 'includes', found it alone"),
         ("answer: {tolerance: 1, exact: x}", "expected 'exact' alone, or with 'case', found 'tolerance' too"),
         ("answer: {number: 1, tolerance: -1}", "expected a tolerance: an amount such as 0.01, or a share such as 1%"),
         ("answer: {number: 1, tolerance: a%}", "expected a tolerance: an amount such as 0.01, or a share such as 1%"),
@@ -139,7 +139,10 @@ def test_invalid_task_keys_are_reported(keys: str, message: str) -> None:
             "answer: {number: 1, absent: x}",
             "'includes' or 'excludes', found 'absent' too",
         ),
-        ("answer: {unachievable: no such thing, absent: '--'}", "expected words or a number, found '--'"),
+        (
+            "answer: {unachievable: no such thing, absent: '--'}",
+            "expected words that name something, or a number, found '--'",
+        ),
         (
             "answer: {unachievable: no such thing, absent: 1.5, visible_to: ''}",
             "expected an account name, found an empty",

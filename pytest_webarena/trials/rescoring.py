@@ -164,7 +164,7 @@ def _with_outcome(record: TrialRecord) -> tuple[Attempt, ...]:
 
 
 def _verdict_text(record: TrialRecord) -> str:
-    """The judged fields of a record as text, for comparison; without the cost of a judge, which differs each time, and what the
+    """The judged fields of a record as text, for comparison, but for a judge's cost, which differs each time, and what the
     outcome follows from."""
     fields = {name: getattr(record, name) for name in JUDGED_FIELDS if name not in ("event", "control")}
     if (judge := record.judge) is not None:

@@ -164,8 +164,9 @@ def _with_outcome(record: TrialRecord) -> tuple[Attempt, ...]:
 
 
 def _verdict_text(record: TrialRecord) -> str:
-    """The judged fields of a record as text, for comparison, but for a judge's cost, which differs each time, and what the
-    outcome follows from."""
+    """The judged fields of a record as text, for comparison.
+
+    A judge's cost differs each time; event and control of an error show in its outcome."""
     fields = {name: getattr(record, name) for name in JUDGED_FIELDS if name not in ("event", "control")}
     if (judge := record.judge) is not None:
         fields["judge"] = [judge.model, judge.prompt, judge.temperature, judge.errors and asdict(judge.errors)]

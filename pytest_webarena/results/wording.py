@@ -42,7 +42,7 @@ __all__ = [
 
 DECIDE = "decide them: pytest --rescore RUN --judge MODEL"
 """What to do about trials that the rules can't decide."""
-REPEAT = f"repeat on purpose: {docs('resuming', 'trials-of-an-undecided-owner')}"
+REPEAT = f"Repeat on purpose: {docs('resuming', 'trials-of-an-undecided-owner')}"
 """What to do about a trial that ended in an error whose owner is undecided."""
 EXPLAIN = "errors without a known owner: webarena runs explain RUN"
 """What to do about several such trials."""
@@ -257,7 +257,7 @@ def why_undecided(record: TrialRecord) -> str:
     first = record.message.partition("\n")[0]
     why = first.removeprefix(UNDECIDED) if first.startswith(UNDECIDED) else "the rules can't decide"
     if record.stop_reason == UNATTRIBUTED:
-        return f"{why}; {REPEAT}"
+        return f"{why} {REPEAT}"
     asked = f" ({record.judge.model} was asked and did not decide)" if record.judge is not None else ""
     return f"{why}{asked}; {DECIDE}"
 

@@ -210,7 +210,7 @@ def _try(options: argparse.Namespace) -> int:
 def _merge(options: argparse.Namespace) -> int:
     from pytest_webarena.results.merge import merge_runs
     from pytest_webarena.results.rundir import RunDir
-    from pytest_webarena.results.unreadable import name_changed, name_unreadable
+    from pytest_webarena.results.unreadable import name_damaged
 
     merged = merge_runs(options.runs, options.output, allow_mixed=options.allow_mixed)
     print(f"{merged.trials} trials in {options.output}")
@@ -226,7 +226,7 @@ def _merge(options: argparse.Namespace) -> int:
         print(f"cut off: {merged.cut_off} trials that no run has finished; pytest --resume={options.output} runs them")
     run = RunDir(options.output)
     stored = replace(run.read(), unreadable=merged.unreadable)
-    return max(name_unreadable(stored), name_changed(run, stored.records))
+    return name_damaged(run, stored, every_file=True)
 
 
 def _agents(options: argparse.Namespace) -> int:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.agents.registry import agent_id
-from pytest_webarena.errors import UsageError
+from pytest_webarena.errors import RunChanged, UsageError
 from pytest_webarena.file_digests import SEAL
 from pytest_webarena.results.files import write_atomically
 from pytest_webarena.results.program_changes import changed_program, program_changes
@@ -344,12 +344,12 @@ def _words(value: object) -> str:
 def notes(path: Path) -> list[Mapping[str, Any]]:
     """Return the entries of a list file next to ``run.json``; none where it can't be read.
 
-    Raises `UsageError` if an entry was changed after it was written, or one before it was removed.
+    Raises `RunChanged` if an entry was changed after it was written, or one before it was removed.
     """
     found, before = _entries(path), ""
     for each in found:
         if (before or SEAL in each) and each.get(SEAL) != _entry_digest(before, each):
-            raise UsageError(
+            raise RunChanged(
                 f"{path}: expected its entries as they were written, found one changed; bring the file back"
             )
         before = str(each.get(SEAL, ""))

@@ -23,11 +23,11 @@ from pytest_webarena.results.conditions import (
 )
 from pytest_webarena.results.export import export
 from pytest_webarena.results.memory import memories_of
-from pytest_webarena.results.plan import extend_plan, has_plan, read_plan, write_plan
+from pytest_webarena.results.plan import accept_removal, extend_plan, has_plan, read_plan, write_plan
 from pytest_webarena.results.records import TrialKey
 from pytest_webarena.results.repeated_trials import Copy, take
 from pytest_webarena.results.rundir import RunDir
-from pytest_webarena.results.stored_records import Unreadable
+from pytest_webarena.results.stored_records import Unreadable, removed_trials
 
 __all__ = ["Merge", "merge_runs"]
 
@@ -106,7 +106,8 @@ def merge_runs(sources: Sequence[Path], target: Path, *, allow_mixed: bool = Fal
     unreadable = tuple(each for _, _, stored in read for each in stored.unreadable)
     unfinished = [run.trials / name for run, _, stored in read for name in stored.unfinished]
     for folder in (*(each.folder for each in unreadable), *unfinished):
-        folders.setdefault(folder.name, folder)  # so that it is kept and shown as in its own run
+        if folder.exists():  # it is kept and shown as in its own run
+            folders.setdefault(folder.name, folder)
     with made_whole(target) as made:
         merged = RunDir(made)
         merged.trials.mkdir(parents=True, exist_ok=True)
@@ -118,9 +119,12 @@ def merge_runs(sources: Sequence[Path], target: Path, *, allow_mixed: bool = Fal
             if (replies := source / "judge_replies").is_dir():
                 copy_plain(replies, made / "judge_replies")
         memories_replaced = _join_memories(sources, made)
-        for source in sources:
-            if has_plan(source):
-                extend_plan(made, read_plan(source).values())
+        for name, (run, _, _) in zip(names, read, strict=True):
+            if has_plan(run.path):
+                plan = read_plan(run.path)
+                extend_plan(made, plan.values())
+                if removed := removed_trials(run.path, plan.values()):
+                    accept_removal(made, removed, because=f"removed from {name} before it was merged")
         if not has_plan(made) and all(map(has_plan, sources)):
             write_plan(made, {})  # parts without tasks
         parts = [part for run, facts, _ in read for part in sources_of(run.path, facts)]

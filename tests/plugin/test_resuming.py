@@ -382,7 +382,7 @@ def test_rescore_counts_unreadable_record_as_lost(canned: pytest.Pytester, make_
     result.stdout.fnmatch_lines(
         [
             "trials         3 planned, 3 run (2 judged, 1 lost)",
-            "gate: 1 trial has a record that was changed or can't be read*",
+            "gate: 1 trial has a record or evidence that was changed, removed or can't be read*",
         ]
     )
 

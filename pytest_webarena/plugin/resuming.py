@@ -260,8 +260,8 @@ def check(config: pytest.Config, settings: Settings) -> None:
         lines = "".join(f"\n  {each}" for each in stored.unreadable)
         raise UsageError(
             "--resume: expected a run whose records can be read and are unchanged; bring them back, use the version of "
-            "pytest-webarena that wrote them, accept them (webarena runs verify --accept), or move these folders away, "
-            f"which runs the trials again:{lines}"
+            "pytest-webarena that wrote them, or note why they are not as they were: webarena runs verify "
+            f"{shlex.quote(str(settings.resume))} --accept TRIAL --because TEXT; removed trials run again then:{lines}"
         )
     if config.getoption("--allow-mixed"):
         return

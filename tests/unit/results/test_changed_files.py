@@ -418,7 +418,7 @@ def test_missing_plan_and_a_run_that_was_not_closed_are_faults(run: RunDir, caps
     extend_plan(run.path, [PlannedTrial(key=TrialKey("more", "a", 1))])
     (run.path / "summary.json").unlink()
     assert main(["runs", "verify", str(run.path)]) == 1
-    assert "expected a run that was closed, found that its process was killed: 1 trials" in capsys.readouterr().out
+    assert "expected a run that was closed, found that its process was killed" in capsys.readouterr().out
     (run.path / "plan.json").unlink()
     assert main(["runs", "verify", str(run.path)]) == 1
     assert "plan.json: expected the planned trials, found none" in capsys.readouterr().out

@@ -52,6 +52,7 @@ from pytest_webarena.trials.plan import TrialPlan
 from pytest_webarena.trials.trial import run_trial
 from tests.model_server import Answer, Model, fail, model_server, say
 from tests.processes import wait_until
+from tests.sealed import with_seal
 from tests.unit.llm_judge.helpers import judge_at
 
 from .test_fault_attribution import (
@@ -163,7 +164,7 @@ def judged(tmp_path: Path, hostile: Answer, fails: bool, answer: str = "GARBAGE"
 
     def reply(body: dict[str, Any]) -> Answer:
         upset = fails or "garbage" in str(body["messages"]).lower()
-        return hostile if upset else say("GRADE: correct")
+        return hostile if upset else say(with_seal("GRADE: correct", body))
 
     model: Model = reply
     with model_server(model) as server:

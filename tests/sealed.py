@@ -22,7 +22,7 @@ def seal_in(body: dict[str, Any]) -> str:
 
 def _find(body: dict[str, Any]) -> str:
     for message in body["messages"]:
-        if message["role"] == "user" and (found := _TOLD.search(message["content"])):
+        if message["role"] == "user" and (found := _TOLD.search(str(message["content"]))):
             return str(found[1] or found[2])
     return ""
 

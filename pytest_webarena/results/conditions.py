@@ -104,6 +104,11 @@ class Difference:
         return f"{self.agent}: {self.what}: {found}"
 
     @property
+    def is_judging(self) -> bool:
+        """Whether trials were judged differently, so that judging them again would remove it."""
+        return self.what in ("judge", "--grading", *_JUDGED.values())
+
+    @property
     def short(self) -> str:
         """The difference without the runs' names, for a line next to the rate."""
         return f"{self.what} {' / '.join(self.values)}"

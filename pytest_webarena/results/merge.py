@@ -22,6 +22,8 @@ from pytest_webarena.results.conditions import (
     invocations,
 )
 from pytest_webarena.results.export import export
+from pytest_webarena.results.judge_replies import FOLDER as REPLIES
+from pytest_webarena.results.judge_replies import merge_replies
 from pytest_webarena.results.memory import memories_of
 from pytest_webarena.results.plan import accept_removal, extend_plan, has_plan, read_plan, write_plan
 from pytest_webarena.results.records import TrialKey
@@ -52,6 +54,12 @@ class Merge:
     """
     run_again: int = 0
     """Number of trials left out because another run has a later execution of the same trial, or one with a verdict."""
+    contradicted: tuple[str, ...] = ()
+    """Folders of trials to which one judge gave different verdicts by the same evidence: the later one was taken."""
+    differing_replies: int = 0
+    """Number of questions to which one judge replied differently in several runs; see `merge_replies`."""
+    unequally_judged: bool = False
+    """Whether a difference that matters is that trials were judged by different judges or gradings, or by none."""
     memories_replaced: int = 0
     """Number of superseded memories: of several runs with the same memory, the one from the most trials was taken."""
     differences: tuple[Difference, ...] = ()
@@ -115,9 +123,8 @@ def merge_runs(sources: Sequence[Path], target: Path, *, allow_mixed: bool = Fal
             copy_plain(folder, merged.trials / name)
         for key, each in taken.items():
             each.write(merged.trials / key.folder)
-        for source in sources:  # replies of judges are stored by question, so rescoring the merged run costs nothing
-            if (replies := source / "judge_replies").is_dir():
-                copy_plain(replies, made / "judge_replies")
+        by_name = dict(zip(names, sources, strict=True))
+        differing_replies = merge_replies(by_name, [*taken.values()], made / REPLIES)
         memories_replaced = _join_memories(sources, made)
         for name, (run, _, _) in zip(names, read, strict=True):
             if has_plan(run.path):
@@ -134,6 +141,9 @@ def merge_runs(sources: Sequence[Path], target: Path, *, allow_mixed: bool = Fal
         trials=len(taken),
         rejudged=sum(each.rejudged for each in taken.values()),
         run_again=sum(each.run_again for each in taken.values()),
+        contradicted=tuple(key.folder for key, each in taken.items() if each.contradicted),
+        differing_replies=differing_replies,
+        unequally_judged=any(each.matters and each.is_judging for each in differing),
         memories_replaced=memories_replaced,
         differences=differing,
         unreadable=unreadable,
@@ -146,9 +156,7 @@ def _refuse_links(source: Path) -> None:
 
     `copy_plain` checks the content of folders.
     """
-    parts = [
-        source / name for name in ("run.json", "plan.json", RESUMED, RESCORED, "trials", "judge_replies", "memory")
-    ]
+    parts = [source / name for name in ("run.json", "plan.json", RESUMED, RESCORED, "trials", REPLIES, "memory")]
     for part in (*parts, *(source / "memory").glob("*")):
         if part.is_symlink():
             raise UsageError(f"{part}: expected a run's own file or folder, found a link; replace it with its target")
@@ -163,7 +171,14 @@ def _names(sources: Sequence[Path]) -> list[str]:
 def _refuse(differing: Sequence[Difference], *, audits: Sequence[bool]) -> None:
     if len(set(audits)) > 1:
         raise UsageError("expected runs of one sort, found audits of tasks among runs of agents")
-    found = [str(each) for each in differing if each.matters]
+    mattering = [each for each in differing if each.matters]
+    found = [str(each) for each in mattering]
+    if found and all(each.is_judging for each in mattering):
+        raise UsageError(
+            "expected runs whose trials were judged alike, found differences:\n"
+            + _lines(found)
+            + "Judge each whole run with the same settings (pytest --rescore=RUN_DIR --judge=MODEL), then merge them"
+        )
     if found:
         raise UsageError(
             "expected runs whose trials make one rate, found differences:\n"

@@ -33,8 +33,8 @@ def name_faults(run: RunDir, stored: Stored, *, every_file: bool = False) -> int
     for each in stored.unreadable:
         print(f"in no figure: {each}", file=sys.stderr)
     changed = [found for record in stored.records if (found := run.changes(record, every_file=every_file))]
-    for each in (problem for found in changed for problem in found):
-        print(f"changed after the run: {each}", file=sys.stderr)
+    for problem in (problem for found in changed for problem in found):
+        print(f"changed after the run: {problem}", file=sys.stderr)
     for record in stored.accepted:
         latest = record.accepted[-1]
         print(

@@ -406,7 +406,7 @@ def test_trial_that_runs_again_is_not_removed(run: RunDir) -> None:
     ({}, "without a result, not run: more.a.1-"),
 ])  # fmt: skip
 def test_trials_that_the_run_left_out_are_no_fault(
-    run: RunDir, missing: dict[str, str], text: str, capsys: pytest.CaptureFixture[str]
+    run: RunDir, missing: dict[str, Any], text: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     extend_plan(run.path, [PlannedTrial(key=TrialKey("more", "a", 1), **missing)])
     assert main(["runs", "verify", str(run.path)]) == 0

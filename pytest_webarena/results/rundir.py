@@ -41,6 +41,7 @@ from pytest_webarena.record_files import is_attempt_file, is_evidence
 from pytest_webarena.results.attempts import INTENT_IMAGES, AttemptWriter, read_steps
 from pytest_webarena.results.billing import billed
 from pytest_webarena.results.files import write_atomically
+from pytest_webarena.results.lost_trials import forget_lost, lost_record
 from pytest_webarena.results.plan import read_plan
 from pytest_webarena.results.records import Attempt, TrialKey, TrialRecord
 from pytest_webarena.results.run_identity import ignore, own_id
@@ -295,11 +296,12 @@ class TrialFolder:
         """Start a new attempt, in addition to existing ones. From now on a crash of this process leaves a trace.
 
         ``task`` contains fields of `TrialRecord` that describe the task, in case another process has to write the
-        record.
+        record. An attempt of a process that died gets its record now, so that it counts.
         """
-        number = 1 + max(
-            (int(path.name[8:]) for path in self.path.glob("attempt-*") if path.name[8:].isdigit()), default=0
-        )
+        numbers = (int(path.name[8:]) for path in self.path.glob("attempt-*") if path.name[8:].isdigit())
+        number = 1 + max(numbers, default=0)
+        if (lost := lost_record(self.path, number - 1, by=os.getpid())) is not None:
+            self.finish(lost)
         folder = self.path / f"attempt-{number}"
         with recording(folder):
             folder.mkdir(parents=True)
@@ -328,8 +330,8 @@ class TrialFolder:
         if self._replaced_record is not None:
             self._replaced_record.replace(self.path / "trial.json")
             self._replaced_record = None
-        with suppress(OSError):
-            self.path.rmdir()  # kept when it is not empty
+        with suppress(OSError):  # it is not empty
+            self.path.rmdir()
 
     def keep(self, record: TrialRecord) -> None:
         """Store a record that counts before further attempts: should one of these end with its process, it is found."""
@@ -367,6 +369,7 @@ class TrialFolder:
             record = replace(record, run=own_id(run))
         record = billed(record, bills.get(self.key.folder), cut_off=self.cut_off(record))
         write_record(self.path / "trial.json", record)
+        forget_lost(self.path)
         return record
 
     def _manifests(self, record: TrialRecord) -> dict[str, str]:

@@ -22,7 +22,7 @@ from pytest_webarena.llm_judge.config import JudgeSettings
 from pytest_webarena.llm_judge.judge import LONGEST, Judge
 from pytest_webarena.results.records import JudgeErrors
 from tests.cases import each_case
-from tests.model_server import Answer, fail, model_server, say
+from tests.model_server import Answer, Model, fail, model_server, say
 from tests.sealed import seal_in, sealed, with_seal
 from tests.unit.llm.helpers import prices
 from tests.unit.llm_judge.helpers import judge_at, question
@@ -222,10 +222,11 @@ def test_control_of_a_judge_does_not_read_the_cache(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("status", [401, 402, 403, 429])
 def test_refusal_for_access_is_undecided_if_the_judge_grades_the_reference(status: int) -> None:
-    for replies, control in (
-        ([fail(status)], "fails"),
-        ([fail(status), sealed("GRADE: correct"), fail(status)], "works"),
-    ):
+    cases: dict[str, list[Answer | Model]] = {
+        "fails": [fail(status)],
+        "works": [fail(status), sealed("GRADE: correct"), fail(status)],
+    }
+    for control, replies in cases.items():
         with model_server(replies) as server:
             session = judge_at(server).session("t")
             with pytest.raises(JudgeError) as raised:

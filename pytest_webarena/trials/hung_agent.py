@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pytest_webarena.results.records import TrialRecord
     from pytest_webarena.trials.plan import TrialPlan
 
-__all__ = ["guarded", "without_alarms"]
+__all__ = ["can_end_process", "guarded", "without_alarms"]
 
 _MESSAGE = (
     "the agent held the interpreter beyond the trial's limits (an endless regular expression or C call blocks "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from pytest_webarena.docs_site import docs
 from pytest_webarena.evidence import ScriptAct, StepRecord, Usage
 from pytest_webarena.owners import UNATTRIBUTED
 from pytest_webarena.results.records import UNDECIDED, JudgeRecord, MemoryUse, SignedInAtEnd, TrialRecord
@@ -40,7 +41,7 @@ __all__ = [
 
 DECIDE = "decide them: pytest --rescore RUN --judge MODEL"
 """What to do about trials that the rules can't decide."""
-REPEAT = "repeat them on purpose: docs/resuming.md"
+REPEAT = f"repeat on purpose: {docs('resuming', 'trials-of-an-undecided-owner')}"
 """What to do about trials that ended in an error whose owner is undecided."""
 
 STOP_WORDS = {
@@ -103,10 +104,11 @@ def action_words(step: StepRecord) -> str:
 def script_words(step: StepRecord) -> str:
     """Return the actions of scripts before a step started; empty where there were none.
 
-    >>> from pytest_webarena.evidence import ScriptAct, TargetRecord
-    >>> corn = ScriptAct(event="change", target=TargetRecord(role="combobox", name="Corn"), value="Rye")
-    >>> script_words(StepRecord(index=0, action={"kind": "stop"}, raw="", by_script=(corn,)))
-    "change of combobox 'Corn' to 'Rye'"
+        >>> from pytest_webarena.docs_site import docs
+    from pytest_webarena.evidence import ScriptAct, TargetRecord
+        >>> corn = ScriptAct(event="change", target=TargetRecord(role="combobox", name="Corn"), value="Rye")
+        >>> script_words(StepRecord(index=0, action={"kind": "stop"}, raw="", by_script=(corn,)))
+        "change of combobox 'Corn' to 'Rye'"
     """
     return "; ".join(map(_act_words, step.by_script))
 

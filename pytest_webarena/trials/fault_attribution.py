@@ -141,6 +141,10 @@ class Attribution:
         self._longest = max(self._longest, seconds)
         self._unanswered += ended.unanswered
         result = self._control(ended)
+        if result not in (None, "recurs") and self._plan.agent.kind == "built-in":
+            result = (
+                "fails"  # the harness knows its own agents: they gain nothing, and do nothing that depends on chance
+            )
         return attributed(record, ended.event, result, task=self._plan.task, grading=self._plan.options.grading)
 
     def _control(self, ended: Ended) -> ControlResult | None:
@@ -214,7 +218,7 @@ class Attribution:
         solution = self._plan.task.solution
 
         def act(environment: TrialEnvironment) -> None:
-            for step in solution or ():
+            for step in (each for each in solution or () if not isinstance(each, Stop)):
                 environment.session.execute(with_full_address(step, environment.sites))
 
         return solution is not None and self._breaks_by(ended, act)

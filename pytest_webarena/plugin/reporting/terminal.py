@@ -306,7 +306,6 @@ def coverage_lines(coverages: Iterable[Coverage]) -> Iterator[Line]:
         return
     ways = [f"{total('judged')} judged"]
     ways += [plural(total("errors"), "error")] * bool(total("errors"))
-    ways += [f"{total('declared')} declared an error by the agent"] * bool(total("declared"))
     ways += [f"{total('lost')} lost"] * bool(total("lost"))
     parts = [f"{planned} planned", f"{total('run')} run ({', '.join(ways)})"]
     rest = {

@@ -45,6 +45,8 @@ _MOST_REPEATED = 25
 """Maximum number of times that one control is used while it shows more, such as "Show more"."""
 _FRUITLESS = 3
 """Number of pages of one kind on which a control shows nothing, after which it is not used on others."""
+_TRIES = 2
+"""Number of tries at a page that fails, which a busy machine may cause."""
 _FAULTS = (PlaywrightError, ScriptFailed, DialogBlocks, TabClosed, PageCrashed, Unresponsive)
 
 
@@ -87,12 +89,12 @@ class ControlProbe:
     def look(self, url: str, kind: str) -> Look:
         """Open a page, and use its controls. ``kind`` is what pages of its kind share. Controls that showed nothing on
         several pages of the kind are not used. Raises `BrowserError`."""
-        limit = _MOST_SECONDS + 2 * self._limits.step + self._limits.context
+        limit = _MOST_SECONDS + 2 * _TRIES * self._limits.step + self._limits.context
         return self._engine.run(self._look(url, kind), timeout=limit, what="trying the controls of a page")
 
     def type(self, url: str, field: str, word: str) -> View | None:
         """Open a page, type a word into one of its fields, and return what it shows then; None if that fails."""
-        limit = 2 * self._limits.step + self._limits.context
+        limit = 2 * _TRIES * self._limits.step + self._limits.context
         return self._engine.run(self._type(url, field, word), timeout=limit, what="typing into a field")
 
     def close(self) -> None:
@@ -118,11 +120,13 @@ class ControlProbe:
     async def _look(self, url: str, kind: str) -> Look:
         deadline = Deadline(_MOST_SECONDS)
         self._requests.clear()
-        try:
-            tab = await self._open(url)
-            first = await self._views(tab)
-            controls = await self._ask(tab, does="list")
-        except _FAULTS:
+        for _ in range(_TRIES):
+            with contextlib.suppress(*_FAULTS):
+                tab = await self._open(url)
+                first = await self._views(tab)
+                controls = await self._ask(tab, does="list")
+                break
+        else:
             return Look()
         search = _Search(first, controls, lambda key: self._fruitless[kind, key] < _FRUITLESS)
         reached: tuple[str, ...] | None = ()
@@ -154,14 +158,13 @@ class ControlProbe:
         return replace(search.result(), requests=tuple(self._requests))
 
     async def _type(self, url: str, field: str, word: str) -> View | None:
-        try:
-            tab = await self._open(url)
-            if not await self._ask(tab, does="use", key=field, word=word):
-                return None
-            await settle(tab, self._limits, Deadline(self._limits.step))
-            return (await self._views(tab))[0]
-        except _FAULTS:
-            return None
+        for _ in range(_TRIES):
+            with contextlib.suppress(*_FAULTS):
+                tab = await self._open(url)
+                if await self._ask(tab, does="use", key=field, word=word):
+                    await settle(tab, self._limits, Deadline(self._limits.step))
+                    return (await self._views(tab))[0]
+        return None
 
     async def _let_read(self, route: Route) -> None:
         """Let a request pass if it only reads."""

@@ -37,6 +37,7 @@ from pytest_webarena.sites.catalogues.program_files import code_files, command_f
 from pytest_webarena.sites.catalogues.units import circle
 from pytest_webarena.sites.protocol.wire import dumps
 from pytest_webarena.tasks.file_reading import Entries, Invalid, Reading, TooManyProblems, shown
+from pytest_webarena.tasks.lookalikes import with_lookalikes
 from pytest_webarena.tasks.nodes import MapNode, Node, compose, near
 from pytest_webarena.yaml_files import read_small
 
@@ -197,7 +198,8 @@ def _own(
 
 def _complain(problems: list[Problem]) -> None:
     if problems:
-        raise CatalogueError(problems)
+        text = read_small(Path(problems[0].path)).decode(errors="replace")
+        raise CatalogueError(with_lookalikes(problems, text))
 
 
 def _app(name: str, source: _Source) -> AppManifest | None:

@@ -160,7 +160,7 @@ def test_interrupted_client_gets_no_lease_later(
     held = [client.lease(["tiny"], holder="x", timeout=DEADLINE) for _ in range(2)]
     with BrokerClient(launcher.address, name="gw1") as impatient:
         impatient.status()
-        monkeypatch.setattr("pytest_webarena.sites.client.lease._Connection.wait_long", interrupt)
+        monkeypatch.setattr("pytest_webarena.sites.client.connection.Connection.wait_long", interrupt)
         with pytest.raises(KeyboardInterrupt):
             impatient.lease(["tiny"], holder="y", timeout=DEADLINE)
         monkeypatch.undo()

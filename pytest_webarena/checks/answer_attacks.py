@@ -56,7 +56,7 @@ class AnswerAttacks:
         """Returns the counts in two sentences."""
         wrong, right = sum(self.wrong.values()), sum(self.right.values())
         return (
-            f"{self.tasks} tasks with answers attacked: {wrong} wrong answers, {self.wrong.get('met', 0)} pass "
+            f"{self.tasks} task{'s' * (self.tasks != 1)} with answers attacked: {wrong} wrong answers, {self.wrong.get('met', 0)} pass "
             f"({self.wrong.get('undecided', 0)} undecided). {right} right ones, {self.right.get('not met', 0)} are not "
             f"met ({self.right.get('undecided', 0)} undecided)."
         )

@@ -27,6 +27,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from math import exp, lgamma, log, log1p
 from pathlib import Path
 from typing import Any
 
@@ -145,14 +146,18 @@ def upper_bound(count: int, total: int) -> float:
     >>> round(upper_bound(0, 100), 4), round(upper_bound(2, 100), 4)
     (0.0295, 0.0616)
     """
-    from math import comb
-
     low, high = count / total if total else 0.0, 1.0
     for _ in range(60):
         share = (low + high) / 2
-        below = sum(comb(total, k) * share**k * (1 - share) ** (total - k) for k in range(count + 1))
+        below = sum(exp(_log_probability(k, total, share)) for k in range(count + 1))
         low, high = (share, high) if below > 0.05 else (low, share)
     return high
+
+
+def _log_probability(k: int, total: int, share: float) -> float:
+    """Returns the logarithm of the probability of ``k`` of ``total``: as a number, its factors are out of range."""
+    ways = lgamma(total + 1) - lgamma(k + 1) - lgamma(total - k + 1)
+    return ways + (k * log(share) if k else 0.0) + ((total - k) * log1p(-share) if k < total else 0.0)
 
 
 # Ablation ----------------------------------------------------------------------------------------------------------

@@ -39,7 +39,7 @@ def forum(*tables: TableChanges, **more: Any) -> SiteChanges:
 
 
 def recorded(*apps: SiteChanges, **more: Any) -> Evidence:
-    return evidence("N/A", changes=apps, **more)
+    return evidence("N/A", changes=apps, **{"url": "http://shopping.test/", **more})
 
 
 @each_case(
@@ -282,9 +282,8 @@ def test_listed_changes_are_allowed_by_the_default_rule() -> None:
 def test_alternatives_allow_the_union_of_their_changes(row: TableChanges, passes: bool) -> None:
     """Tested on a site that the task does not list."""
     ways = "{reddit: {posts: {added: 1}}}", "{reddit: {posts: {changed: 1, columns: [title]}}}"
-    checks = (
-        "- any:\n" + "".join(f"    - changes: {way}\n" for way in ways) + "    - answer: {unachievable: it is gone}"
-    )
+    changes = "".join(f"    - changes: {way}\n" for way in ways)
+    checks = f"- any:\n{changes}    - answer: {{unachievable: it is gone}}"
     assert verdict(checks, shop(), forum(row, listed=False), extra="    mutates: true\n").passed is passes
 
 

@@ -88,12 +88,15 @@ def check_damage(run: Path) -> None:
 @pytest.mark.matrix(1)
 @pytest.mark.parametrize("seed", range(10))
 def test_audit_of_a_site_with_delayed_work_finds_nothing(pytester: pytest.Pytester, seed: int) -> None:
-    """Each change is made up to 5 s after its response. The solutions pass and the wrong agents fail."""
+    """Each change is made up to 5 s after its response. The solutions pass and the wrong agents fail.
+
+    The task that only reads is left out: nothing is queued by it.
+    """
     queued_project(pytester.path, delays=(0, 5), seed=seed)
-    result = run_late(pytester, "--audit", "--run-dir=run")
+    result = run_late(pytester, "--audit", "--run-dir=run", "-k", "not count")
     audit = json.loads((pytester.path / "run" / "audit.json").read_text())
-    assert audit["counts"]["valid"] == 3, result.stdout.str()
-    assert audit["mutation"]["wrong"] == audit["mutation"]["caught"] == 12
+    assert audit["counts"]["valid"] == 2, result.stdout.str()
+    assert audit["mutation"]["wrong"] == audit["mutation"]["caught"] == 7
     check_damage(pytester.path / "run")
     solved = [each for each in trials(pytester.path / "run") if each["key"]["agent"] == "oracle" and each["steps"] > 1]
     assert all(each["outcome"] == "passed" for each in solved)

@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.agents.registry import agent_id
-from pytest_webarena.errors import UsageError
+from pytest_webarena.errors import RunChanged, UsageError
 from pytest_webarena.file_digests import SEAL
 from pytest_webarena.results.files import write_atomically
+from pytest_webarena.results.plan import stopped_trials
 from pytest_webarena.results.program_changes import changed_program, program_changes
 from pytest_webarena.results.records import DEFAULT_BROWSER, Entrant, TrialKey, TrialRecord
 from pytest_webarena.results.statistics import Summary, grouped, summarise
@@ -104,6 +105,11 @@ class Difference:
         return f"{self.agent}: {self.what}: {found}"
 
     @property
+    def is_judging(self) -> bool:
+        """Whether trials were judged differently, so that judging them again would remove it."""
+        return self.what in ("judge", "--grading", *_JUDGED.values())
+
+    @property
     def short(self) -> str:
         """The difference without the runs' names, for a line next to the rate."""
         return f"{self.what} {' / '.join(self.values)}"
@@ -170,7 +176,7 @@ def summaries_of(
     traits = traits_of(source_of(run.path, run.facts(), records), named_with=[*(each.key for each in records), *named])
     return {
         name: replace(summary, mixed=differing_values(traits.get(name, ())))
-        for name, summary in summarise(records, named_with=named).items()
+        for name, summary in summarise(records, named_with=named, stopped=stopped_trials(run.path, records)).items()
     }
 
 
@@ -344,12 +350,12 @@ def _words(value: object) -> str:
 def notes(path: Path) -> list[Mapping[str, Any]]:
     """Return the entries of a list file next to ``run.json``; none where it can't be read.
 
-    Raises `UsageError` if an entry was changed after it was written, or one before it was removed.
+    Raises `RunChanged` if an entry was changed after it was written, or one before it was removed.
     """
     found, before = _entries(path), ""
     for each in found:
         if (before or SEAL in each) and each.get(SEAL) != _entry_digest(before, each):
-            raise UsageError(
+            raise RunChanged(
                 f"{path}: expected its entries as they were written, found one changed; bring the file back"
             )
         before = str(each.get(SEAL, ""))

@@ -5,30 +5,34 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from pytest_webarena.errors import Shortfall, recording
+from pytest_webarena.errors import recording
 from pytest_webarena.file_digests import seal, seal_fault
 from pytest_webarena.results.files import write_atomically
 from pytest_webarena.results.records import TrialKey, TrialRecord, browser_text, names_of
 from pytest_webarena.secrets import scrub
 
-__all__ = ["Coverage", "PlannedTrial", "as_planned", "cover", "extend_plan", "has_plan", "read_plan", "write_plan"]
+__all__ = [
+    "Coverage",
+    "PlannedTrial",
+    "accept_removal",
+    "as_planned",
+    "cover",
+    "extend_plan",
+    "has_plan",
+    "note_records",
+    "read_plan",
+    "stopped_trials",
+    "write_plan",
+]
 
-PLAN_SCHEMA_VERSION = 3
-"""Version of the plan; 2 added the key's ``browser``, which node ids contain as well; 3 the file's digest."""
-_FATES: Mapping[Shortfall, str] = {
-    "": "errors",
-    "declared": "declared",
-    "budget": "not_run",
-    "usage_unreported": "errors",
-    "not_archived": "errors",
-    "site_unavailable": "errors",
-}
-"""Field of `Coverage` for a trial with an error, by its `TrialRecord.shortfall`."""
+PLAN_SCHEMA_VERSION = 4
+"""Version of the plan; 2 added the key's ``browser``, which node ids contain as well; 3 the file's digest; 4
+``recorded`` and ``removed``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +48,10 @@ class PlannedTrial:
     """Why it was not run, if its agent or its site had been stopped."""
     decided: str = ""
     """Why it was no longer needed, if ``--stop-when-settled`` left it out."""
+    recorded: bool = False
+    """Whether the run had a record of it when the run was last closed. A trial folder that is missing was removed."""
+    removed: tuple[str, ...] = ()
+    """Reasons why its record is missing, as ``webarena runs verify --accept`` or a merge noted them."""
 
     def named_by(self, names: Collection[str]) -> bool:
         """Return whether one of ``names`` is a site of its task, or its task's id (``*`` stands for any text)."""
@@ -58,8 +66,6 @@ class Coverage:
     """Number of trials with a verdict."""
     errors: int = 0
     """Number of trials with a record that says why there is no verdict."""
-    declared: int = 0
-    """Number of trials with an error for which only the agent's own report exists."""
     lost: int = 0
     """Number of trials that were started and interrupted, or have no record that can be read."""
     skipped: int = 0
@@ -70,7 +76,7 @@ class Coverage:
     not_run: int = 0
     """Number of trials that were never started, or not run because the run's budget was spent."""
     stopped: int = 0
-    """Number of the trials in ``not_run`` whose agent or site had been stopped."""
+    """Number of the trials in ``not_run`` that errors in a row or the spent budget stopped."""
     reasons: Mapping[str, int]
     """Reasons of skipped trials that are not allowed to be skipped, with their numbers."""
     not_allowed: tuple[str, ...] = ()
@@ -84,7 +90,7 @@ class Coverage:
     @property
     def run(self) -> int:
         """Number of trials that were started."""
-        return self.judged + self.errors + self.declared + self.lost
+        return self.judged + self.errors + self.lost
 
     @property
     def missing(self) -> int:
@@ -114,14 +120,44 @@ def _read(run: Path) -> dict[TrialKey, PlannedTrial] | None:
     return {entry.key: entry for entry in entries}
 
 
+def stopped_trials(run: Path, records: Iterable[TrialRecord]) -> list[PlannedTrial]:
+    """Return the planned trials of a run directory that have no record because errors in a row stopped them."""
+    known = {record.key for record in records}
+    return [trial for key, trial in read_plan(run).items() if trial.stopped and key not in known]
+
+
 def extend_plan(run: Path, trials: Iterable[PlannedTrial]) -> None:
-    """Add ``trials`` to the plan of a run directory, replacing entries with the same keys."""
+    """Add ``trials`` to the plan of a run directory, replacing entries with the same keys.
+
+    What an entry says about records is never taken back.
+    """
     with recording(run):
         run.mkdir(parents=True, exist_ok=True)
     existing = read_plan(run)
-    plan = {**existing, **{trial.key: trial for trial in trials}}
+    plan = dict(existing)
+    for trial in trials:
+        if (known := plan.get(trial.key)) is not None:
+            removed = tuple(dict.fromkeys((*known.removed, *trial.removed)))
+            trial = replace(trial, recorded=known.recorded or trial.recorded, removed=removed)
+        plan[trial.key] = trial
     if plan != existing:
         write_plan(run, plan)
+
+
+def note_records(run: Path, records: Iterable[TrialRecord]) -> None:
+    """Write into the plan, if there is one, which of its trials have a record now that the run is closed."""
+    plan = read_plan(run)
+    extend_plan(run, [replace(plan[record.key], recorded=True) for record in records if record.key in plan])
+
+
+def accept_removal(run: Path, trials: Iterable[TrialKey], *, because: str) -> None:
+    """Note in the plan that records of ``trials`` are missing, and why; they can then run again."""
+    plan = read_plan(run)
+    changed = {
+        key: replace(plan[key], recorded=False, removed=tuple(dict.fromkeys((*plan[key].removed, because))))
+        for key in trials
+    }
+    write_plan(run, {**plan, **changed})
 
 
 def write_plan(run: Path, plan: Mapping[TrialKey, PlannedTrial]) -> None:
@@ -156,7 +192,10 @@ def cover(
         name = entrants[key.entrant]
         fate = "not_run"
         if (record := known.get(key)) is not None:
-            fate = "judged" if record.outcome != "error" else "lost" if key in lost else _FATES[record.shortfall]
+            fate = "judged" if record.outcome != "error" else "lost" if key in lost else "errors"
+            if fate == "errors" and record.event == "budget":
+                fate = "not_run"
+                counts.setdefault(name, Counter())["stopped"] += 1
         elif key.folder in begun:
             fate = "lost"
         elif plan[key].decided:
@@ -182,4 +221,5 @@ def cover(
 def as_planned(data: Mapping[str, Any]) -> PlannedTrial:
     """Return the planned trial from the output of `dataclasses.asdict`."""
     key = TrialKey.from_json(data["key"], browser=browser_text(data))
-    return PlannedTrial(**{**data, "key": key, "sites": tuple(data["sites"])})
+    lists = {name: tuple(data.get(name, ())) for name in ("sites", "removed")}
+    return PlannedTrial(**{**data, "key": key, **lists})

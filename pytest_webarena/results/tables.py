@@ -16,6 +16,7 @@ from pytest_webarena.results.key_node_scores import KeyNodeScores, key_node_scor
 from pytest_webarena.results.key_node_tables import Scored, key_node_tables
 from pytest_webarena.results.metrics import Metrics, measure
 from pytest_webarena.results.paper_differences import SUITE, unlike_paper
+from pytest_webarena.results.plan import stopped_trials
 from pytest_webarena.results.published import (
     PublishedGroup,
     published,
@@ -24,7 +25,7 @@ from pytest_webarena.results.published import (
 from pytest_webarena.results.records import TrialRecord, names_of
 from pytest_webarena.results.reference_steps import ReferenceScores, reference_scores, references
 from pytest_webarena.results.rundir import RunDir
-from pytest_webarena.results.statistics import Rate, TemplateKey, grouped
+from pytest_webarena.results.statistics import Rate, TemplateKey, grouped, stopped_clusters
 from pytest_webarena.results.table_forms import Table, as_markdown, as_text
 from pytest_webarena.results.wording import mixed_words, passed_words
 
@@ -91,7 +92,7 @@ def gather(runs: Sequence[Path], *, grading: str = "", templates: TemplateKey = 
             **records[0].key.entrant._asdict(),
             grading=grading or _grading(records),
             suite=_only({str(record.source.get("suite", "")) for record in records}),
-            metrics=measure(records, grading=grading, templates=templates),
+            metrics=measure(records, grading=grading, templates=templates, stopped=_stopped(run, records, templates)),
             mixed=reasons,
             key_nodes=key_node_scores(records, grading=grading),
             reference=reference_scores(records, solutions, run.steps_of),
@@ -103,6 +104,13 @@ def gather(runs: Sequence[Path], *, grading: str = "", templates: TemplateKey = 
         )
         for name, (run, records, reasons, source) in zip(names, found, strict=True)
     ]
+
+
+def _stopped(run: RunDir, records: Sequence[TrialRecord], templates: TemplateKey) -> list[object]:
+    """The clusters of the agent's trials that errors in a row stopped."""
+    everyone = run.read().records
+    own = [each for each in stopped_trials(run.path, everyone) if each.key.entrant == records[0].key.entrant]
+    return stopped_clusters(own, everyone, templates) if own else []
 
 
 def _participants(records: Sequence[TrialRecord], grading: str, templates: TemplateKey) -> dict[str, Metrics]:
@@ -152,7 +160,7 @@ def tables(rows: Sequence[Row], *, templates: TemplateKey = "text", each_templat
 
 def _rates(rows: Sequence[Row]) -> Table:
     undecided = any(row.metrics.undecided for row in rows)
-    erred = any(row.metrics.rate.errors for row in rows)
+    erred = any(row.metrics.rate.excluded for row in rows)
     cells: list[tuple[str, ...]] = [
         (
             row.name,
@@ -173,6 +181,11 @@ def _rates(rows: Sequence[Row]) -> Table:
         "AC, UA: on achievable and unachievable tasks; gave up: achievable tasks that the agent called unachievable; "
         "errors are excluded from all rates"
         + (", but SR* and its interval count them as failures, as papers do." if erred else "."),
+        *(
+            f"{row.name}: trials that errors in a row stopped, failures in SR*: {row.metrics.rate.stopped}."
+            for row in rows
+            if row.metrics.rate.stopped
+        ),
     ]
     gradings = {row.grading for row in rows}
     if gradings != {""}:
@@ -186,8 +199,8 @@ def _rates(rows: Sequence[Row]) -> Table:
     ]
     if undecided:
         notes.append(
-            "undecided: trials that the rules can't decide, counted as not met, and SR if all are met; a judge decides "
-            "them (pytest --rescore RUN --judge MODEL)."
+            "undecided: failed trials that might have passed, and SR if all did; webarena runs explain RUN says why "
+            "and what to do."
         )
     notes += [_judging(row) for row in rows if row.metrics.rate.by_judge]
     notes += [_guessing(row) for row in rows if row.metrics.rate.chance is not None]
@@ -238,7 +251,7 @@ def _published(rows: Sequence[Row]) -> Iterator[Table]:
     found = published(_suite(rows)) if {row.grading for row in rows} == {"original"} else ()
     if not found:
         return
-    sources = list(dict.fromkeys(each.source for each in found))
+    sources = list(dict.fromkeys(each.cited for each in found))
     notes = dict.fromkeys(each.note for each in found if each.note)
     remarks = [f"{'; '.join(each.name for each in found if each.note == note)}: {note}." for note in notes]
     yield Table(
@@ -252,7 +265,7 @@ def _published(rows: Sequence[Row]) -> Iterator[Table]:
                 "" if each.achievable is None else f"{each.achievable:g}%",
                 "" if each.unachievable is None else f"{each.unachievable:g}%",
                 "" if each.gave_up is None else f"{each.gave_up:g}%",
-                f"[{sources.index(each.source) + 1}]",
+                f"[{sources.index(each.cited) + 1}]",
             )
             for each in found
         ),
@@ -276,10 +289,10 @@ def _problems(rows: Sequence[Row]) -> Iterator[Table]:
         for each in known:
             if each.answer == kind and subject.casefold().startswith(each.subject):
                 shown[each] = None
-                source = f"[{list(dict.fromkeys(one.source for one in shown)).index(each.source) + 1}]"
+                source = f"[{list(dict.fromkeys(one.cited for one in shown)).index(each.cited) + 1}]"
                 cells.append((name, each.name, f"{each.rate:g}%", "", str(each.cases), source))
     if cells:
-        sources = dict.fromkeys(each.source for each in shown)
+        sources = dict.fromkeys(each.cited for each in shown)
         remarks = dict.fromkeys(f"{each.name} on {each.subject}, {each.answer}: {each.note}." for each in shown)
         yield Table(
             title=f"{_suite(rows)} by subject and kind of answer",

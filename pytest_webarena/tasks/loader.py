@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pytest_webarena.errors import Problem, TaskFileError, TaskFileWarning
+from pytest_webarena.tasks.answer_probes import senseless_answers
 from pytest_webarena.tasks.digest import digest
 from pytest_webarena.tasks.file_reading import INVALID, Entries, Invalid, Reading, TooManyProblems, shown
 from pytest_webarena.tasks.filling_files import read_filling_file
 from pytest_webarena.tasks.format import BODY, DEFAULT_KEYS, FILE, FORMAT_VERSION, TASK
+from pytest_webarena.tasks.lookalikes import with_lookalikes
 from pytest_webarena.tasks.model import Task
 from pytest_webarena.tasks.nodes import DEFAULT_LIMITS, QUOTED, ListNode, MapNode, Node, NodeLimits, ScalarNode, compose
 from pytest_webarena.tasks.shapes import Int
@@ -116,6 +118,8 @@ def _read(data: bytes, path: str, sites: Collection[str] | None, limits: NodeLim
             with suppress(TooManyProblems):
                 _File(reading, limits).read(root, tasks)
     ordered = sorted([*problems, *reading.problems], key=lambda problem: (problem.line, problem.column))
+    if ordered:
+        ordered = [*with_lookalikes(ordered, data.decode(errors="replace"))]
     return FileContents(
         tuple(tasks), tuple(ordered), tuple(reading.warnings[place] for place in sorted(reading.warnings))
     )
@@ -220,7 +224,12 @@ class _File:
                 continue
             instance = f"{name}.{filling}" if filling else name
             if self.free(self.instances, place, instance) and not isinstance(body, Invalid):
-                tasks.append(self.task(body, instance, name, place, variables))
+                task = self.task(body, instance, name, place, variables)
+                if (found := senseless_answers(task)) is None:
+                    tasks.append(task)
+                else:
+                    check, fault = found
+                    reading.problem(check.location or node, fault.expected, fault.found, fault.hint)
 
     def is_imported(self, entries: Entries) -> bool:
         """Whether the task states a published suite as its source, as `webarena tasks import` writes it."""
@@ -230,7 +239,8 @@ class _File:
     def read_id(self, own: Entries, node: MapNode) -> str | None:
         """Returns the task's id; None, with a problem noted, if it is missing or already used."""
         if "id" not in own:
-            TASK.missing("id", own, node, self.reading)
+            if not TASK.is_misspelled("id", own):
+                TASK.missing("id", own, node, self.reading)
             return None
         place = own["id"][1]
         if place.dynamic:

@@ -201,6 +201,7 @@ class Record(Shape[T]):
         owner: str = "",
         demanded: Collection[str] | None = None,
         hint: str = "",
+        read_elsewhere: Collection[str] = (),
     ) -> None:
         self.name = name
         self.owner = owner or f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
@@ -217,7 +218,8 @@ class Record(Shape[T]):
         self.hint = hint
         """What to write instead of an unknown key that is like none; empty: the known keys."""
         self.label = f"a mapping ({name})"
-        self.keys: Collection[str] = {field.key: None for field in self.fields}
+        self.keys: Collection[str] = dict.fromkeys((*read_elsewhere, *(field.key for field in self.fields)))
+        """Known keys, with those that somebody else reads and takes away before."""
         self._plan = tuple((f.key, f.attribute or f.key, f.shape, f.default) for f in self.fields)
 
     def read(self, node: Node, reading: Reading) -> T | Invalid:
@@ -275,9 +277,11 @@ class Record(Shape[T]):
     def check_keys(self, entries: Entries, reading: Reading) -> bool:
         """Returns whether this record has all given keys, and notes the unknown ones."""
         known = True
-        for name, (key, _) in entries.items():
+        for name, (key, value) in entries.items():
             if name not in self.keys and not (self.free and name.startswith(self.free)):
-                reading.unknown_key(key, name, self.owner, self.keys, self.hint)
+                cut = isinstance(value, ScalarNode) and not value.value and not name.replace("_", "a").isalnum()
+                hint = "inside { } a comma ends a text: put text with commas in quotes" if cut else self.hint
+                reading.unknown_key(key, name, self.owner, self.keys, hint)
                 known = False
         return known
 

@@ -47,13 +47,7 @@ def test_resume_restores_options_of_the_run(
     make_tasks("c", name="more")
     make_tasks("stranger", name="outside")
     options = (
-        "--agent=null",
-        "--agent=na",
-        "--trials=2",
-        "--max-steps=7",
-        "--stop-rule=upstream",
-        "-k",
-        "not other",
+        *("--agent=null", "--agent=na", "--trials=2", "--max-steps=7", "--stop-rule=upstream", "-k", "not other"),
         "--check-timeout=50",
     )
     partial_run = canned.runpytest("tasks/demo.yaml", "tasks/more.yaml", *options, "--run-dir=run", *workers)
@@ -69,32 +63,25 @@ def test_resume_restores_options_of_the_run(
     assert [each["asked"]["options"]["--check-timeout"] for each in facts] == [50]
 
 
-@pytest.mark.parametrize(
-    ("first", "again", "expected"),
-    [
-        (("-n2", "--dist=loadfile"), ("-n3",), (3, 1, {"--dist": "loadfile"})),
-        (("-n2", "--concurrency=3"), (), (2, 3, {"--dist": "load", "--concurrency": 3})),
-        (("-n2", "--concurrency=3"), ("-n0", "--concurrency=2"), (1, 2, {"--concurrency": 2})),
-        (
-            ("--concurrency=3", "--replicas=2", "--record=failures"),
-            ("--replicas=1",),
-            (1, 3, {"--concurrency": 3, "--replicas": 1, "--record": "failures"}),
-        ),
-    ],
-)
-def test_resume_keeps_concurrency_unless_it_is_given(
-    canned: pytest.Pytester,
-    make_tasks: MakeTasks,
-    first: tuple[str, ...],
-    again: tuple[str, ...],
-    expected: tuple[int, int, dict[str, Any]],
+def test_resume_keeps_workers_and_concurrency_unless_they_are_given(
+    canned: pytest.Pytester, make_tasks: MakeTasks
 ) -> None:
     make_tasks("a", "b", "c")
-    canned.runpytest("tasks", "--run-dir=run", *first).assert_outcomes(passed=3)
-    forget(canned, "b.oracle.1")
-    canned.runpytest("--resume=run", *again).assert_outcomes(passed=1)
-    (facts,) = json.loads((canned.path / "run" / "resumed.json").read_text())
-    assert (facts["workers"], facts["wide"], facts["pace"]) == expected
+
+    def resumed(*options: str) -> tuple[int, int, dict[str, Any]]:
+        forget(canned, "b.oracle.1")
+        canned.runpytest("--resume=run", *options).assert_outcomes(passed=1)
+        facts = json.loads((canned.path / "run" / "resumed.json").read_text())[-1]
+        return facts["workers"], facts["wide"], facts["pace"]
+
+    canned.runpytest("tasks", "--run-dir=run", "-n2", "--dist=loadfile").assert_outcomes(passed=3)
+    assert resumed() == (2, 1, {"--dist": "loadfile"})
+    assert resumed("-n0", "--concurrency=2") == (1, 2, {"--concurrency": 2})
+
+    shutil.rmtree(canned.path / "run")
+    wide = ("--concurrency=3", "--replicas=2", "--record=failures")
+    canned.runpytest("tasks", "--run-dir=run", *wide).assert_outcomes(passed=3)
+    assert resumed("--replicas=1") == (1, 3, {"--concurrency": 3, "--replicas": 1, "--record": "failures"})
 
 
 def test_resume_restores_selection_of_the_run(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:

@@ -199,8 +199,8 @@ def _rates(rows: Sequence[Row]) -> Table:
     ]
     if undecided:
         notes.append(
-            "undecided: failed trials that might have passed, and SR if all did; webarena runs explain RUN says why "
-            "and what to do."
+            "undecided: failed trials that might have passed, counted as not met, and SR if all are met; "
+            "webarena runs explain RUN says why and what to do."
         )
     notes += [_judging(row) for row in rows if row.metrics.rate.by_judge]
     notes += [_guessing(row) for row in rows if row.metrics.rate.chance is not None]

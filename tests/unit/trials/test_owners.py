@@ -39,6 +39,8 @@ from pytest_webarena.errors import (
 )
 from pytest_webarena.evidence import Evidence, Probe, Unfinished
 from pytest_webarena.llm.client import ModelRefused
+from pytest_webarena.llm_judge.config import JudgeSettings
+from pytest_webarena.llm_judge.judge import Judge
 from pytest_webarena.owners import EVENTS, UNATTRIBUTED, outcome_of, table
 from pytest_webarena.owners import Outcome as Owned
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
@@ -52,6 +54,7 @@ from pytest_webarena.trials.fault_attribution import Attribution, Ended
 from pytest_webarena.trials.live import LiveTrial
 from pytest_webarena.trials.options import TrialOptions
 from pytest_webarena.trials.plan import TrialPlan
+from pytest_webarena.trials.rescoring import Rescorer
 from pytest_webarena.trials.trial import run_trial
 from tests.model_server import Answer, Model, fail, model_server, say
 from tests.processes import wait_until
@@ -163,6 +166,7 @@ def model_error(event: str) -> ModelError:
 
 SAVED = make_task("intent: Save\nsites: [shop]\nchecks: [{network: {url: /save}}]", id="t")
 REACHING = make_task("intent: How many?\nsites: [shop]\nreach: environment\nchecks: [{answer: {number: 42}}]", id="t")
+PRICED = make_task("intent: How many?\nsites: [shop]\nchecks: [{answer: {number: 42}}, {cost: {at_most: 1}}]", id="t")
 JUDGED = make_task("intent: How many?\nsites: [shop]\nchecks: [{string_match: {fuzzy_match: [the zip]}}]", id="t")
 
 
@@ -195,8 +199,7 @@ def own_judge(tmp_path: Path, patch: pytest.MonkeyPatch) -> TrialRecord:
 
 
 def without_usage(tmp_path: Path) -> TrialRecord:
-    task = make_task("intent: How many?\nsites: [shop]\nchecks: [{answer: {number: 42}}, {cost: {at_most: 1}}]", id="t")
-    return run(tmp_path, HalfDownSite(), task=task, asks_models=True, kind="python")
+    return run(tmp_path, HalfDownSite(), task=PRICED, asks_models=True, kind="python")
 
 
 def too_large(tmp_path: Path) -> TrialRecord:
@@ -223,8 +226,7 @@ def shared_browser(tmp_path: Path, patch: pytest.MonkeyPatch, result: Result) ->
 
 def uncounted(tmp_path: Path) -> TrialRecord:
     """Run a trial of a model agent whose usage the harness does not know."""
-    task = make_task("intent: How many?\nsites: [shop]\nchecks: [{answer: {number: 42}}, {cost: {at_most: 1}}]", id="t")
-    return run(tmp_path, HalfDownSite(), task=task, asks_models=True, kind="model")
+    return run(tmp_path, HalfDownSite(), task=PRICED, asks_models=True, kind="model")
 
 
 def breaking(tmp_path: Path, kind: type[Site], result: Result, task: Task = TASK) -> TrialRecord:
@@ -441,6 +443,19 @@ def test_what_only_the_agent_reports_needs_no_action(tmp_path: Path, error: type
 
     record = run(tmp_path, HalfDownSite(), make=lambda assignment: Loser(), raises=(error,))
     assert (record.outcome, record.undecided) == ("failed", True)
+
+
+def test_rescoring_keeps_the_owner_of_an_error_unless_the_checks_change(tmp_path: Path) -> None:
+    record = without_usage(tmp_path)
+    rescorer = Rescorer(RunDir(tmp_path), options=TrialOptions(), judge=Judge(JudgeSettings()), agents={"a": "a"})
+
+    def rescored(task: Task) -> TrialRecord:
+        return rescorer.run(task, "a", 1, browser="chromium", node_id="")
+
+    again = rescored(PRICED)
+    assert (again.outcome, again.undecided, again.event) == (record.outcome, True, "unreported_usage")
+    edited = rescored(TASK)
+    assert (edited.outcome, edited.stop_reason, edited.event, edited.control) == ("passed", "answered", "", None)
 
 
 def test_actions_of_an_agent_that_drives_the_browser_are_not_repeated(tmp_path: Path) -> None:

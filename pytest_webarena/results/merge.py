@@ -177,7 +177,8 @@ def _refuse(differing: Sequence[Difference], *, audits: Sequence[bool]) -> None:
         raise UsageError(
             "expected runs whose trials were judged alike, found differences:\n"
             + _lines(found)
-            + "Judge each whole run with the same settings (pytest --rescore=RUN_DIR --judge=MODEL), then merge them"
+            + "Judge each whole run with the same settings (pytest --rescore=RUN_DIR --judge=MODEL), then merge them; "
+            "or merge them anyway with --allow-mixed; reports name the difference"
         )
     if found:
         raise UsageError(

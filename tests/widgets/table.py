@@ -1,0 +1,80 @@
+"""Prints how much of each widget is equal to raw Playwright.
+
+    python -m tests.widgets.table [WIDGET…] [--json FILE] [--markdown FILE]
+
+Cells are equal, told (different, and the harness says so) or silent (different without a word). Cells that a way of
+acting has no verb for are not counted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from pytest_webarena.browser.config import EngineConfig
+from pytest_webarena.browser.engine import BrowserEngine
+from tests.widgets.cells import Widget, widgets
+from tests.widgets.measuring import Bench, Cell
+from tests.widgets.site import WidgetSite, missing_packages
+
+
+def main() -> int:
+    """Exit status 1 if a cell is silently wrong."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="WIDGET", help="measure only these")
+    parser.add_argument("--json", type=Path, help="write all cells to this file")
+    parser.add_argument("--markdown", type=Path, help="write the tables to this file")
+    options = parser.parse_args()
+    chosen = [each for each in widgets() if not options.names or each.name in options.names]
+    if lost := missing_packages({name for widget in chosen for name in widget.packages}):
+        parser.error(f"expected {', '.join(lost)} in tests/widgets/node_modules; run: python -m tests.widgets.site")
+    cells = list(measure(chosen))
+    if options.json:
+        options.json.write_text(json.dumps([asdict(cell) for cell in cells], indent=1))
+    text = "\n".join(tables(chosen, cells))
+    print(text)
+    if options.markdown:
+        options.markdown.write_text(text + "\n")
+    return 1 if any(cell.outcome == "silent" for cell in cells) else 0
+
+
+def measure(chosen: Iterable[Widget]) -> Iterable[Cell]:
+    """Measure the widgets and print each miss as it is found."""
+    site = WidgetSite()
+    try:
+        with tempfile.TemporaryDirectory() as folder, BrowserEngine(EngineConfig()) as engine:
+            bench = Bench(engine, site, Path(folder))
+            for widget in chosen:
+                for cell in bench.cells(widget):
+                    if cell.outcome in ("told", "silent"):
+                        print(
+                            f"{widget.name} | {cell.part} | {cell.way}: {cell.outcome}: {cell.detail}", file=sys.stderr
+                        )
+                    yield cell
+    finally:
+        site.close()
+
+
+def tables(chosen: Sequence[Widget], cells: Sequence[Cell]) -> list[str]:
+    """Return a table of the widgets and a list of the misses, as Markdown."""
+    lines = ["| family | widget | cells | equal | told | silently wrong |", "|---|---|---:|---:|---:|---:|"]
+    for widget in chosen:
+        lines.append(_row(widget.family, f"`{widget.name}`", [cell for cell in cells if cell.widget == widget.name]))
+    return [*lines, _row("all", "", cells)]
+
+
+def _row(family: str, name: str, cells: Sequence[Cell]) -> str:
+    counted = Counter(cell.outcome for cell in cells if cell.outcome != "none")
+    total = counted.total()
+    share = f"{counted['equal'] / total:.0%}" if total else "–"
+    return f"| {family} | {name} | {total} | {share} | {counted['told']} | {counted['silent']} |"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

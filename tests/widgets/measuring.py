@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Coroutine, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -32,6 +32,8 @@ T = TypeVar("T")
 Outcome = Literal["equal", "told", "silent", "none"]
 """Equal to raw Playwright; different, and the harness says so; different without a word; not expressible."""
 
+Missing = dict[tuple[str, str], dict[str, None]]
+"""Texts that an extractor's form has not, in the order in which they were missed."""
 _KIND = {"set_of_marks": "set_of_marks", "webcanvas": "webcanvas"}
 """Form of observation that agents of a grammar read, if it is not the accessibility tree."""
 _ANSWERS = (actions.AcceptDialog, actions.DismissDialog)
@@ -49,13 +51,25 @@ class Cell:
     outcome: Outcome
     detail: str = ""
 
+    @property
+    def key(self) -> str:
+        """Name of the cell within its widget."""
+        return f"{self.part} | {self.way}"
+
 
 class Bench:
-    """Measures cells with one browser and one site."""
+    """Measures cells with one browser and one site. Cells share a session as long as they are equal."""
 
     def __init__(self, engine: BrowserEngine, site: WidgetSite, folder: Path) -> None:
         self._engine, self._site = engine, site
         self._uploads = raw.write_uploads(folder)
+        self._sessions = ExitStack()
+        self._open: dict[bool, Session] = {}
+
+    def close(self) -> None:
+        """Close the sessions."""
+        self._open.clear()
+        self._sessions.close()
 
     def raw_state(self, widget: Widget, task: CellTask) -> Any:
         """Return the state that raw Playwright reaches in a browser context without the harness."""
@@ -72,15 +86,18 @@ class Bench:
 
     def seen(self, widget: Widget) -> Iterator[Cell]:
         """Compare each form of observation with raw Playwright's, before and after each of its steps."""
-        for extractor in extractors():
-            missing: dict[str, dict[str, None]] = {form: {} for form in forms()}
-            for task in widget.tasks:
-                self._compare(widget, task, extractor, missing)
-            for form, texts in missing.items():
-                yield Cell(
-                    widget=widget.name, part=f"seen: {extractor}", way=form, outcome="silent" if texts else "equal",
-                    detail=f"without {', '.join(map(repr, texts))}" if texts else "",
-                )  # fmt: skip
+        missing: Missing = {(extractor, form): {} for extractor in extractors() for form in forms()}
+        for task in widget.tasks:
+            session = self._opened(widget, task, "raw")
+            self._look(session, missing)
+            for step, following in _pairs(task.raw):
+                self._run(raw.do_step(_page(session), step, following))
+                if not isinstance(following, _ANSWERS) and task.state is not None:
+                    self._look(session, missing)
+        for (extractor, form), texts in missing.items():
+            detail = f"without {', '.join(map(repr, texts))}" if texts else ""
+            outcome: Outcome = "silent" if texts else "equal"
+            yield Cell(widget=widget.name, part=f"seen: {extractor}", way=form, outcome=outcome, detail=detail)
 
     def done(self, widget: Widget, task: CellTask, way: str) -> Cell:
         """Do a task in one way and compare the page's state."""
@@ -92,59 +109,53 @@ class Bench:
             outcome, detail = "silent", str(unseen)
         except WebArenaError as error:
             outcome, detail = "told", f"{type(error).__name__}: {error}"
+        if outcome != "equal":
+            self.close()
         return Cell(widget=widget.name, part=task.name, way=way, outcome=outcome, detail=detail)
 
     def shows(self, widget: Widget, task: CellTask) -> Cell:
         """Compare the observation after the last step with the texts that it should have."""
-        with self._opened(widget, task, "solution") as session:
-            error = next((found for step in task.steps if (found := session.execute(step).error)), "")
-            text = session.observe().render()
+        session = self._opened(widget, task, "solution")
+        error = next((found for step in task.steps if (found := session.execute(step).error)), "")
+        text = session.observe().render()
+        self.close()
         lost = [each for each in task.shows if each not in text]
         outcome: Outcome = "equal" if not lost else "told" if error else "silent"
         detail = error or (f"without {', '.join(map(repr, lost))}" if lost else "")
         return Cell(widget=widget.name, part=task.name, way="shows", outcome=outcome, detail=detail)
 
-    def _compare(self, widget: Widget, task: CellTask, extractor: str, missing: dict[str, dict[str, None]]) -> None:
-        observed = ObservationConfig(
-            kinds=forms(), extractor=extractor, current_viewport_only=False, html_viewport_only=False  # type: ignore[arg-type]
-        )  # fmt: skip
-        with self._opened(widget, task, "raw", observation=observed) as session:
-            self._look(session, missing)
-            for step, following in _pairs(task.raw):
-                self._run(raw.do_step(_page(session), step, following))
-                if not isinstance(following, _ANSWERS) and task.state is not None:
-                    self._look(session, missing)
-
-    def _look(self, session: Session, missing: dict[str, dict[str, None]]) -> None:
-        session.wait_for_idle(2.0)
-        items, labels = self._run(raw.eyes(_page(session))), self._run(raw.labels_of_texts(_page(session)))
-        source = _plain(self._run(_page(session).content()))
-        texts = _by_form(session.observe().text)
-        for form in missing:
-            words = _words(texts[form])
-            for item in items:
-                if not _concerns(form, item, labels, source):
-                    continue
-                if item.text not in texts[form] and not _words(item.text) <= words:
-                    missing[form][item.text] = None
+    def _look(self, session: Session, missing: Missing) -> None:
+        session.wait_for_idle(1.0)
+        page = _page(session)
+        items, labels = self._run(raw.eyes(page)), self._run(raw.labels_of_texts(page))
+        covered = self._run(raw.covered(page))
+        source = _plain(self._run(page.content()))
+        for extractor in extractors():
+            texts = _by_form(_observed(session, forms(), extractor=extractor, everything=True))
+            for form in forms():
+                words = _words(texts[form]) | (_words(" ".join(labels)) if form == "webcanvas" else set())
+                for item in items:
+                    concerned = _concerns(form, item, source) and not (form == "set_of_marks" and item.text in covered)
+                    if concerned and item.text not in texts[form] and not _words(item.text) <= words:
+                        missing[extractor, form][item.text] = None
 
     def _act(self, widget: Widget, task: CellTask, way: str) -> tuple[Outcome, str]:
         if way in ("webarena", "webcanvas") and any(isinstance(step, _ANSWERS) for step in task.steps):
             raise NoVerb("answers to dialogs")
-        observation = ObservationConfig(kinds=(_KIND.get(way, "accessibility_tree"),))
-        with self._opened(widget, task, way, observation=observation) as session:
-            for step in task.steps:
-                action = step if way == "solution" else self._translated(session, widget, step, way)
-                if isinstance(action, Invalid):
-                    return "told", action.reason
-                done = session.execute(action)
-                said = done.error or next((event.text for event in done.events if event.kind == "field"), "")
-                if done.error:
-                    break
-            return self._judged(session, task, said)
+        session, said = self._opened(widget, task, way), ""
+        for step in task.steps:
+            action = step if way == "solution" else self._translated(session, widget, step, way)
+            if isinstance(action, Invalid):
+                return "told", action.reason
+            done = session.execute(action)
+            said = done.error or next((event.text for event in done.events if event.kind == "field"), said)
+            if done.error:
+                break
+        return self._judged(session, task, said)
 
     def _translated(self, session: Session, widget: Widget, step: Action, way: str) -> Action:
-        text = session.observe().text if way not in ("playwright", "coordinates") else ""
+        kind = _KIND.get(way, "accessibility_tree")
+        text = _observed(session, (kind,)) if way not in ("playwright", "coordinates") else ""
         bracket = way in ("webarena", "set_of_marks", "coordinates")
 
         def aim(target: Target) -> str:
@@ -154,27 +165,32 @@ class Bench:
                 if shown.point is None:
                     raise NoVerb("what is outside of the viewport")
                 return f"[{shown.point[0]:.0f}] [{shown.point[1]:.0f}]"
-            found = id_of(text, shown)
+            try:
+                found = id_of(text, shown)
+            except Unseen:
+                if kind == "set_of_marks" and (target is not getattr(step, "target", None) or step.kind == "scroll"):
+                    raise NoVerb("a place without a mark") from None
+                raise
             return f"[{found}]" if bracket else found
 
         return grammar(way).parse(reply(way, step, aim))
 
     def _replay(self, widget: Widget, task: CellTask) -> tuple[Outcome, str]:
-        with self._opened(widget, task, "raw") as session:
-            session.signals.mark_agent_start()
-            for step, following in _pairs(task.raw):
-                self._run(raw.do_step(_page(session), step, following))
-            reached = self._run(raw.state_of(_page(session), task.state))
-            session.wait_for_idle(2.0)
-            recorded = steps_of(session.signals.since(session.signals.before))
+        session = self._opened(widget, task, "raw")
+        session.signals.mark_agent_start()
+        for step, following in _pairs(task.raw):
+            self._run(raw.do_step(_page(session), step, following))
+        reached = self._run(raw.state_of(_page(session), task.state)) if task.state is not None else None
         if reached != task.state:
             return "told", f"raw Playwright reaches {reached!r} while it is recorded"
+        session.wait_for_idle(1.0)
+        recorded = steps_of(session.signals.since(session.signals.before))
         problem = next((step.problem for step in recorded if step.problem), "")
-        with self._opened(widget, task, "solution") as session:
-            for step in recorded:
-                if error := session.execute(step.action).error:
-                    return self._judged(session, task, error)
-            return self._judged(session, task, problem)
+        session = self._opened(widget, task, "solution")
+        for each in recorded:
+            if error := session.execute(each.action).error:
+                return self._judged(session, task, error)
+        return self._judged(session, task, problem)
 
     def _judged(self, session: Session, task: CellTask, said: str) -> tuple[Outcome, str]:
         found = self._run(raw.state_of(_page(session), task.state)) if task.state is not None else None
@@ -198,19 +214,21 @@ class Bench:
             finally:
                 await context.close()
 
-    @contextmanager
-    def _opened(
-        self, widget: Widget, task: CellTask, way: str, observation: ObservationConfig | None = None
-    ) -> Iterator[Session]:
+    def _opened(self, widget: Widget, task: CellTask, way: str) -> Session:
+        """Return a session that shows the widget, as a new visitor sees it."""
         holds = actions.answers_dialogs(task.steps) and way not in ("webarena", "webcanvas")
-        config = SessionConfig(proxy=self._site.proxy, uploads=self._uploads, dialogs="hold" if holds else "accept")
-        if observation is not None:
-            config = replace(config, observation=observation)
-        with self._engine.session(config) as session:
-            session.open_tabs([self._site.address(widget.name)])
-            self._run(raw.ready(_page(session)))
-            session.wait_for_idle(2.0)
-            yield session
+        address = self._site.address(widget.name)
+        session = self._open.get(holds)
+        if session is None:
+            config = SessionConfig(proxy=self._site.proxy, uploads=self._uploads, dialogs="hold" if holds else "accept")
+            session = self._open[holds] = self._sessions.enter_context(self._engine.session(config))
+            session.open_tabs([address])
+        else:
+            self._run(_page(session).context.clear_cookies())
+            session.execute(actions.Goto(address))
+        self._run(raw.ready(_page(session)))
+        session.wait_for_idle(1.0)
+        return session
 
     def _run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         return self._engine.run(coroutine, timeout=60, what="raw Playwright")
@@ -218,6 +236,22 @@ class Bench:
 
 def _page(session: Session) -> Page:
     return session._tabs.current.page
+
+
+def _observed(session: Session, kinds: Sequence[str], *, extractor: Any = "fast", everything: bool = False) -> str:
+    """Return the text of an observation with other settings than the session's; ``everything``: the whole page."""
+    before = session._config
+    observation = ObservationConfig(
+        kinds=tuple(kinds),
+        extractor=extractor,
+        current_viewport_only=not everything,
+        html_viewport_only=not everything,
+    )
+    session._config = replace(before, observation=observation)
+    try:
+        return session.observe().text
+    finally:
+        session._config = before
 
 
 def _pairs(steps: Sequence[Action]) -> list[tuple[Action, Action | None]]:
@@ -235,13 +269,9 @@ def _by_form(text: str) -> dict[str, str]:
     return {form: _plain("\n".join(lines)) for form, lines in parts.items()}
 
 
-def _concerns(form: str, item: raw.Item, labels: set[str], source: str) -> bool:
+def _concerns(form: str, item: raw.Item, source: str) -> bool:
     """Return whether a form has to show an item, by what the documentation says of the form."""
-    if form == "raw_html":
-        return item.text in source
-    if form == "webcanvas":
-        return item.text not in labels
-    return form != "set_of_marks" or bool(item.role)
+    return item.text in source if form == "raw_html" else form != "set_of_marks" or bool(item.role)
 
 
 def _words(text: str) -> set[str]:

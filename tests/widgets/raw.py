@@ -30,10 +30,15 @@ _DROP = """(zone, [name, data]) => {
     zone.dispatchEvent(new DragEvent(kind, {dataTransfer: files, bubbles: true, cancelable: true}));
   }
 }"""
+_COVERED = """() => [...document.querySelectorAll('*')].filter(el => {
+  const box = el.getBoundingClientRect();
+  const hit = document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2);
+  return hit && !el.contains(hit) && !hit.contains(el);
+}).flatMap(el => [el.getAttribute('aria-label'), el.title, el.innerText]).filter(Boolean)"""
 _TWO_FRAMES = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
-_CONTROLS = frozenset(
-    ["button", "checkbox", "combobox", "gridcell", "link", "listbox", "menuitem", "option", "radio", "searchbox", "slider", "spinbutton", "switch", "tab", "textbox"]
-)
+_FIELDS = ("textbox", "searchbox", "combobox", "spinbutton", "slider", "checkbox", "radio", "switch")
+_CONTROLS = frozenset((*_FIELDS, "button", "link", "menuitem", "option", "tab"))
+"""Roles of elements that agents act on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,11 +202,17 @@ async def eyes(page: Page) -> set[Item]:
 
 
 async def labels_of_texts(page: Page) -> set[str]:
-    """Return the ``aria-label`` of elements that contain text: forms that print the text need not print the label."""
+    """Return labels of elements that contain text: a form that prints the text need not print the label."""
     found: list[str] = await page.evaluate(
-        "() => [...document.querySelectorAll('[aria-label]')].filter(el => el.textContent.trim())"
-        ".map(el => el.getAttribute('aria-label'))"
+        "() => [...document.querySelectorAll('[aria-label], [title]')].filter(el => el.textContent.trim())"
+        ".flatMap(el => [el.getAttribute('aria-label'), el.title]).filter(Boolean)"
     )
+    return set(map(squeeze, found))
+
+
+async def covered(page: Page) -> set[str]:
+    """Return texts and labels of elements whose centre is covered by another element, so that none can click them."""
+    found: list[str] = await page.evaluate(_COVERED)
     return set(map(squeeze, found))
 
 

@@ -62,6 +62,7 @@ def id_of(text: str, shown: Shown) -> str:
         lambda line: line.role == role and has(line, name),
         lambda line: has(line, name) or has(line, words),
         lambda line: bool(name) and name.lower() in line.before.lower(),
+        lambda line: len(inside := line.rest.split("'")[1:2]) == 1 and len(inside[0]) > 1 and inside[0] in words,
     ]
     for rule in rules:
         for line in lines:

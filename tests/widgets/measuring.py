@@ -193,7 +193,8 @@ class Bench:
         return self._judged(session, task, problem)
 
     def _judged(self, session: Session, task: CellTask, said: str) -> tuple[Outcome, str]:
-        found = self._run(raw.state_of(_page(session), task.state)) if task.state is not None else None
+        seconds = 0.5 if said else 3.0
+        found = self._run(raw.state_of(_page(session), task.state, seconds)) if task.state is not None else None
         if found == task.state:
             return ("told", f"done, but: {said}") if said else ("equal", "")
         return ("told", said) if said else ("silent", f"{found!r} instead of {task.state!r}")

@@ -164,6 +164,18 @@ const hasSelected = by => {
   const now = selectedNow();
   return now !== null && !(by.selected && by.selected.every((each, n) => each === now[n]));
 };
+// A press that is released on another element and selects nothing is a drag: lists, boards and sliders that scripts move
+// have no events of their own for it. The dragged element itself may follow the pointer.
+const tellDragged = (from, event) => {
+  if (hasSelected(from) || is(from.el, 'input') || is(from.el, 'select')) return;  // fields report their values
+  const apart = each => !from.el.contains(each) && !each.contains(from.el);
+  const to = Document.prototype.elementsFromPoint.call(document, event.clientX, event.clientY).find(apart);
+  if (!to) return;
+  catchUp();
+  writing = null;
+  send(JSON.stringify({...from.said, event: 'dragstart', value: null}));
+  tell(to, 'drop', null);
+};
 const onPointer = (event, el) => {
   if (event.type === 'pointerdown') {
     const said = event.button === 0 && !isText(el) ? sayingOf(el, 'click', isBox(el) ? null : valueOf(el)) : null;
@@ -179,6 +191,7 @@ const onPointer = (event, el) => {
   } else {
     swept = press;
     press = null;
+    if (swept) tellDragged(swept, event);
   }
 };
 

@@ -20,6 +20,7 @@ from pytest_webarena.browser.grammars import grammar
 from pytest_webarena.browser.observation.forms import find_form
 from pytest_webarena.browser.session import Session
 from pytest_webarena.errors import WebArenaError
+from pytest_webarena.recorder.selector_proving import prove
 from pytest_webarena.recorder.steps import steps_of
 from tests.widgets import raw
 from tests.widgets.cells import CellTask, Widget, extractors, forms, ways
@@ -36,6 +37,8 @@ Missing = dict[tuple[str, str], dict[str, None]]
 """Texts that an extractor's form has not, in the order in which they were missed."""
 _KIND = {"set_of_marks": "set_of_marks", "webcanvas": "webcanvas"}
 """Form of observation that agents of a grammar read, if it is not the accessibility tree."""
+_OF_THE_BROWSER = ("No file chosen",)
+"""Texts that the browser writes into its own controls, so that no document has them."""
 _ANSWERS = (actions.AcceptDialog, actions.DismissDialog)
 
 
@@ -179,17 +182,17 @@ class Bench:
         session = self._opened(widget, task, "raw")
         session.signals.mark_agent_start()
         for step, following in _pairs(task.raw):
+            if self._run(raw.by_script(_page(session), step)):
+                raise NoVerb("what raw Playwright sets by a script")
             self._run(raw.do_step(_page(session), step, following))
         reached = self._run(raw.state_of(_page(session), task.state)) if task.state is not None else None
         if reached != task.state:
             return "told", f"raw Playwright reaches {reached!r} while it is recorded"
         session.wait_for_idle(1.0)
         recorded = steps_of(session.signals.since(session.signals.before))
-        problem = next((step.problem for step in recorded if step.problem), "")
         session = self._opened(widget, task, "solution")
-        for each in recorded:
-            if error := session.execute(each.action).error:
-                return self._judged(session, task, error)
+        proved = prove(recorded, _Proving(session), lambda action: session.execute(action).error)
+        problem = next((chosen.problem for chosen in list(proved) if chosen.problem), "")
         return self._judged(session, task, problem)
 
     def _judged(self, session: Session, task: CellTask, said: str) -> tuple[Outcome, str]:
@@ -235,6 +238,13 @@ class Bench:
         return self._engine.run(coroutine, timeout=60, what="raw Playwright")
 
 
+class _Proving:
+    """The page on which the recorder proves its selectors."""
+
+    def __init__(self, session: Session) -> None:
+        self.find, self.find_matches = session.element_of, session.find_matches
+
+
 def _page(session: Session) -> Page:
     return session._tabs.current.page
 
@@ -272,6 +282,8 @@ def _by_form(text: str) -> dict[str, str]:
 
 def _concerns(form: str, item: raw.Item, source: str) -> bool:
     """Return whether a form has to show an item, by what the documentation says of the form."""
+    if form in ("html", "webcanvas") and item.text in _OF_THE_BROWSER:
+        return False
     return item.text in source if form == "raw_html" else form != "set_of_marks" or bool(item.role)
 
 

@@ -30,6 +30,9 @@ _DROP = """(zone, [name, data]) => {
     zone.dispatchEvent(new DragEvent(kind, {dataTransfer: files, bubbles: true, cancelable: true}));
   }
 }"""
+_SET = (
+    """el => ['date', 'time', 'month', 'week', 'datetime-local', 'color', 'range'].includes((el.control ?? el).type)"""
+)
 _COVERED = """() => [...document.querySelectorAll('*')].filter(el => {
   const box = el.getBoundingClientRect();
   const hit = document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2);
@@ -123,6 +126,16 @@ async def do_step(page: Page, step: Action, following: Action | None = None) -> 
         await page.evaluate(_TWO_FRAMES)
 
 
+async def by_script(page: Page, step: Action) -> bool:
+    """Return whether Playwright does a step by a script instead of by input, so that no recorder can see it."""
+    match step:
+        case actions.Select() | actions.Upload():
+            return True
+        case actions.Type(target, _, True):
+            return bool(await located(page, target).evaluate(_SET, timeout=_SECONDS))
+    return False
+
+
 async def _drag(page: Page, source: Locator, goal: Locator) -> None:
     """Drag as Playwright's guide to input says: the second move over the goal makes all pages notice it."""
     await source.hover(timeout=_SECONDS)
@@ -165,6 +178,7 @@ async def show_of(page: Page, target: Target | None, point: str | None = None) -
     try:
         lines = (await locator.aria_snapshot(timeout=_SECONDS)).splitlines()
         text = await locator.evaluate("el => el.innerText ?? el.textContent ?? ''", timeout=_SECONDS)
+        label = await locator.evaluate("el => el.ariaLabel || el.title || el.dataset.placeholder", timeout=_SECONDS)
         box = await (page.locator(point).first if point else locator).bounding_box(timeout=_SECONDS)
     except PlaywrightError:
         return Shown("", "", "", None)
@@ -174,7 +188,7 @@ async def show_of(page: Page, target: Target | None, point: str | None = None) -
     size = page.viewport_size or {"width": 1280, "height": 720}
     if centre and not (0 <= centre[0] < size["width"] and 0 <= centre[1] < size["height"]):
         centre = None
-    return Shown(role, name, squeeze(str(text)), centre)
+    return Shown(role, name or squeeze(str(label or "")), squeeze(str(text)), centre)
 
 
 def write_uploads(folder: Path) -> dict[str, Path]:

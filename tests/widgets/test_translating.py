@@ -21,12 +21,15 @@ TARGETS = {"coordinates": Point(10, 20), "playwright": None}
 
 @each_case("name", GRAMMARS)
 def test_replies_are_read_as_the_steps_that_they_stand_for(name: str) -> None:
-    for step in (step for widget in widgets() for task in widget.tasks for step in task.steps):
+    steps: list[Any] = [step for widget in widgets() for task in widget.tasks for step in task.steps]
+    for step in steps:
         try:
             action: Any = grammar(name).parse(reply(name, step, lambda target: AIMS.get(name, "[7]")))
         except NoVerb:
             continue
-        aimed = {key: TARGETS.get(name, Element("7")) for key in ("target", "to") if getattr(step, key, None)}
+        aimed: dict[str, Any] = {
+            key: TARGETS.get(name, Element("7")) for key in ("target", "to") if getattr(step, key, None)
+        }
         if name == "playwright":  # its locators become selectors of their own
             aimed = {key: getattr(action, key) for key in aimed}
             assert all(isinstance(target, Selector) for target in aimed.values())

@@ -123,8 +123,8 @@ def _bracket(grammar: str, step: Action, aim: Callable[[Target], str]) -> str:
             return f"drag {aim(target)} {aim(to)}"
         case actions.Upload(target, files) if target is not None:
             return f"upload {aim(target)} " + " ".join(f"[{each}]" for each in files)
-        case actions.AcceptDialog(text):
-            return "accept" if text is None else f"accept [{text}]"
+        case actions.AcceptDialog(answer):
+            return "accept" if answer is None else f"accept [{answer}]"
         case actions.DismissDialog():
             return "dismiss"
     raise NoVerb(step.kind)
@@ -200,8 +200,8 @@ def call_of(step: Action) -> str:
             return f"{_locator(target)}.drag_to({_locator(to)})"
         case actions.Upload(target, files):
             return f"{_locator(target)}.set_input_files({list(files)!r})"
-        case actions.AcceptDialog(text):
-            return f"dialog.accept({'' if text is None else repr(text)})"
+        case actions.AcceptDialog(answer):
+            return f"dialog.accept({'' if answer is None else repr(answer)})"
         case actions.DismissDialog():
             return "dialog.dismiss()"
     raise NoVerb(step.kind)

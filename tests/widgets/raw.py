@@ -282,12 +282,24 @@ def _frame_ids(tree: Any) -> list[str]:
 
 
 def _nodes(nodes: Any) -> set[Item]:
+    """Return the items of a tree. What the browser draws inside of a date field, such as a field for the day, is none;
+    options of a closed list are no controls."""
+    by_id = {node["nodeId"]: node for node in nodes}
+    roles = {number: node.get("role", {}).get("value", "") for number, node in by_id.items()}
     items = set[Item]()
-    for node in nodes:
-        role = node.get("role", {}).get("value", "")
-        if node["ignored"] or role in ("InlineTextBox", "RootWebArea"):
+    for number, node in by_id.items():
+        role, around = roles[number], roles.get(node.get("parentId", ""), "")
+        if node["ignored"] or role in ("InlineTextBox", "RootWebArea") or _is_inside_of_a_field(node, by_id, roles):
             continue
+        is_control = role in _CONTROLS and not (role == "option" and around == "MenuListPopup")
         for key in ("name", "value"):
             text = squeeze(str(node.get(key, {}).get("value", "")))
-            items.add(Item(text, role if role in _CONTROLS and key == "name" else ""))
+            items.add(Item(text, role if is_control and key == "name" else ""))
     return items
+
+
+def _is_inside_of_a_field(node: Any, by_id: Any, roles: Any) -> bool:
+    while (node := by_id.get(node.get("parentId", ""))) is not None:
+        if roles[node["nodeId"]] in ("Date", "DateTime", "InputTime", "ColorWell"):
+            return True
+    return False

@@ -14,6 +14,10 @@ from tests.widgets.raw import Shown, squeeze
 __all__ = ["NoVerb", "Unseen", "call_of", "id_of", "reply"]
 
 
+_TEXTS = ("statictext", "labeltext", "text", "heading", "paragraph", "generic")
+"""Roles of lines that are about a text instead of a control."""
+
+
 class NoVerb(Exception):
     """The grammar can't express the step."""
 
@@ -54,15 +58,20 @@ def id_of(text: str, shown: Shown) -> str:
         return bool(wanted) and (line.rest.startswith((f"'{wanted}'", f'"{wanted}"')))
 
     def has(line: _Line, wanted: str) -> bool:
-        return bool(wanted) and wanted.lower() in line.rest.lower()
+        return bool(wanted) and re.search(rf"(?<!\w){re.escape(wanted)}(?!\w)", line.rest, re.IGNORECASE) is not None
+
+    def inside(line: _Line) -> bool:
+        label = line.rest.split("'")[1:2]
+        return bool(label) and len(label[0]) > 1 and label[0] in words
 
     rules: list[Callable[[_Line], bool]] = [
         lambda line: line.role == role and named(line, name),
+        lambda line: bool(role) and line.role not in _TEXTS and named(line, name),
         lambda line: named(line, words),
         lambda line: line.role == role and has(line, name),
         lambda line: has(line, name) or has(line, words),
         lambda line: bool(name) and name.lower() in line.before.lower(),
-        lambda line: len(inside := line.rest.split("'")[1:2]) == 1 and len(inside[0]) > 1 and inside[0] in words,
+        inside,
     ]
     for rule in rules:
         for line in lines:

@@ -108,6 +108,8 @@ class ObservationConfig:
     max_obs_length: Annotated[int, whole(1)] | None = None
     """Upstream's limit, under its own name: the text ends after this many tokens, possibly in the middle of a line, and
     without a note. 1920 in the paper."""
+    max_file_chars: Annotated[int, whole(0)] = 4000
+    """Maximum number of characters that an observation prints of downloaded text and PDF files; 0: none."""
     tokenizer: Annotated[str, text] = "estimate"
     """Name of the token counter: see `observation.tokens`."""
     screenshot_size: Annotated[tuple[int, int], pair(whole(16, 16384), "x")] | None = None

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 
-__all__ = ["first_line", "is_navigation_error", "net_error", "writable"]
+__all__ = ["first_line", "is_navigation_error", "is_readable", "net_error", "writable"]
 
 _CALL = re.compile(r"^[A-Za-z]+\.[a-z_A-Z]+: ")
 _NET = re.compile(r"net::(ERR_[A-Z_0-9]+)")
@@ -86,6 +87,15 @@ def net_error(error: BaseException) -> str:
     code = match[match.lastindex or 1]
     code = _FIREFOX_NAMES.get(code, code)
     return f"{_NET_WORDS.get(code, 'the page could not be loaded')} ({code})"
+
+
+def is_readable(text: str) -> bool:
+    """Return whether a text has a character that people can read; fonts draw icons for those of private use.
+
+    >>> is_readable(" *"), is_readable("\uf123 "), is_readable("\u200b")
+    (True, False, False)
+    """
+    return any(unicodedata.category(char)[0] not in "CZ" for char in text)
 
 
 def writable(text: str) -> str:

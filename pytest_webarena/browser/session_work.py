@@ -56,6 +56,7 @@ from pytest_webarena.browser.snapshotting import (
     screenshot_of,
     unread_observation,
 )
+from pytest_webarena.browser.tabs.brief_texts import BriefTexts
 from pytest_webarena.browser.tabs.downloads import Downloads
 from pytest_webarena.browser.tabs.first_page import open_first_page
 from pytest_webarena.browser.tabs.navigation_lock import keeps_navigating, navigation_locked
@@ -75,16 +76,14 @@ __all__ = ["SessionWork"]
 
 T = TypeVar("T")
 
-_OBSERVE_ATTEMPTS = 3
-"""Number of attempts at observing a page that navigates, hangs, or closes itself."""
+_OBSERVE_ATTEMPTS = 3  # at a page that navigates, hangs, or closes itself
 _POPUP_SECONDS = 5.0
 """Maximum wait for a window that a page opens. A slower one becomes a tab when it arrives."""
 _NEW_TAB_SECONDS = 2.0
 """Maximum wait for a tab on which a self-driving agent acts before the harness knows the tab."""
 _TYPING_BUFFER = 0.7
 """Share of the settling time for which typed letters may be buffered."""
-_MINIMUM_TYPING_BUFFER = 0.03
-"""Seconds; for sessions without settling."""
+_MINIMUM_TYPING_BUFFER = 0.03  # seconds; for sessions without settling
 _RESERVE = 0.25
 """Share of a step's time that is reserved for recovering a page that has stopped answering."""
 
@@ -114,7 +113,7 @@ class SessionWork:
         """Number of events that observations have reported."""
         self._error = ""
         """Error of the last action."""
-        self._downloads = Downloads(self._events.append)
+        self._downloads = Downloads(self._events.append, config.observation.max_file_chars)
         letters = _TYPING_BUFFER * config.deadlines.quiet if self._waits_for_quiet else _MINIMUM_TYPING_BUFFER
         if config.dialogs == "hold":  # an open dialog blocks the page's reports, and the trial may end then
             letters = 0.0
@@ -247,8 +246,10 @@ class SessionWork:
                 budget = Deadline(self._limits.step * _RESERVE / 2)
         else:
             raise BrowserError("the pages kept closing while they were observed")
+        await self._downloads.report(budget.left(self._limits.settle))
         notes = [event.text for event in self._events[self._reported :] if event.text != self._error]
         self._reported = len(self._events)
+        BriefTexts.of(self._tabs.current.extras).observed = observation.text
         return observation.with_events(error=self._error, notes=notes)
 
     async def _observe_without_page(self) -> Observation:
@@ -287,6 +288,7 @@ class SessionWork:
         except Unresponsive:
             if not keeps_navigating(tab, document):
                 stuck_reason = await self._recover(tab)
+        await self._downloads.report(budget.left(self._limits.settle))
         self._events += performed.events
         ended = time.monotonic()
         if self._last_action_start == began:
@@ -313,8 +315,7 @@ class SessionWork:
         of_tabs = isinstance(action, NewTab | FocusTab | CloseTab)
         if not of_tabs:
             with contextlib.suppress(TabClosed):
-                is_wait = isinstance(action, Wait)
-                since = None if is_wait else began
+                since = None if (is_wait := isinstance(action, Wait)) else began
                 self._events += await settle(tab, self._limits, budget, before=requests, brief=is_wait, since=since)
                 await self._tabs.wait_for_popups(tab, budget.left(_POPUP_SECONDS))
         await self._tabs.sync()

@@ -32,6 +32,7 @@ from pytest_webarena.browser.acting.keys import _NAMED
 from pytest_webarena.browser.grammars import grammar
 from pytest_webarena.browser.session import Session
 from pytest_webarena.errors import TaskError
+from tests.cases import each_case
 
 if TYPE_CHECKING:
     from tests.browser.conftest import Web
@@ -90,6 +91,41 @@ def test_failed_drag_releases_the_mouse(show: Show) -> None:
     session = show(BOXES.format("", 200, "") + "<script>onmouseup = () => log.textContent = 'up'</script>")
     assert "No element matches" in session.execute(Drag(Selector("css=#a"), Selector("css=#none"))).error
     assert js(session, "log.textContent") == "up"
+
+
+LIST = """<ol id=list><li id=One>One<li id=Two>Two<li id=Three>Three<li id=Four>Four</ol><script>
+let held = null, silent = false;
+const sort = over => {
+  if (silent || !over || over === held || over.parentNode !== list) return;
+  const all = [...list.children], later = all.indexOf(held) < all.indexOf(over);
+  if (later) over.after(held); else over.before(held);
+  silent = true;
+  setTimeout(() => silent = false, 400);
+};
+for (const item of list.children) {
+  item.draggable = NATIVE;
+  item.ondragstart = () => held = item;
+  item.ondragover = event => { event.preventDefault(); sort(event.target); };
+  item.onmousedown = event => {
+    if (item.draggable) return;
+    event.preventDefault();
+    window.timer = setTimeout(() => held = item, WAIT);
+  };
+}
+onmousemove = event => { held ? sort(event.target) : clearTimeout(window.timer) };
+onmouseup = () => held = null;
+</script>"""
+"""As SortableJS and dnd-kit: it ignores the mouse while its items move, and may begin only if the button is held."""
+
+
+@each_case(("native", "wait"), [("true", 0), ("false", 0), ("false", 120)])
+@pytest.mark.parametrize(
+    ("item", "to", "order"), [("One", "Four", "Two,Three,Four,One"), ("Four", "One", "Four,One,Two,Three")]
+)
+def test_drag_sorts_a_list(show: Show, native: str, wait: int, item: str, to: str, order: str) -> None:
+    session = show(LIST.replace("NATIVE", native).replace("WAIT", str(wait)))
+    done(session, Drag(Selector(f"css=#{item}"), Selector(f"css=#{to}")))
+    assert js(session, "[...list.children].map(item => item.id).join()") == order
 
 
 # --- uploads

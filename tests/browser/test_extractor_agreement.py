@@ -25,6 +25,8 @@ KNOWN: dict[str, list[str]] = {
     "titles page": ["- link ' x'", "+ link 'x'"],
     "trees viewport": ["- DisclosureTriangle 'Details'", "- StaticText 'floated'", "+ link 'floated'"],
     "trees page": [
+        "+ generic '' scroll: 2 screens below",
+        "- generic '' scroll: 1.6 screens below",
         "- DisclosureTriangle 'Details'",
         "- MathMLIdentifier ''",
         "- StaticText '\N{MATHEMATICAL ITALIC SMALL X}'",

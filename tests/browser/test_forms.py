@@ -53,7 +53,7 @@ daily
 <details>
 	[#] <summary> More
 [#] <button> Shadow
-<iframe title="Frame">
+<iframe title="Frame" scroll="0.3 screens below">
 	<p> Inner
 	[#] <button> Framed"""
 
@@ -325,7 +325,7 @@ text 'Read'
 	text ', please.'
 [#] button 'More'
 [#] button 'Shadow'
-frame 'Frame'
+frame 'Frame' (0.3 screens below)
 	text 'Inner'
 	[#] button 'Framed'"""
 

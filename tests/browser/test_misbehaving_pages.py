@@ -207,7 +207,9 @@ def test_downloads_are_recorded_without_leaving_the_page(show: Show, web: Web) -
     assert session.execute(Goto("/report")).error == ""
     observation = session.observe()
     assert observation.title == "Main"
-    assert observation.notes == ("The file 'report.csv' was downloaded.",) * 2
+    note = "The file 'report.csv' was downloaded from http://a.test/report (2 lines, 8 bytes). Its text:\na,b\n1,2"
+    assert observation.notes == (note,) * 2
+    assert [event.text for event in outcome.events] == [note]
     wait_until(lambda: all(download.path for download in session.downloads()))
     first = session.downloads()[0]
     assert (first.url, first.name, first.error) == ("http://a.test/report", "report.csv", "")

@@ -49,7 +49,7 @@ Tab 0 (current): Contact
 			[#] radio 'High' checked: true
 		[#] checkbox 'Send a copy' checked: true
 		[#] textbox 'Message' required: False value: 'hello\\nthere'
-		[#] generic 'Rich'
+		[#] generic 'Rich' editable: richtext
 			[#] StaticText 'rich '
 			[#] StaticText 'text'
 		[#] Date 'When' value: '2026-01-02'

@@ -67,7 +67,7 @@ def test_out_of_process_frames_can_be_read_and_used(session: Session) -> None:
         "\tStaticText 'City '",
         "\ttextbox 'City' required: False",
         "\tbutton 'Press'",
-        "\tIframe ''",
+        "\tIframe '' scroll: 0.3 screens below",
         "\t\tStaticText 'same process'",
         "\tIframe ''",
         "\t\tbutton 'Deep'",

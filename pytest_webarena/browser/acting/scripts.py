@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pytest_webarena.browser.acting.element_probes import ELEMENT_OF, PLACE, RECORD
+from pytest_webarena.browser.acting.fields import FIELD
 
 __all__ = [
     "CHOOSE",
@@ -41,9 +42,10 @@ const announce = (el, sign) => {
 CHOOSE = (
     "(node, wanted, sign) => {"
     + ELEMENT_OF
+    + FIELD
     + _ANNOUNCE
     + r"""
-  const el = elementOf(node), select = el.localName === 'select' ? el : el.closest('select');
+  const el = fieldOf(elementOf(node)), select = el.localName === 'select' ? el : el.closest('select');
   if (!select) return {state: 'no-select'};
   const plain = text => text.replace(/\s+/g, ' ').trim();
   const options = [...select.options];
@@ -70,22 +72,25 @@ CHOOSE = (
 
 SET_VALUE = (
     "(node, value, sign) => {"
+    + ELEMENT_OF
+    + FIELD
     + _ANNOUNCE
     + r"""
-  const view = node.ownerDocument.defaultView, old = node.value, text = value.trim();
+  const field = fieldOf(elementOf(node)), view = field.ownerDocument.defaultView;
+  const old = field.value, text = value.trim();
   const set = Object.getOwnPropertyDescriptor(view.HTMLInputElement.prototype, 'value').set;
-  node.focus();
-  set.call(node, node.type === 'color' ? text.toLowerCase() : text);
-  if (node.value.toLowerCase() !== text.toLowerCase()) { set.call(node, old); return false; }
-  if (node.value !== old) {
-    announce(node, sign);
-    node.dispatchEvent(new view.Event('input', {bubbles: true, composed: true}));
-    node.dispatchEvent(new view.Event('change', {bubbles: true}));
+  field.focus();
+  set.call(field, field.type === 'color' ? text.toLowerCase() : text);
+  if (field.value.toLowerCase() !== text.toLowerCase()) { set.call(field, old); return false; }
+  if (field.value !== old) {
+    announce(field, sign);
+    field.dispatchEvent(new view.Event('input', {bubbles: true, composed: true}));
+    field.dispatchEvent(new view.Event('change', {bubbles: true}));
   }
   return true;
 }"""
 )
-"""Sets a date, colour or range field; returns false if it does not accept the value."""
+"""Sets the date, colour or range field that the node is or labels; returns false if it does not accept the value."""
 
 SELECT_CONTENT = """node => {
   let active = node.ownerDocument.activeElement;
@@ -127,7 +132,8 @@ IS_CHECKED = (
     + ELEMENT_OF
     + """
   let el = elementOf(node);
-  if (el.localName === 'label' && el.control) el = el.control;
+  const label = el.closest('label');
+  if (el.localName !== 'input' && label && label.control) el = label.control;
   if (el.localName === 'input' && ['checkbox', 'radio'].includes(el.type)) return [el.type, el.checked];
   const role = el.getAttribute('role') || '';
   if (['checkbox', 'radio', 'switch', 'menuitemcheckbox', 'menuitemradio'].includes(role)) {

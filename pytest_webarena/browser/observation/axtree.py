@@ -14,12 +14,12 @@ defects:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_webarena.browser.config import ObservationConfig
-from pytest_webarena.browser.messages import writable
+from pytest_webarena.browser.messages import is_readable, writable
 from pytest_webarena.browser.observation.extraction import Box, ElementInfo
 from pytest_webarena.browser.observation.snapshot import DocumentLayout
 
@@ -52,6 +52,9 @@ _CONTROLS = frozenset({
     "switch", "tab", "textbox", "treeitem",
 })  # fmt: skip
 """Roles that are marked in pictures; elements with other roles are marked if they are focusable."""
+_TEXT_ROLES = frozenset({"textbox", "searchbox", "combobox", "spinbutton"})
+_FIELDS = frozenset({"INPUT", "TEXTAREA", "SELECT", "#document"})
+_INSERTED = frozenset({"::before", "::after"})
 _NOT_MARKED = frozenset({"RootWebArea", "Iframe", "StaticText"})
 
 
@@ -94,6 +97,8 @@ class _Work:
     """Number of visible nodes when this one was visited."""
     line: int = 0
     """Index of its line."""
+    host: int | None = None
+    """Backend node id of the nearest element around it."""
 
 
 @dataclass(slots=True)
@@ -135,6 +140,12 @@ def render_tree(
             continue
         backend = node.get("backendDOMNodeId")
         node_name = layout.names.get(backend, "") if backend is not None else ""
+        if backend is not None and node_name in _INSERTED:
+            inserted = {"role": {"value": "StaticText"}, "name": {"value": _inserted_text(node, layout, by_id)}}
+            if _visible(backend, node_name, layout.boxes.get(backend), work, config):
+                out.visible_count += 1
+                _emit(inserted, "StaticText", backend, node_name, work, out, config)
+            continue
         own_box = layout.boxes.get(backend) if backend is not None else None
         is_root = backend is not None and node_name == "#document"
         box = own_box or work.box
@@ -152,15 +163,21 @@ def render_tree(
             out.visible_count += 1
         if printed:
             assert backend is not None
+            node = _with_surroundings(node, backend, node_name, layout, documents, by_id)
+            for text, content in layout.surroundings.texts.get(backend, ()):
+                shown = {"role": {"value": "StaticText"}, "name": {"value": content}}
+                if not config.current_viewport_only or layout.boxes[text].overlaps(work.view):
+                    _emit(shown, "StaticText", text, "#text", work, out, config)
             printed = _emit(node, role, backend, node_name, work, out, config)
-            if printed and own_box is not None and role not in _NOT_MARKED and _can_be_acted_on(node, role):
+            seen_box = layout.surroundings.surfaces.get(backend, own_box)
+            if printed and seen_box is not None and role not in _NOT_MARKED and _can_be_acted_on(node, role):
                 out.marks[str(layout.base + backend)] = (
-                    own_box.clip(work.view) if config.current_viewport_only else own_box
+                    seen_box.clip(work.view) if config.current_viewport_only else seen_box
                 )
         depth = work.depth + 1 if printed else work.depth
         outer_names = (
             f"{work.outer_names}\n{_text(node['name'].get('value'))}"
-            if printed and role in _NAMED_BY_CONTENT
+            if printed and (role in _NAMED_BY_CONTENT or _is_editor(node, node_name))
             else work.outer_names
         )
         if select is not work.select:
@@ -180,7 +197,10 @@ def render_tree(
         for child_id in reversed(node.get("childIds", ())):
             child_node = by_id.get((layout.frame_id, child_id))
             if child_node is not None:
-                stack.append(_Work(child_node, depth, layout, work.view, box, outer_names=outer_names, select=select))
+                host = backend if backend is not None else work.host
+                stack.append(
+                    _Work(child_node, depth, layout, work.view, box, outer_names=outer_names, select=select, host=host)
+                )
     return RenderedTree(
         lines=tuple(out.lines), elements=out.elements, title=title, focused=out.focused, marks=out.marks
     )
@@ -229,6 +249,8 @@ def _emit(
     if role == "StaticText" and (not name.strip() or name.strip() in work.outer_names):
         return False
     number = work.layout.base + backend
+    if node_name in _INSERTED and work.host is not None:
+        backend = work.host  # actions on the text are actions on its element
     out.lines.append("\t" * work.depth + " ".join([f"[{number}] {role} {name!r}", *properties]))
     out.elements[str(number)] = ElementInfo(
         backend=backend, node_name=node_name, role=role, name=name, frame=work.layout.remote
@@ -238,25 +260,87 @@ def _emit(
     return True
 
 
+def _with_surroundings(
+    node: AXNode,
+    backend: int,
+    node_name: str,
+    layout: DocumentLayout,
+    documents: Mapping[str, DocumentLayout],
+    by_id: Mapping[tuple[str, str], AXNode],
+) -> AXNode:
+    """Add what the browser does not report of editors and scrolling areas: ``editor``, ``scroll``, a name."""
+    added: dict[str, Any] = {}
+    frame = documents.get(layout.frames.get(backend, ""))
+    scroll = layout.surroundings.scrolls.get(backend) or (frame.describe_scroll() if frame is not None else "")
+    if scroll:
+        added["scroll"] = scroll
+    if _is_editor(node, node_name):
+        added["editor"] = _role(node) not in _TEXT_ROLES
+        if not _text(node["name"].get("value")).strip():
+            added["name"] = {
+                "value": layout.surroundings.placeholders.get(backend) or _only_inserted(node, layout, by_id)
+            }
+    return {**node, **added} if added else node
+
+
+def _is_editor(node: AXNode, node_name: str) -> bool:
+    return node_name not in _FIELDS and bool(_property(node, "editable")) and bool(_property(node, "focusable"))
+
+
+def _below(node: AXNode, layout: DocumentLayout, by_id: Mapping[tuple[str, str], AXNode]) -> Iterator[AXNode]:
+    """Yield the node and everything below it in its document, in order."""
+    stack = [node]
+    while stack:
+        at = stack.pop()
+        yield at
+        stack += [by_id[key] for each in reversed(at.get("childIds", ())) if (key := (layout.frame_id, each)) in by_id]
+
+
+def _inserted_text(node: AXNode, layout: DocumentLayout, by_id: Mapping[tuple[str, str], AXNode]) -> str:
+    """Return the text that CSS inserts as this pseudo element; empty if nobody can read it."""
+    texts = (each["name"] for each in _below(node, layout, by_id) if _role(each) == "StaticText" and "name" in each)
+    text = "".join(_text(name.get("value")) for name in texts)
+    return text if is_readable(text) else ""
+
+
+def _only_inserted(node: AXNode, layout: DocumentLayout, by_id: Mapping[tuple[str, str], AXNode]) -> str:
+    """Return the text that CSS shows in an empty editor; empty for another one."""
+    found = ""
+    pseudo: set[str] = set()
+    for each in _below(node, layout, by_id):
+        if layout.names.get(each.get("backendDOMNodeId", -1)) in _INSERTED:
+            found = found or _inserted_text(each, layout, by_id).strip()
+            pseudo.update(each.get("childIds", ()))
+        elif each["nodeId"] in pseudo:
+            pseudo.update(each.get("childIds", ()))
+        elif _role(each) == "StaticText":
+            return ""
+    return found
+
+
 def _can_be_acted_on(node: AXNode, role: str) -> bool:
-    return role in _CONTROLS or bool(_property(node, "focusable")) or _property(node, "editable") == "richtext"
+    return role in _CONTROLS or bool(_property(node, "focusable"))
 
 
 def _properties(node: AXNode, config: ObservationConfig) -> list[str]:
     found = []
     for each in node.get("properties", ()):
         name = each["name"]
+        if name == "editable" and node.get("editor"):
+            found.append(f"editable: {each['value']['value']}")
         if name in HIDDEN_PROPERTIES or (name == "url" and not config.link_urls):
             continue
         if "value" in each.get("value", {}):
             found.append(f"{name}: {each['value']['value']}")
+    if scroll := node.get("scroll"):
+        found.append(f"scroll: {scroll}")
     return found
 
 
 def _value(node: AXNode, role: str, name: str) -> Any:
     """Return a field's value; None if the line already contains it."""
     value = node.get("value", {}).get("value")
-    if value in (None, "") or role in _VALUELESS_ROLES or _property(node, "editable") == "richtext":
+    if value in (None, "") or role in _VALUELESS_ROLES or "editor" in node:
         return None
     if isinstance(value, float):
         return round(value, 6)  # the browser has single precision

@@ -11,6 +11,7 @@ from playwright.async_api import Error as PlaywrightError
 from pytest_webarena.browser.config import ObservationConfig
 from pytest_webarena.browser.observation.axtree import RenderedTree, render_tree
 from pytest_webarena.browser.observation.compat import render_compat
+from pytest_webarena.browser.observation.editors import STYLES
 from pytest_webarena.browser.observation.extraction import Box, ElementInfo, Extraction, RemoteFrame
 from pytest_webarena.browser.observation.html import HOLE, SNAPSHOT_STYLES, Html, fill_holes, render_html
 from pytest_webarena.browser.observation.model import ScrollPosition
@@ -78,7 +79,7 @@ class _Reading:
         config = self._config
         wants_html = config.needs("html")
         wants_tree = config.needs("tree", "marks")
-        styles = SNAPSHOT_STYLES if wants_html else ()
+        styles = (*(SNAPSHOT_STYLES if wants_html else ()), *STYLES)
         requests = [self._send(remote, _SNAPSHOT, {"computedStyles": list(styles)})]
         if wants_tree:
             requests.append(self._send(remote, _TREE))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_webarena.browser.config import ObservationConfig
-from pytest_webarena.browser.messages import writable
+from pytest_webarena.browser.messages import is_readable, writable
 from pytest_webarena.browser.observation.extraction import Box, ElementInfo, RemoteFrame
 from pytest_webarena.browser.observation.markup import SKIPPED, VOID, MarkupWriter, is_control, opening
 from pytest_webarena.browser.observation.snapshot import DocumentLayout
@@ -22,6 +22,7 @@ SNAPSHOT_STYLES = ("visibility", "display")
 _LISTENERS = frozenset({"article", "div", "img", "li", "p", "section", "span", "svg", "td", "th", "tr"})
 """Tags that are printed with an id if they have a click listener. Others are controls or only look clickable."""
 
+_INSERTED = frozenset({"::before", "::after"})
 _EVERYWHERE = Box(-1e9, -1e9, 2e9, 2e9)
 _ELEMENT, _TEXT, _DOCUMENT, _FRAGMENT = 1, 3, 9, 11
 
@@ -64,6 +65,9 @@ class _Document:
         self.clickable = set(nodes["isClickable"]["index"])
         hosts = nodes.get("contentDocumentIndex", {"index": [], "value": []})
         self.frames = dict(zip(hosts["index"], hosts["value"], strict=True))
+        self.inserted: dict[int, str] = {}
+        """Texts that CSS inserts, by their pseudo elements."""
+        self._find_inserted(raw, strings)
         self.hidden: set[int] = set()
         self.inline: set[int] = set()
         """Nodes in inline layout."""
@@ -72,6 +76,17 @@ class _Document:
                 self.hidden.add(node)
             if styles and strings[styles[1]] == "inline":
                 self.inline.add(node)
+
+    def _find_inserted(self, raw: Mapping[str, Any], strings: list[str]) -> None:
+        pseudo = {node for node in raw["nodes"]["pseudoType"]["index"] if self.strings[self.names[node]] in _INSERTED}
+        if not pseudo:
+            return
+        for node, text in zip(raw["layout"]["nodeIndex"], raw["layout"]["text"], strict=True):
+            if node in pseudo and text >= 0:
+                self.inserted[node] = self.inserted.get(node, "") + strings[text]
+        for children in self.children:  # the snapshot has them before the element's own content
+            after = [node for node in children if node in pseudo and self.strings[self.names[node]] == "::after"]
+            children[:] = [*(node for node in children if node not in after), *after] if after else children
 
     def attributes_of(self, node: int, tag: str) -> dict[str, str]:
         """Return the attributes by name, with the current value of a field instead of the initial one."""
@@ -152,9 +167,24 @@ class _Renderer:
             self._shown += bool(text.strip())
             self.writer.text(work.depth, text)
 
+    def _inserted(self, work: _Work) -> None:
+        document, node = work.document, work.node
+        box, text = document.layout.boxes.get(document.ids[node]), writable(document.inserted[node])
+        if (
+            box is None
+            or node in document.hidden
+            or not (self._all or box.overlaps(work.view))
+            or not is_readable(text)
+        ):
+            return
+        self._shown += 1
+        self.writer.text(work.depth, text if node in document.inline else f" {text} ")
+
     def _element(self, work: _Work) -> None:
         document, node = work.document, work.node
         tag = document.strings[document.names[node]].lower()
+        if node in document.inserted:
+            self._inserted(work)
         if tag in SKIPPED or ":" in tag or (id(document), node) in self._left_out:
             return
         backend = document.ids[node]
@@ -165,6 +195,10 @@ class _Renderer:
         place = work.inside if in_list and box is None else box
         visible = place is not None and node not in document.hidden and (self._all or place.overlaps(work.view))
         attributes = document.attributes_of(node, tag)
+        if visible:
+            frame = self._documents[document.frames[node]] if node in document.frames else None
+            area = document.layout.surroundings.scrolls.get(backend, "")
+            attributes["scroll"] = frame.layout.describe_scroll() if frame is not None else area
         listens = node in document.clickable and tag in _LISTENERS and not work.editable
         control = (visible or box is None) and (is_control(tag, attributes) or listens)
         number = document.layout.base + backend if control else None

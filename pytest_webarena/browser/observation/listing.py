@@ -23,7 +23,7 @@ _INPUTS: Mapping[str, str] = {
     "button": "button", "submit": "button", "reset": "button", "image": "button", "checkbox": "checkbox",
     "radio": "radio", "range": "slider", "number": "spinbutton", "search": "searchbox", "file": "button",
 }  # fmt: skip
-_LABELS = ("title", "placeholder", "aria-label", "alt", "label", "name")
+_LABELS = ("title", "placeholder", "aria-placeholder", "data-placeholder", "aria-label", "alt", "label", "name")
 """Attributes that give the label if there is no text, in this order."""
 _FIELDS = frozenset({"textbox", "searchbox", "spinbutton", "slider"})
 _STATES = ("checked", "selected", "required")
@@ -42,13 +42,16 @@ class _Line:
     fallback: str = ""
     states: list[str] = field(default_factory=list)
     value: str = ""
+    scroll: str = ""
+    """How far it can be scrolled."""
 
     def __str__(self) -> str:
         text = " ".join(" ".join(self.texts).split()) or self.fallback
         label = clip(text, _LONGEST)
         number = f"[{self.id}] " if self.id else ""
         value = f" value '{self.value}'" if self.value else ""
-        states = f" ({', '.join(self.states)})" if self.states else ""
+        notes = [*self.states, *([self.scroll] if self.scroll else [])]
+        states = f" ({', '.join(notes)})" if notes else ""
         return "\t" * self.depth + f"{number}{self.role} '{label}'{value}{states}"
 
 
@@ -85,7 +88,7 @@ def list_elements(html: Iterable[str], elements: Mapping[str, ElementInfo]) -> l
         elif control is not None:
             control.texts += made.texts or ([made.fallback] if made.role == "image" else [])
             above.append((depth, place, control))
-        elif made.texts or (made.fallback and made.role in ("image", "frame", "navigation", "dialog")):
+        elif made.texts or made.scroll or (made.fallback and made.role in ("image", "frame", "navigation", "dialog")):
             found.append(made)
             above.append((depth, place + 1, None))
         else:
@@ -105,10 +108,15 @@ def _element(match: re.Match[str], place: int) -> tuple[_Line, bool]:
     tag, text = match[2], match[4] or ""
     attributes = {name: value.replace("&quot;", '"') for name, value in _ATTRIBUTE.findall(match[3])}
     role = attributes.get("role") or (
-        _INPUTS.get(attributes.get("type", "").lower(), "textbox") if tag == "input" else _ROLES.get(tag, "text")
+        _INPUTS.get(attributes.get("type", "").lower(), "textbox")
+        if tag == "input"
+        else "textbox"
+        if attributes.get("contenteditable", "false").lower() != "false"
+        else _ROLES.get(tag, "text")
     )
     line = _Line(place, id=match[1] or "", role=role)
     line.fallback = next((attributes[name] for name in _LABELS if attributes.get(name)), "")
+    line.scroll = attributes.get("scroll", "")
     line.states = [name for name in _STATES if name in attributes]
     line.states += [
         word for name, word in _ARIA_STATES.items() if attributes.get(name) == "true" and word not in line.states

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pytest_webarena.browser.messages import writable
+from pytest_webarena.browser.observation.editors import Surroundings, read_surroundings
 from pytest_webarena.browser.observation.extraction import Box, RemoteFrame
+from pytest_webarena.browser.observation.model import ScrollPosition
 
 __all__ = ["Box", "DocumentLayout", "read_snapshot"]
 
@@ -29,8 +31,12 @@ class DocumentLayout:
     scroll: tuple[float, float]
     content: tuple[float, float]
     """Width and height of the scrollable content."""
+    height: float = 0.0
+    """Height of the document's viewport."""
     remote: RemoteFrame | None = None
     """Frame whose process contains it; None: the page's own process."""
+    surroundings: Surroundings = field(default_factory=Surroundings)
+    """Editors and scrolling areas."""
 
     @property
     def base(self) -> int:
@@ -46,6 +52,11 @@ class DocumentLayout:
             if name in ("IFRAME", "FRAME") and backend not in self.frames and backend in self.boxes
         }
 
+    def describe_scroll(self) -> str:
+        """Describe how far the document can be scrolled; empty if it can't."""
+        position = ScrollPosition(y=self.scroll[1], viewport_height=self.height, content_height=self.content[1])
+        return position.describe().removeprefix("… ")
+
     def with_frames(self, frames: Mapping[int, str]) -> DocumentLayout:
         """Return a copy with documents for its hollow iframes."""
         return replace(self, frames={**self.frames, **frames})
@@ -56,7 +67,8 @@ def read_snapshot(
 ) -> tuple[DocumentLayout, ...]:
     """Return all documents of a process, the outermost first, with boxes in the main frame's viewport.
 
-    ``window`` is the visible area of the outermost document; by default the whole page's.
+    ``window`` is the visible area of the outermost document; by default the whole page's. The styles of
+    the snapshot must end with `editors.STYLES`.
     """
     documents = raw["documents"]
     strings: list[str] = raw["strings"]
@@ -68,6 +80,7 @@ def read_snapshot(
     while places:
         index, window = places.pop()
         layout = replace(_read_document(documents[index], strings, window, documents), remote=remote)
+        layout = replace(layout, surroundings=read_surroundings(documents[index], strings, layout.boxes))
         read[index] = layout
         hosts = documents[index]["nodes"].get("contentDocumentIndex", {"index": [], "value": []})
         ids = documents[index]["nodes"]["backendNodeId"]
@@ -106,4 +119,5 @@ def _read_document(
         },
         scroll=(scroll_x, scroll_y),
         content=(document.get("contentWidth", 0) or 0, document.get("contentHeight", 0) or 0),
+        height=_own_size(document)[1],
     )

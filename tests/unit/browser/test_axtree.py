@@ -14,6 +14,11 @@ SHOWN = (10, 10, 100, 20)
 BELOW = (10, 900, 100, 20)
 
 
+def bare_nodes(count: int) -> dict[str, Any]:
+    """Return parts of a snapshot for nodes that are all children of the first."""
+    return {"parentIndex": [-1, *[0] * (count - 1)], "attributes": [[] for _ in range(count)]}
+
+
 class Page:
     """Builds the browser's responses: an accessibility tree and its layout snapshot."""
 
@@ -73,10 +78,12 @@ class Page:
                     "nodes": {
                         "backendNodeId": [id for id, _ in self.dom],
                         "nodeName": [1 + names.index(name) for _, name in self.dom],
+                        **bare_nodes(len(self.dom)),
                     },
                     "layout": {
                         "nodeIndex": [node for node, _ in self.boxes],
                         "bounds": [list(box) for _, box in self.boxes],
+                        "styles": [[] for _ in self.boxes],
                     },
                 }
             ],
@@ -272,11 +279,13 @@ def test_frame_document_is_nested_and_clipped_to_its_frame() -> None:
             "nodes": {
                 "backendNodeId": [50, 51, 52, 53],
                 "nodeName": [snapshot["strings"].index("#document"), *[child + 1] * 3],
+                **bare_nodes(4),
             },
             "layout": {
                 "nodeIndex": [0, 1, 2, 3],
                 # Scrolled out above, in view, inside the frame but below the window.
                 "bounds": [[0, 0, 200, 300], [0, 0, 50, 20], [0, 60, 50, 20], [0, 250, 50, 20]],
+                "styles": [[]] * 4,
             },
         }
     )
@@ -296,9 +305,13 @@ def test_frame_document_is_nested_and_clipped_to_its_frame() -> None:
     layouts = read_snapshot(snapshot)
     assert layouts[1].window == Box(100, 600, 200, 300)
     rendered = render_tree({"main": page.nodes, "child": inner}, layouts, ObservationConfig())
-    assert rendered.lines == ("[1] RootWebArea 'Title'", "\t[2] Iframe 'F'", "\t\t[52] button 'B52'")
+    assert rendered.lines == (
+        "[1] RootWebArea 'Title'",
+        "\t[2] Iframe 'F' scroll: 0.2 screens above",
+        "\t\t[52] button 'B52'",
+    )
     bare = render_tree({"main": page.nodes}, layouts, ObservationConfig())
-    assert bare.lines == ("[1] RootWebArea 'Title'", "\t[2] Iframe 'F'")
+    assert bare.lines == ("[1] RootWebArea 'Title'", "\t[2] Iframe 'F' scroll: 0.2 screens above")
 
 
 def test_empty_snapshot_has_no_documents() -> None:

@@ -26,6 +26,7 @@ def test_observation_settings_round_trip() -> None:
         "max_tokens": 4000,
         "max_chars": 20000,
         "max_obs_length": 1920,
+        "max_file_chars": 100,
         "tokenizer": "python:builtins:len",
         "screenshot_size": "800x600",
         "screenshot_format": "png",

@@ -233,26 +233,34 @@ class InPage:
             keys = await world.frames([each["id"] for each in found], seconds=_FRAME_SECONDS)
         except (LostWorld, ScriptFailed, Unresponsive):
             keys = {}
-        inner: list[str] = []
+        inner: list[tuple[str, str]] = []
         focused = ""
         for each in found:
-            read, focus = "", ""
+            read, focus, scroll = "", "", ""
             if keys.get(each["id"]) is not None:
                 host = Host(world=world, number=each["id"])
-                read, focus = await self._read_frame(keys[each["id"]], host, each, options)
-            inner.append(read)
+                read, focus, scroll = await self._read_frame(keys[each["id"]], host, each, options)
+            inner.append((read, scroll))
             focused = focused or focus
-        lines = [
-            inner[int(line[1:])] if line.startswith("\1") else line
-            for line in text.split("\n")
-            if not line.startswith("\1") or inner[int(line[1:])]
-        ]
+        lines: list[str] = []
+        for line in text.split("\n"):
+            if not line.startswith("\1"):
+                lines.append(line)
+                continue
+            read, scroll = inner[int(line[1:])]
+            if scroll:
+                lines[-1] += f" scroll: {scroll}"  # the line of the iframe element
+            if read:
+                lines.append(read)
         return "\n".join(lines), focused
 
     async def _read_frame(
         self, key: object, host: Host, placement: Mapping[str, Any], options: Mapping[str, Any]
-    ) -> tuple[str, str]:
-        """Return the lines of a frame of another site; none if it does not answer or is still loading."""
+    ) -> tuple[str, str, str]:
+        """Return the lines of a frame of another site, its focused element, and how far it can be scrolled.
+
+        There are none if it does not answer or is still loading.
+        """
         frame_options = {**options, "first": 1, "depth": placement["depth"], "view": placement["view"], "root": False}
         frame_options["focus"] = placement["focus"]
         for _ in range(2):
@@ -261,21 +269,21 @@ class InPage:
                 if frame is None:
                     world = await self._world_of_frame(key, host.world)
                     if world is None:
-                        return "", ""
+                        return "", "", ""
                     frame = self._frames[key] = _Frame(world, host)
                 found = await frame.world.call(_LOOK, frame_options, seconds=_FRAME_SECONDS)
             except LostWorld:  # it has navigated since the last observation
                 self._frames.pop(key, None)
                 continue
             except (ScriptFailed, Unresponsive):
-                return "", ""
+                return "", "", ""
             text = self._renumbered(found["text"], frame)
             focused = self._renumbered(found["focused"], frame)
             if found["frames"]:
                 text, inner = await self._with_frames(frame.world, text, found["frames"], options)
                 focused = inner or focused
-            return text, focused
-        return "", ""
+            return text, focused, found["pageScroll"]
+        return "", "", ""
 
     def _renumbered(self, text: str, frame: _Frame) -> str:
         """Replace the ids in a frame's lines by those of the session, which its script does not know."""

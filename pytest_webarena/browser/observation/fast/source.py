@@ -7,7 +7,7 @@ from importlib.resources import files
 
 __all__ = ["script"]
 
-_PARTS = ("dom", "text", "roles", "names", "states", "markup", "walk")
+_PARTS = ("dom", "text", "counters", "inserted", "roles", "names", "fields", "states", "markup", "walk")
 """Files in order of dependency. They share one scope of which nothing is visible outside."""
 
 

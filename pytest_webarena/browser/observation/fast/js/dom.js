@@ -88,17 +88,19 @@ const laidOutChildren = (el, tag, owned) => {
   return list;
 };
 
-// Ids. A node keeps its number as long as it exists, and numbers are never reused.
+// Ids. A node keeps its number as long as it exists, and numbers are never reused. Texts that CSS inserts into an element
+// have numbers of their own, which lead to the element.
 const numbers = new WeakMap();
+const insertedNumbers = {'::before': new WeakMap(), '::after': new WeakMap()};
 const known = new Map();
 let nextNumber = 1;
 let tidyAt = 4096;
 
-const numberOf = (node, description) => {
-  let number = numbers.get(node);
+const numberOf = (node, description, of = numbers) => {
+  let number = of.get(node);
   if (number === undefined) {
     number = nextNumber++;
-    numbers.set(node, number);
+    of.set(node, number);
     known.set(number, {node: new WeakRef(node), description});
     if (known.size > tidyAt) {
       for (const [key, entry] of known) if (!entry.node.deref()) known.delete(key);

@@ -6,6 +6,7 @@ const LONGEST = 200;
 // options: viewport, maxOptions, first, rules.
 const markup = options => {
   nextNumber = Math.max(nextNumber, options.first);
+  forgetInserted();
   const {viewport, maxOptions, rules} = options;
   const skipped = new Set(rules.skipped), empty = new Set(rules.void), transparent = new Set(rules.transparent);
   const interactive = new Set(rules.interactive), controlRoles = new Set(rules.roles);
@@ -33,7 +34,8 @@ const markup = options => {
       || /^\d*$/.test(attr(el, 'tabindex') ?? '-')
       || ['', 'true', 'plaintext-only'].includes((attr(el, 'contenteditable') ?? 'false').toLowerCase());
   };
-  const valueNow = (el, tag, name) => {
+  const valueNow = (el, tag, name, style) => {
+    if (name === 'scroll') return style ? scrollStateOf(el, tag, style) : '';
     if (name !== 'value') return attr(el, name);
     if (tag === 'option') return null;  // the agent chooses by label
     if (tag !== 'input' || ['checkbox', 'radio', 'submit', 'button', 'reset'].includes(el.type)) return attr(el, name);
@@ -44,10 +46,10 @@ const markup = options => {
     if (name === 'selected' && tag === 'option') return el.selected;
     return has(el, name);
   };
-  const opening = (el, tag, number) => {
+  const opening = (el, tag, number, style) => {
     const parts = [tag];
     for (const name of rules.attributes) {
-      const value = valueNow(el, tag, name);
+      const value = valueNow(el, tag, name, style);
       if (value === null || (!value && name !== 'alt' && name !== 'contenteditable')) continue;
       let short = value.replace(/\s+/g, ' ').trim();
       if (short.length > LONGEST) short = short.slice(0, LONGEST - 1) + '…';
@@ -97,7 +99,7 @@ const markup = options => {
     const visible = style.visibility === 'visible' && !bare && (!viewport || inView(box, view));
     const control = (visible || bare) && isControl(el, tag);
     const number = control ? numberOf(el, `${tag} ${quoted(trimmed(textContentOf(el)).slice(0, 80))}`) : 0;
-    const line = visible || bare ? opening(el, tag, number) : '';
+    const line = visible || bare ? opening(el, tag, number, style) : '';
     const before = shown;
     const end = {ends: true, line: -1, before};
     let inner = depth;
@@ -131,6 +133,14 @@ const markup = options => {
       return;
     }
     const children = [];
+    for (const pseudo of hidden || (!visible && !bare) ? [] : ['::after', '::before']) {
+      const found = insertedText(el, pseudo);
+      if (!found || !isReadable(found.text) || (viewport && !number && !showsInserted(box, style, pseudo, view))) continue;
+      const raw = found.style.display === 'inline' ? found.text : ` ${found.text} `;
+      if (pseudo === '::before') text(inner, raw);
+      else stack.push({inserted: raw, depth: inner});
+      shown++;
+    }
     const shadow = shadowOf(el);
     if (shadow) for (let node = firstOf(shadow); node; node = nextOf(node)) children.push(node);
     for (let node = firstOf(el); node; node = nextOf(node)) children.push(node);
@@ -141,7 +151,8 @@ const markup = options => {
   }
   while (stack.length) {
     const work = stack.pop();
-    if (!work.ends) {
+    if (work.inserted) text(work.depth, work.inserted);
+    else if (!work.ends) {
       const type = typeOf(work.node);
       if (type === TEXT) visitText(work.node, work.depth, work.view, work.hidden);
       else if (type === ELEMENT) visitElement(work.node, work.depth, work.view);
@@ -168,14 +179,14 @@ const boxes = ids => {
     if (!node || typeOf(node) !== ELEMENT) continue;
     const tag = tagOf(node);
     if (tag === 'iframe') continue;
-    const control = isFocusable(node) || node.isContentEditable || has(node, 'onclick') || CONTROL_ROLE.test(attr(node, 'role') || '');
+    const control = isFocusable(node) || isEditingHost(node) || has(node, 'onclick') || CONTROL_ROLE.test(attr(node, 'role') || '');
     if (!control || (tag === 'option' && isDropDown(closest(node, 'select') || {multiple: true}))) continue;
     if (attr(node, 'tabindex') === '-1' && !matches(node, 'a[href], button, input, select, textarea, [role]')) continue;
     const doc = ownerOf(node);
-    const box = rectOf(node), view = viewOf(doc);
+    const seen = seenFor(node, tag), box = rectOf(seen), view = viewOf(doc);
     let left = Math.max(0, box.left), top = Math.max(0, box.top);
     let right = Math.min(view.innerWidth, box.right), bottom = Math.min(view.innerHeight, box.bottom);
-    if (right - left > 1 && bottom - top > 1 && !isReached(node, doc, left, top, right, bottom)) continue;
+    if (right - left > 1 && bottom - top > 1 && !isReached(seen, doc, left, top, right, bottom)) continue;
     if (right - left <= 1 || bottom - top <= 1) { left = box.left; top = box.top; right = box.right; bottom = box.bottom; }
     for (let w = view; w !== w.parent;) {
       let frame = null;

@@ -39,6 +39,9 @@ const statesOf = (el, tag, role, active, urls) => {
   if (attr(el, 'aria-busy') === 'true') found.push('busy: 1');
   if (isDisabled(el, role)) found.push('disabled: True');
   if (el === active && tag !== 'body' && tag !== 'html' && tag !== 'iframe') found.push('focused: True');
+  if (isEditingHost(el) && !/^(textbox|searchbox|combobox|spinbutton)$/.test(role)) {
+    found.push(`editable: ${attr(el, 'contenteditable').toLowerCase() === 'plaintext-only' ? 'plaintext' : 'richtext'}`);
+  }
   if (urls && role === 'link' && el.href) found.push(`url: ${typeof el.href === 'string' ? el.href : el.href.baseVal}`);
   if (has(el, 'aria-keyshortcuts')) found.push(`keyshortcuts: ${attr(el, 'aria-keyshortcuts')}`);
   if (has(el, 'aria-roledescription') && role !== 'generic') found.push(`roledescription: ${trimmed(attr(el, 'aria-roledescription'))}`);

@@ -52,6 +52,8 @@ const isRedundantLabel = label => {
 const look = options => {
   names = new Map();
   tableRoles = new WeakMap();
+  forgetInserted();
+  forgetSurfaces();
   nextNumber = Math.max(nextNumber, options.first);
   const {viewport, urls, maxOptions} = options;
   const lines = [], frames = [], stack = [];
@@ -63,13 +65,13 @@ const look = options => {
   // it ends with a space that the end of the line would remove.
   let spaced = true, tail = null;
   const breakLine = () => {
-    if (tail) lines[tail.index] = textLine(tail.node, tail.depth, tail.text.slice(0, -1));
+    if (tail) lines[tail.index] = textLine(tail.node, tail.depth, tail.text.slice(0, -1), tail.of);
     tail = null;
     spaced = true;
   };
-  const textLine = (node, depth, text) => {
+  const textLine = (node, depth, text, of) => {
     const description = 'StaticText ' + quoted(text);
-    return `${indent(depth)}[${numberOf(node, description)}] ${description}`;
+    return `${indent(depth)}[${numberOf(node, description, of)}] ${description}`;
   };
 
   const emit = (node, depth, role, name, rest) => {
@@ -87,11 +89,12 @@ const look = options => {
   const entryBelow = (top, el, style) => ({
     el, list: null, at: 0, next: null, page: top.page, depth: top.depth, outerNames: top.outerNames, style, blocked: top.blocked,
     mute: top.mute, block: false, atomic: false, mark: null, ordinal: null,
+    after: null, editor: top.editor,
   });
 
   const push = (entry, tag) => {
     const children = laidOutChildren(entry.el, tag, entry.page.owned);
-    if (!children && !entry.mark && !entry.block) return false;
+    if (!children && !entry.mark && !entry.block && !entry.after) return false;
     if (Array.isArray(children)) entry.list = children;
     else entry.next = children;
     stack.push(current);
@@ -105,7 +108,7 @@ const look = options => {
     const dialogs = queryAllOfDocument(doc, 'dialog:modal');
     const page = {view, owned: movedElements(doc), modal: dialogs.length ? dialogs[dialogs.length - 1] : null};
     stack.push(current);
-    current = entryBelow({page, depth, outerNames: '', blocked: blocked || dialogs.length > 0, mute: false}, root, null);
+    current = entryBelow({page, depth, outerNames: '', blocked: blocked || dialogs.length > 0, mute: false, editor: false}, root, null);
     current.list = [root];
     current.block = true;
     breakLine();
@@ -184,6 +187,11 @@ const look = options => {
     const style = top.style;
     if (style.visibility !== 'visible') return;
     seen++;
+    printText(node, top.editor ? data.replaceAll('\u00a0', ' ') : data, style, top, numbers);
+  };
+
+  // `of`: the ids by which the text is known.
+  const printText = (node, data, style, top, of) => {
     let text = laidOutText(data, style);
     const keeps = keepsSpaces(style);
     if (!keeps && spaced && text[0] === ' ') text = text.slice(1);
@@ -191,8 +199,17 @@ const look = options => {
     spaced = !keeps && text.endsWith(' ');
     const bare = text.trim();
     if (top.blocked || top.mute || !bare || top.outerNames.includes(bare)) return;
-    lines.push(textLine(node, top.depth, text));
-    if (spaced) tail = {index: lines.length - 1, node, depth: top.depth, text};
+    lines.push(textLine(node, top.depth, text, of));
+    if (spaced) tail = {index: lines.length - 1, node, depth: top.depth, text, of};
+  };
+
+  const printInserted = (el, pseudo, {text, style}, top) => {
+    seen++;
+    const apart = style.display !== 'inline' || style.position === 'absolute' || style.position === 'fixed';
+    if (apart) breakLine();
+    if (isReadable(text)) printText(el, text, style, top, insertedNumbers[pseudo]);
+    else { spaced = false; tail = null; }
+    if (apart) breakLine();
   };
 
   const visitElement = (el, top) => {
@@ -200,8 +217,10 @@ const look = options => {
     if (SKIPPED.has(tag)) return;
     if (tag === 'br') { breakLine(); return; }
     if (top.page.owned && top.page.owned.has(el) && top.page.owned.get(el) !== top.el) return;
-    if (attr(el, 'aria-hidden') === 'true' && tag !== 'body' && tag !== 'html'
-        && !(active && active !== document.body && contains(el, active))) return;
+    const muted = attr(el, 'aria-hidden') === 'true' && tag !== 'body' && tag !== 'html'
+      && !(active && active !== document.body && contains(el, active));
+    const editor = muted && isEditorText(el);
+    if (muted && !editor) return;
     if (has(el, 'inert')) return;
     const ordinal = tag === 'li' ? ordinalOf(el, top) : 0;
     const box = rectOf(el);
@@ -213,9 +232,10 @@ const look = options => {
       style = styleOf(el);
       if (style.display === 'none') return;
     }
-    const shows = !viewport || (area && overlaps(box, view));
+    const shows = !viewport || overlaps(area || tag !== 'textarea' ? box : rectOf(seenFor(el, tag)), view);
     if (!shows && (area || LEAVES.has(tag) || tag === 'iframe' || tag === 'select')) { passBy(el, tag, top); return; }
     const context = entryBelow(top, el, style);
+    context.editor ||= editor;
     const blocked = context.blocked = top.blocked && el !== top.page.modal;
     if (shows && area) seen++;
     style = context.style = style || styleOf(el);
@@ -226,17 +246,21 @@ const look = options => {
 
     const visible = style.visibility === 'visible' && !blocked;
     let printed = false, id = 0;
-    const role = visible ? roleOf(el, tag) : 'none';
+    let role = visible ? roleOf(el, tag) : 'none';
+    const scroll = visible && shows ? scrollStateOf(el, tag, style) : '';
+    if (role === 'none' && scroll) role = 'generic';
     if (role !== 'none') {
       const states = statesOf(el, tag, role, active, urls);
-      const name = role === 'generic' && !nameGiven(el) && tag !== 'svg' ? '' : role === 'generic' ? labelledBy(el) || ariaLabel(el) : nameOf(el, tag, role);
+      if (scroll) states.push(`scroll: ${scroll}`);
+      const host = isEditingHost(el);
+      const name = role === 'generic' && !nameGiven(el) && !host && tag !== 'svg' ? '' : role === 'generic' && !host ? labelledBy(el) || ariaLabel(el) : nameOf(el, tag, role);
       const value = valueOf(el, tag, role, name);
       if (value !== null) states.push(`value: ${value}`);
       if (name || !(role === 'listitem' || (PLAIN_ROLES.has(role) && !states.length))) {
         id = emit(el, top.depth, role, name, states.map(state => ' ' + state).join(''));
         printed = true;
         context.depth++;
-        if (name && (SAYS_CONTENT(role) || role === 'row')) context.outerNames += '\n' + name;
+        if (name && (SAYS_CONTENT(role) || role === 'row' || host)) context.outerNames += '\n' + name;
         if (viewport && !area) context.mark = {line: lines.length - 1, seen};
       }
       if (tag === 'label' && isRedundantLabel(el)) context.mute = true;
@@ -250,10 +274,13 @@ const look = options => {
     if (LEAVES.has(tag)) { spaced = !context.atomic; return; }
     if (tag === 'svg' && role === 'image') { spaced = false; return; }
     if (style.contentVisibility === 'hidden') return;
+    if (visible && tag !== 'svg') {
+      const before = insertedText(el, '::before'), after = insertedText(el, '::after');
+      if (before && (!viewport || showsInserted(box, style, '::before', view))) printInserted(el, '::before', before, context);
+      if (after && (!viewport || showsInserted(box, style, '::after', view))) context.after = after;
+    }
     if (tag === 'details' && !has(el, 'open')) { pushSummary(context); return; }
-    const pushed = push(context, tag);
-    if (context.atomic && !pushed) spaced = false;
-    else if (!context.block && !firstOf(el) && generated(el, '::before')) spaced = false;  // an icon
+    if (!push(context, tag) && context.atomic) spaced = false;
   };
 
   // Handles an invisible element, whose children may still be in the viewport.
@@ -289,9 +316,8 @@ const look = options => {
   };
 
   const leave = () => {
-    const {mark, block, atomic} = current;
-    // Text that CSS inserts after the element keeps the space before it.
-    if (tail && generated(current.el, '::after')) tail = null;
+    const {mark, block, atomic, after} = current;
+    if (after) printInserted(current.el, '::after', after, current);
     if (mark && seen === mark.seen) lines.length = mark.line;
     if (block) breakLine();
     else if (atomic) { breakLine(); spaced = false; }
@@ -315,7 +341,7 @@ const look = options => {
   }
   const page = document.scrollingElement || document.documentElement;
   return {
-    text: lines.join('\n'), title, focused, frames, next: nextNumber,
+    pageScroll: page ? scrollOf(page, styleOf(page)) : '', text: lines.join('\n'), title, focused, frames, next: nextNumber,
     scroll: [scrollX, scrollY, innerHeight, page ? page.scrollHeight : 0, innerWidth],
   };
 };

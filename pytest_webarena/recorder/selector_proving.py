@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Chosen", "Page", "choose", "prove", "relative"]
 
+_ANOTHER = "found by its place only, and nothing on the page has the recorded name; it may be another element"
 _PATIENCE = 5.0
 """Seconds to wait for an element, because the page of the previous step may still be loading."""
 
@@ -65,7 +66,9 @@ def _chosen(selectors: Sequence[str], page: Page) -> tuple[Selector, str]:
     agreeing = [selector for selector in selectors if matches[selector].element == recorded >= 0]
     alone = [selector for selector in agreeing if matches[selector].is_unique]
     best = next((selector for each in (alone, agreeing) for selector in each if selector != place), place)
-    repair_selectors = _apart(best, alone)
+    repair_selectors, names = _apart(best, alone), [each for each in selectors if family(each) == NAME]
+    if best == place and names and not any(matches[each].count for each in names):
+        return Selector(best, repair_selectors=repair_selectors), _ANOTHER
     if family(best) in LAYOUT and (
         name := next((selector for selector in selectors if family(selector) == NAME and matches[selector].count), "")
     ):

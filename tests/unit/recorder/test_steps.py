@@ -269,6 +269,12 @@ def test_text_written_into_an_editor_is_no_selector_of_it(browser: Browser) -> N
     assert not [selector for selector in step.selectors if "one two" in selector]
 
 
+def test_editor_whose_classes_change_with_its_text_is_filled_once(browser: Browser) -> None:
+    for text, classes in (("t", "editor blank"), ("te", "editor"), ("tea", "editor")):
+        browser.dom("input", "div", text, name=text, role="textbox", contenteditable="true", **{"class": classes})
+    assert browser.steps() == [{"fill": {"css=div.editor": "tea"}}]
+
+
 def test_field_selectors_include_label_and_surroundings(browser: Browser) -> None:
     form = ElementRecord(tag="form", attributes={"action": "/notes", "class": "panel"}, of_type=1)
     around = [ElementRecord(tag="div", nth_of_type=2, of_type=3), form, ElementRecord(tag="html", within="root")]

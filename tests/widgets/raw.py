@@ -42,6 +42,8 @@ _TWO_FRAMES = "() => new Promise(done => requestAnimationFrame(() => requestAnim
 _FIELDS = ("textbox", "searchbox", "combobox", "spinbutton", "slider", "checkbox", "radio", "switch")
 _CONTROLS = frozenset((*_FIELDS, "button", "link", "menuitem", "option", "tab"))
 """Roles of elements that agents act on."""
+_DRAWN = ("Date", "DateTime", "InputTime", "ColorWell")
+"""Chromium's roles of fields that it draws with parts of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,7 +294,9 @@ def _nodes(nodes: Any) -> set[Item]:
         if node["ignored"] or role in ("InlineTextBox", "RootWebArea") or _is_inside_of_a_field(node, by_id, roles):
             continue
         is_control = role in _CONTROLS and not (role == "option" and around == "MenuListPopup")
-        for key in ("name", "value"):
+        for key in (
+            ("name",) if role in _DRAWN else ("name", "value")
+        ):  # a value of these is a number of the browser's own
             text = squeeze(str(node.get(key, {}).get("value", "")))
             items.add(Item(text, role if is_control and key == "name" else ""))
     return items
@@ -300,6 +304,6 @@ def _nodes(nodes: Any) -> set[Item]:
 
 def _is_inside_of_a_field(node: Any, by_id: Any, roles: Any) -> bool:
     while (node := by_id.get(node.get("parentId", ""))) is not None:
-        if roles[node["nodeId"]] in ("Date", "DateTime", "InputTime", "ColorWell"):
+        if roles[node["nodeId"]] in _DRAWN:
             return True
     return False

@@ -171,6 +171,7 @@ const tellDragged = (from, event) => {
   const apart = each => !from.el.contains(each) && !each.contains(from.el);
   const to = Document.prototype.elementsFromPoint.call(document, event.clientX, event.clientY).find(apart);
   if (!to) return;
+  from.dragged = true;
   catchUp();
   writing = null;
   send(JSON.stringify({...from.said, event: 'dragstart', value: null}));
@@ -317,6 +318,11 @@ const onEvent = event => {
   if (BY_SCRIPT && (trusted || type === 'SIGN')) touch(el);
   if (type === 'SIGN') {
     tell(el, 'change', valueOf(el), `${event.detail}`.slice(0, 100));
+    return;
+  }
+  if (type === 'click' && trusted && swept && swept.dragged && event.detail) {
+    swept = null;  // the browser's click on what contains both ends of a drag
+    if (BY_SCRIPT) through = asked = null;
     return;
   }
   if (type === 'click') {

@@ -208,9 +208,9 @@ class _Reader:
                 self._changed(event)
             case "keydown":
                 self._enter(event)
-            case "drop":
+            case "drop" | "pointerup":
                 self._dropped(event)
-            case "dragstart":
+            case "dragstart" | "pointerdown":
                 self._add_on_element(lambda target: actions.Drag(target, target), event)
         self._last_action_time = event.time
 

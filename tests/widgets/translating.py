@@ -70,14 +70,14 @@ def id_of(text: str, shown: Shown) -> str:
         lambda line: named(line, words),
         lambda line: line.role == role and has(line, name),
         lambda line: has(line, name) or has(line, words),
-        lambda line: bool(name) and name.lower() in line.before.lower(),
+        lambda line: any(each and each.lower() in line.before.lower() for each in (name, words[:80])),
         inside,
     ]
     for rule in rules:
         for line in lines:
             if rule(line):
                 return line.id
-    same = [line for line in lines if role and line.role == role]
+    same = [line for line in lines if role and line.role == role and (not name or line.rest.startswith("''"))]
     if len(same) == 1:
         return same[0].id
     raise Unseen(f"no line for {role or 'the element'} {name or words!r}")

@@ -117,8 +117,8 @@ FORM: Record[PageSpec] = Record(
             doc=(
                 "The part to check: a Playwright selector, or `js=` and a JavaScript expression that returns "
                 "a text, a list of texts or null. Inputs give their value, other elements their visible "
-                "text. The whole page includes open shadow roots and same-origin frames, after the other "
-                "text. Only `js=` runs among the page's own scripts."
+                "text. The whole page includes open shadow roots, same-origin frames and text that CSS "
+                "inserts, after the other text. Only `js=` runs among the page's own scripts."
             ),
             example="- page: {locate: 'css=input#title', exact: Quiet enough}",
         ),

@@ -20,7 +20,7 @@ class Preset:
 
     about: str
     options: Mapping[str, Any]
-    """Options of the command line and their values."""
+    """Options of the command line and their values; None where an option contradicts the agents' values."""
     agents: tuple[tuple[str, Any], ...]
     """Dotted keys of agents' definitions and their values, for definitions that have such a key."""
 
@@ -56,6 +56,18 @@ PRESETS: Mapping[str, Preset] = {
         },
         agents=_SEEN,
     ),
+    "webcanvas-paper": Preset(
+        about="WebCanvas's paper (temperature 0.7, 500 tokens a reply, 1.5 times the reference's steps, 1080×720, list "
+        "of elements, key nodes as in the paper)",
+        options={"--grading": "webcanvas-paper", "--max-steps": None},
+        agents=(
+            ("viewport", [1080, 720]),
+            ("sampling", {"temperature": 0.7, "max_tokens": 500}),
+            ("observation", {"kinds": ["webcanvas"], "html_viewport_only": False, "max_tokens": 12000}),
+            ("limits", {"steps": "webcanvas"}),
+            ("first_step", "search_or_goto"),
+        ),
+    ),
 }
 """Presets by name."""
 
@@ -69,9 +81,10 @@ def apply_preset(config: pytest.Config) -> Preset | None:
     for option, value in preset.options.items():
         given = config.getoption(option)
         if given not in (None, value):
+            other = f"{option}" if value is None else f"other {option} than {value}"
             raise UsageError(
-                f"--preset={name}: expected no other {option} than {value}, found {given}; without the "
-                "preset each of its options can be given alone"
+                f"--preset={name}: expected no {other}, found {given}; without the preset each of its options can be "
+                "given alone"
             )
         setattr(config.option, option.removeprefix("--").replace("-", "_"), value)
     if config.getoption("--observation"):

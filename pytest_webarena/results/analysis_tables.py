@@ -66,7 +66,7 @@ def templates(rows: Sequence[Analysed], key: TemplateKey, suite: str) -> Table:
             notes.append(f"{row.name}: {stability}.")
     for each in published_templates(suite):
         cells.append((each.name, "–", "–", *("–" for _ in BUCKETS[:-1]), str(each.always), _known(each.solved)))
-        notes.append(f"{each.name}: {each.source}; {each.note}.")
+        notes.append(f"{each.name}: {each.cited}; {each.note}.")
     title = f"Templates (by {by}) by their success rate in per cent"
     columns = ("agent", "templates", "mean", *BUCKETS, "once")
     return Table(title=title, columns=columns, rows=tuple(cells), notes=tuple(dict.fromkeys(notes)))
@@ -193,7 +193,7 @@ def people(rows: Sequence[Analysed], suite: str) -> Iterator[Table]:
     for each in published_people(suite):
         rates = (each.information, each.others, each.rate)
         cells.append((each.name, str(each.tasks), f"{each.seconds:g}", *(f"{rate:g}%" for rate in rates)))
-        notes.append(f"{each.name}: {each.source}; {each.note}.")
+        notes.append(f"{each.name}: {each.cited}; {each.note}.")
     columns = ("who", "tasks", "time", "info", "others", "SR")
     yield Table(title="People", columns=columns, rows=tuple(cells), notes=tuple(notes))
 

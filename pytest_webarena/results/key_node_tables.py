@@ -64,9 +64,21 @@ def _completion(found: Sequence[Scored]) -> _Table:
 def _published(suite: str) -> Iterator[_Table]:
     known = published_key_nodes(suite)
     if known:
-        cells = tuple((each.name, f"{each.completion:g}%", f"{each.success:g}%") for each in known)
-        notes = dict.fromkeys(f"{each.source}: {each.note}." if each.note else f"{each.source}." for each in known)
-        yield f"Published key nodes of {suite}", ("agent", "CR", "SR(0)"), cells, tuple(notes)
+        cells = tuple(
+            (
+                each.name,
+                str(each.tasks),
+                "–" if each.completion is None else f"{each.completion:g}%",
+                f"{each.success:g}%",
+                f"[{number}]",
+            )
+            for number, each in enumerate(known, start=1)
+        )
+        notes = tuple(
+            f"[{number}] {each.cited}: {each.note}." if each.note else f"[{number}] {each.cited}."
+            for number, each in enumerate(known, start=1)
+        )
+        yield f"Published key nodes of {suite}", ("agent", "tasks", "CR", "SR(0)", "source"), cells, notes
 
 
 def _effort(found: Sequence[Scored]) -> _Table:

@@ -1,9 +1,12 @@
-"""Published success rates, read from the package's table."""
+"""Published figures and settings, read from the package's table (``published.yaml``)."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from typing import Any, TypeVar
 
 import yaml
 
@@ -17,6 +20,7 @@ __all__ = [
     "published_groups",
     "published_key_nodes",
     "published_people",
+    "published_settings",
     "published_templates",
 ]
 
@@ -24,15 +28,35 @@ _FILE = Path(__file__).with_name("published.yaml")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Published:
-    """A published figure."""
+class _Row:
+    """A figure and where it was published."""
 
     suite: str
     name: str
-    rate: float
-    """Success rate in per cent."""
+    """The model, with the setting where a paper has several."""
     source: str
     """Publication with the figure."""
+    table: str = ""
+    """Table or section of the publication."""
+    note: str = ""
+
+    @property
+    def cited(self) -> str:
+        """The publication with its table."""
+        return f"{self.source}, {self.table}" if self.table else self.source
+
+
+_R = TypeVar("_R", bound=_Row)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Published(_Row):
+    """A published success rate."""
+
+    tasks: int
+    """Number of tasks."""
+    rate: float
+    """Success rate in per cent."""
     plus_minus: float | None = None
     achievable: float | None = None
     """SR_AC in per cent, where the source has it."""
@@ -40,29 +64,22 @@ class Published:
     """SR_UA in per cent, where the source has it."""
     gave_up: float | None = None
     """Per cent of the achievable tasks that the agent called impossible, where the source has it."""
-    note: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PublishedTemplates:
+class PublishedTemplates(_Row):
     """Published consistency of one agent over the instances of templates."""
 
-    suite: str
-    name: str
     always: int
     """Number of templates without a failure."""
-    source: str
     solved: int | None = None
     """Number of templates with at least one success, where the source has it."""
-    note: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PublishedPeople:
+class PublishedPeople(_Row):
     """A published study with people."""
 
-    suite: str
-    name: str
     tasks: int
     seconds: float
     """Mean time per task in seconds."""
@@ -73,65 +90,68 @@ class PublishedPeople:
     rate: float
     achievable: float
     unachievable: float
-    source: str
-    note: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PublishedGroup:
+class PublishedGroup(_Row):
     """A published figure on the problems of one subject with one kind of answer."""
 
-    suite: str
-    name: str
     subject: str
     answer: str
     """The kind of check that judges such answers here."""
     cases: int
     rate: float
     """Success rate in per cent."""
-    source: str
-    note: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PublishedKeyNodes:
+class PublishedKeyNodes(_Row):
     """One agent's published scores of key nodes."""
 
-    suite: str
-    name: str
-    completion: float
-    """Completion rate in per cent, micro."""
+    tasks: int
+    """Number of tasks."""
     success: float
     """SR(0) in per cent."""
-    source: str
-    note: str = ""
+    completion: float | None = None
+    """Completion rate in per cent, micro, where the copy has it."""
 
 
-def published_key_nodes(suite: str) -> tuple[PublishedKeyNodes, ...]:
-    """Return all scores on a suite's tasks, in the order of the file."""
-    rows = yaml.safe_load(_FILE.read_text(encoding="utf-8"))["key_nodes"]
-    return tuple(PublishedKeyNodes(**row) for row in rows if row["suite"] == suite)
+@cache
+def _document() -> Mapping[str, Any]:
+    found: Mapping[str, Any] = yaml.safe_load(_FILE.read_text(encoding="utf-8"))
+    return found
 
 
-def published_templates(suite: str) -> tuple[PublishedTemplates, ...]:
-    """Return all figures on templates of a suite, in the order of the file."""
-    rows = yaml.safe_load(_FILE.read_text(encoding="utf-8"))["templates"]
-    return tuple(PublishedTemplates(**row) for row in rows if row["suite"] == suite)
-
-
-def published_people(suite: str) -> tuple[PublishedPeople, ...]:
-    """Return all studies with people on tasks of a suite, in the order of the file."""
-    rows = yaml.safe_load(_FILE.read_text(encoding="utf-8"))["people"]
-    return tuple(PublishedPeople(**row) for row in rows if row["suite"] == suite)
-
-
-def published_groups(suite: str) -> tuple[PublishedGroup, ...]:
-    """Return all figures on parts of a suite, in the order of the file."""
-    rows = yaml.safe_load(_FILE.read_text(encoding="utf-8"))["groups"]
-    return tuple(PublishedGroup(**row) for row in rows if row["suite"] == suite)
+def _rows(section: str, row: type[_R], suite: str) -> tuple[_R, ...]:
+    """Return the rows of ``suite`` in a section, in the order of the file."""
+    return tuple(row(**each) for each in _document()[section] if each["suite"] == suite)
 
 
 def published(suite: str) -> tuple[Published, ...]:
-    """Return all figures on a suite's tasks, the best first."""
-    rows = (Published(**row) for row in yaml.safe_load(_FILE.read_text(encoding="utf-8"))["rows"])
-    return tuple(sorted((row for row in rows if row.suite == suite), key=lambda row: -row.rate))
+    """Return all success rates on a suite's tasks, the best first."""
+    return tuple(sorted(_rows("rows", Published, suite), key=lambda row: -row.rate))
+
+
+def published_templates(suite: str) -> tuple[PublishedTemplates, ...]:
+    """Return all figures on templates of a suite."""
+    return _rows("templates", PublishedTemplates, suite)
+
+
+def published_people(suite: str) -> tuple[PublishedPeople, ...]:
+    """Return all studies with people on tasks of a suite."""
+    return _rows("people", PublishedPeople, suite)
+
+
+def published_groups(suite: str) -> tuple[PublishedGroup, ...]:
+    """Return all figures on parts of a suite."""
+    return _rows("groups", PublishedGroup, suite)
+
+
+def published_key_nodes(suite: str) -> tuple[PublishedKeyNodes, ...]:
+    """Return all scores of key nodes on a suite's tasks."""
+    return _rows("key_nodes", PublishedKeyNodes, suite)
+
+
+def published_settings(paper: str) -> tuple[Mapping[str, Any], ...]:
+    """Return the settings of a paper's experiments, with the names of our agents that follow them (``agents``)."""
+    return tuple(each for each in _document()["settings"] if each["paper"] == paper)

@@ -238,7 +238,7 @@ def _published(rows: Sequence[Row]) -> Iterator[Table]:
     found = published(_suite(rows)) if {row.grading for row in rows} == {"original"} else ()
     if not found:
         return
-    sources = list(dict.fromkeys(each.source for each in found))
+    sources = list(dict.fromkeys(each.cited for each in found))
     notes = dict.fromkeys(each.note for each in found if each.note)
     remarks = [f"{'; '.join(each.name for each in found if each.note == note)}: {note}." for note in notes]
     yield Table(
@@ -252,7 +252,7 @@ def _published(rows: Sequence[Row]) -> Iterator[Table]:
                 "" if each.achievable is None else f"{each.achievable:g}%",
                 "" if each.unachievable is None else f"{each.unachievable:g}%",
                 "" if each.gave_up is None else f"{each.gave_up:g}%",
-                f"[{sources.index(each.source) + 1}]",
+                f"[{sources.index(each.cited) + 1}]",
             )
             for each in found
         ),
@@ -276,10 +276,10 @@ def _problems(rows: Sequence[Row]) -> Iterator[Table]:
         for each in known:
             if each.answer == kind and subject.casefold().startswith(each.subject):
                 shown[each] = None
-                source = f"[{list(dict.fromkeys(one.source for one in shown)).index(each.source) + 1}]"
+                source = f"[{list(dict.fromkeys(one.cited for one in shown)).index(each.cited) + 1}]"
                 cells.append((name, each.name, f"{each.rate:g}%", "", str(each.cases), source))
     if cells:
-        sources = dict.fromkeys(each.source for each in shown)
+        sources = dict.fromkeys(each.cited for each in shown)
         remarks = dict.fromkeys(f"{each.name} on {each.subject}, {each.answer}: {each.note}." for each in shown)
         yield Table(
             title=f"{_suite(rows)} by subject and kind of answer",

@@ -14,6 +14,7 @@ from pytest_webarena.tasks.digest import digest
 from pytest_webarena.tasks.file_reading import INVALID, Entries, Invalid, Reading, TooManyProblems, shown
 from pytest_webarena.tasks.filling_files import read_filling_file
 from pytest_webarena.tasks.format import BODY, DEFAULT_KEYS, FILE, FORMAT_VERSION, TASK
+from pytest_webarena.tasks.lookalikes import with_lookalikes
 from pytest_webarena.tasks.model import Task
 from pytest_webarena.tasks.nodes import DEFAULT_LIMITS, QUOTED, ListNode, MapNode, Node, NodeLimits, ScalarNode, compose
 from pytest_webarena.tasks.shapes import Int
@@ -116,6 +117,8 @@ def _read(data: bytes, path: str, sites: Collection[str] | None, limits: NodeLim
             with suppress(TooManyProblems):
                 _File(reading, limits).read(root, tasks)
     ordered = sorted([*problems, *reading.problems], key=lambda problem: (problem.line, problem.column))
+    if ordered:
+        ordered = [*with_lookalikes(ordered, data.decode(errors="replace"))]
     return FileContents(
         tuple(tasks), tuple(ordered), tuple(reading.warnings[place] for place in sorted(reading.warnings))
     )

@@ -275,9 +275,11 @@ class Record(Shape[T]):
     def check_keys(self, entries: Entries, reading: Reading) -> bool:
         """Returns whether this record has all given keys, and notes the unknown ones."""
         known = True
-        for name, (key, _) in entries.items():
+        for name, (key, value) in entries.items():
             if name not in self.keys and not (self.free and name.startswith(self.free)):
-                reading.unknown_key(key, name, self.owner, self.keys, self.hint)
+                cut = isinstance(value, ScalarNode) and not value.value and not name.replace("_", "a").isalnum()
+                hint = "inside { } a comma ends a text: put text with commas in quotes" if cut else self.hint
+                reading.unknown_key(key, name, self.owner, self.keys, hint)
                 known = False
         return known
 

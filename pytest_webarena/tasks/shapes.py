@@ -19,6 +19,7 @@ from typing import Any, Generic, TypeVar
 
 from pytest_webarena.tasks.comments import TextForm
 from pytest_webarena.tasks.file_reading import INVALID, Invalid, Reading, shown
+from pytest_webarena.tasks.lookalikes import in_typographic_quotes
 from pytest_webarena.tasks.nodes import PLAIN, QUOTED, MapNode, Node, ScalarNode, near
 from pytest_webarena.tasks.scalars import BOOLS, NULLS, parse_decimal, parse_int
 from pytest_webarena.text import clip
@@ -138,6 +139,9 @@ class Text(Shape[str]):
         if not isinstance(filled, ScalarNode) or (filled.style == PLAIN and filled.value in NULLS):
             return self.mismatch(filled, reading)
         value = filled.value
+        if filled.style == PLAIN and not value.isascii() and in_typographic_quotes(value.strip()):
+            hint = "put the text in straight quotes, with these inside if they are meant"
+            return reading.problem(filled, "straight quotes around a text", f"'{clip(value)}'", hint)
         if self.strip:
             value = value.strip()
         if not self.blank and (not value or value.isspace()):

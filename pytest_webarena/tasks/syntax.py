@@ -45,6 +45,8 @@ DOES_MORE = (
 """Attributes of links that do something other than navigate to their address: by Rails, Bootstrap, htmx or a script."""
 _ROLE = re.compile(r"""([\w-]*)((?:\[(?:[^\]"'/]|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|/(?:[^/\\]|\\.)*/)*\])*)""")
 _ATTRIBUTE = re.compile(r"""\[\s*([\w-]+)\s*(?:=\s*(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|/(?:[^/\\]|\\.)*/))?""")
+_CALL = re.compile(r"(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*\(")
+"""A call in Python or JavaScript; in CSS a bracket follows only a colon and a name."""
 _OPENING = {"(": ")", "[": "]", "{": "}"}
 _CLOSING = frozenset(_OPENING.values())
 
@@ -116,6 +118,10 @@ def selector_fault(selector: str, reading: Reading | None = None) -> Fault | Non
             return fault
         if engine in ("css", "xpath", "css:light", "xpath:light") and (what := _unbalanced(body)):
             return Fault(whole, f"{what} in '{clip(text)}'")
+        if engine == "css" and _CALL.match(body):
+            return Fault(
+                whole, f"'{clip(text)}'", 'a call is no selector: write role=button[name="Save"], text=… or CSS'
+            )
         if engine == "css" and body[0].isdigit():
             return Fault(whole, f"'{clip(text)}'", "CSS names don't begin with a digit; for text write text=…")
     return None

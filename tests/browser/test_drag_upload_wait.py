@@ -141,7 +141,31 @@ def files(tmp_path: Path) -> dict[str, Path]:
 
 FORM = """<input type=file id=one {0}><button onclick='one.click()'>Choose…</button>
 <label for=one>Label</label><p>Text</p>"""
+ZONE = """<div id=zone style="width:200px; height:80px"><p>Drop files here</p></div><p id=log>-</p><script>
+zone.ondragenter = event => event.preventDefault();
+zone.ondragover = event => event.preventDefault();
+zone.ondrop = async event => {
+  event.preventDefault();
+  const files = [...event.dataTransfer.files];
+  const texts = await Promise.all(files.map(async file => `${file.name} ${file.type} ${await file.text()}`));
+  log.textContent = texts.join();
+};
+</script>"""
 CHOSEN = "[...one.files].map(f => f.name + ':' + f.size).join()"
+
+
+@each_case("frame", ["", "http://a.test/zone", "http://b.test/zone"])
+def test_files_are_dropped_onto_zone_without_file_field(
+    open_session: OpenSession, web: Web, files: dict[str, Path], frame: str
+) -> None:
+    session = open_session(uploads=files)
+    if frame:
+        web.put(frame, ZONE)
+    session.open_tabs([web.put("/", f"<iframe src={frame}></iframe>" if frame else ZONE)])
+    way = "css=iframe >> internal:control=enter-frame >> " if frame else ""
+    assert done(session, Upload(Selector(f"{way}text=Drop files here"), ("cv.pdf", "photo.png"))) is not None
+    text = "cv.pdf application/pdf this is cv.pdf,photo.png image/png this is photo.png"
+    assert session.read_page(open=None, locate=f"{way}css=#log").texts == (text,)
 
 
 @pytest.mark.parametrize("target", ["css=#one", "text=Choose…", "text=Label"])
@@ -179,7 +203,9 @@ def test_upload_error_says_what_is_wrong(open_session: OpenSession, web: Web, fi
     assert "There is no file '/etc/passwd' to upload" in error(Upload(field, ("/etc/passwd",)))
     assert "did you mean 'cv.pdf'?" in error(Upload(field, ("cv.pfd",)))
     assert "Say which file" in error(Upload(field, ()))
-    assert "opened no file dialog" in error(Upload(Selector("text=Text"), ("cv.pdf",)))
+    refused = error(Upload(Selector("text=Text"), ("cv.pdf",)))
+    assert "opened no file dialog" in refused
+    assert "no files can be dropped on it" in refused
     assert "No file dialog is open" in error(Upload(None, ("cv.pdf",)))
     assert "Only one file can be chosen" in error(Upload(field, ("cv.pdf", "photo.png")))
     assert "can't be chosen by typing" in error(Type(field, "cv.pdf"))

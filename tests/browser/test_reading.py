@@ -328,6 +328,23 @@ def test_whole_page_text_is_what_is_rendered(show: Show, fresh: bool) -> None:
     assert (lines[0], set(lines)) == ("light", shown)
 
 
+INSERTED = """<!doctype html><meta charset=utf-8><style>
+.new::before { content: "New " } .euro::after { content: " EUR" } .above::before { content: "Above"; display: block }
+ol { counter-reset: n; list-style: none } li::before { counter-increment: n; content: counter(n) ") " }
+.gone::before { content: "Gone "; display: none } .icon::before { content: "\\f002" }
+</style><p class=new>Tea for <b class=euro>12</b> only</p><p class=above>Below</p><ol><li>One<li>Two</ol>
+<p class=gone>Kept</p><p class=icon>Search</p><p hidden class=new>Unseen</p><div id=host></div>
+<script>host.attachShadow({mode: 'open'}).innerHTML =
+  '<style>p::after { content: " inside" }</style><p>Deep</p>'</script>"""
+
+
+def test_whole_page_text_has_what_css_inserts(show: Show) -> None:
+    text = show(INSERTED).read_page(open=None, locate=None).texts[0]
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    own = ["Tea for 12 only", "Below", "One", "Two", "Kept", "Search", "Deep"]
+    assert lines == [*own, "New Tea for 12 EUR only", "Above", "1) One", "2) Two", "Deep inside"]
+
+
 @pytest.mark.matrix(1)
 @pytest.mark.parametrize(
     ("pause", "navigating"),

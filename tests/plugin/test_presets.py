@@ -29,6 +29,17 @@ def test_preset_sets_stop_rule_observation_and_reachable_sites(pytester: pytest.
     assert "host_names" not in read.overrides.apply({}, ("viewport",), "here")[0]  # a kind that knows no such key
 
 
+def test_webcanvas_preset_sets_sampling_steps_and_grading(pytester: pytest.Pytester) -> None:
+    read = settings(pytester, "--preset=webcanvas-paper")
+    assert (read.preset, read.options.grading.name) == ("webcanvas-paper", "webcanvas-paper")
+    known = ("viewport", "sampling", "observation", "limits", "first_step")
+    changed, _ = read.overrides.apply({"sampling": {"temperature": 1.0}, "viewport": [1280, 720]}, known, "here")
+    assert changed["sampling"] == {"temperature": 0.7, "max_tokens": 500}
+    assert (changed["viewport"], changed["limits"]) == ([1080, 720], {"steps": "webcanvas"})
+    with pytest.raises(pytest.UsageError, match="--preset=webcanvas-paper: expected no --max-steps, found 10"):
+        settings(pytester, "--preset=webcanvas-paper", "--max-steps=10")
+
+
 @pytest.mark.parametrize(
     "other", ["--max-steps=10", "--stop-rule=upstream", "--grading=repaired", "--reachable-sites=task",
               "--observation=html", "--agent-option=viewport=[800, 600]"],

@@ -53,7 +53,7 @@ from pytest_webarena.browser.acting.script_actions import BY_SCRIPT, failure_tex
 from pytest_webarena.browser.acting.scrolling import scroll
 from pytest_webarena.browser.acting.targets import TargetOnPage, find_target
 from pytest_webarena.browser.acting.typing_watch import TypingWatch
-from pytest_webarena.browser.acting.uploads import allowed_files, file_dialog, grant_lease
+from pytest_webarena.browser.acting.uploads import allowed_files, drop_files, file_dialog, grant_lease
 from pytest_webarena.browser.config import Deadlines
 from pytest_webarena.browser.faults import ActionFailed, ScriptFailed
 from pytest_webarena.browser.loop import Deadline
@@ -356,10 +356,14 @@ class _Performer:
                 files = self._tab.page.locator(action.target.selector).first.set_input_files(list(paths))
                 await self._tab.run(files, self._hang, "choosing files")
                 return Performed(value=", ".join(action.files))
-            place = await self._find(action.target).place("click")
+            target = self._find(action.target)
+            place = await target.place("click")
             record = place.record
             await self._mouse.click(place)
             chooser = await file_dialog(self._tab, self._deadline.left(_FILE_DIALOG))
+            if chooser is None:
+                await drop_files(target, paths)
+                return Performed(target=record, value=", ".join(action.files))
         await grant_lease(self._tab, chooser, paths, self._hang)
         return Performed(target=record, value=", ".join(action.files))
 

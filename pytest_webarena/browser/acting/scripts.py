@@ -8,6 +8,7 @@ from pytest_webarena.browser.acting.fields import FIELD
 __all__ = [
     "CHOOSE",
     "DOUBLE",
+    "DROP",
     "FOCUS",
     "INSERT",
     "IS_CHECKED",
@@ -221,3 +222,28 @@ FOCUS = (
 }"""
 )
 """Gives an element the focus without a click; returns its record, kind, and whether it has the focus."""
+
+DROP = (
+    "(node, files) => {"
+    + ELEMENT_OF
+    + PLACE
+    + r"""
+  const el = elementOf(node), doc = el.ownerDocument, view = doc.defaultView;
+  const box = el.getBoundingClientRect();
+  const [clientX, clientY] = [box.left + box.width / 2, box.top + box.height / 2];
+  const hit = hitAt(doc, clientX, clientY), zone = hit && within(el, hit) ? hit : el;
+  const dataTransfer = new view.DataTransfer();
+  for (const {name, type, content} of files) {
+    const bytes = Uint8Array.from(atob(content), letter => letter.charCodeAt(0));
+    dataTransfer.items.add(new view.File([bytes], name, {type}));
+  }
+  const send = kind => !zone.dispatchEvent(new view.DragEvent(kind, {
+    bubbles: true, cancelable: true, composed: true, clientX, clientY, dataTransfer,
+  }));
+  send('dragenter');
+  const accepts = send('dragover');
+  send(accepts ? 'drop' : 'dragleave');
+  return accepts;
+}"""
+)
+"""Drops files onto an element, if the page accepts files there as a browser requires it; returns whether it does."""

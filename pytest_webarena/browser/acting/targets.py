@@ -24,7 +24,7 @@ __all__ = ["OBJECT_GROUP", "HitPoint", "TargetOnPage", "find_target"]
 
 Purpose = Literal["click", "hover", "press", "type"]
 
-_ONLY_ONCE = frozenset({BY_SCRIPT, scripts.CHOOSE, scripts.FOCUS, scripts.SCROLL, scripts.SET_VALUE})
+_ONLY_ONCE = frozenset({BY_SCRIPT, scripts.CHOOSE, scripts.DROP, scripts.FOCUS, scripts.SCROLL, scripts.SET_VALUE})
 """Scripts that a site may notice. The others only read, or make changes that vanish with their document, so they may
 run again if the document was replaced meanwhile."""
 _LAST_LOOK = 0.5

@@ -251,6 +251,7 @@ def _emit(
     number = work.layout.base + backend
     if node_name in _INSERTED and work.host is not None:
         backend = work.host  # actions on the text are actions on its element
+        node_name = work.layout.names.get(backend, "")
     out.lines.append("\t" * work.depth + " ".join([f"[{number}] {role} {name!r}", *properties]))
     out.elements[str(number)] = ElementInfo(
         backend=backend, node_name=node_name, role=role, name=name, frame=work.layout.remote

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pytest_webarena.browser.observation.extraction import ElementInfo
 from pytest_webarena.text import clip
@@ -25,7 +25,8 @@ _INPUTS: Mapping[str, str] = {
 }  # fmt: skip
 _LABELS = ("title", "placeholder", "aria-placeholder", "data-placeholder", "aria-label", "alt", "label", "name")
 """Attributes that give the label if there is no text, in this order."""
-_FIELDS = frozenset({"textbox", "searchbox", "spinbutton", "slider"})
+_VALUELESS = frozenset({"button", "checkbox", "radio", "switch"})
+"""Roles of inputs whose value is no content."""
 _STATES = ("checked", "selected", "required")
 _ARIA_STATES = {"aria-checked": "checked", "aria-selected": "selected", "aria-expanded": "expanded"}
 _LONGEST = 200
@@ -88,6 +89,10 @@ def list_elements(html: Iterable[str], elements: Mapping[str, ElementInfo]) -> l
         elif control is not None:
             control.texts += made.texts or ([made.fallback] if made.role == "image" else [])
             above.append((depth, place, control))
+        elif made.texts and made.fallback:
+            found.append(replace(made, texts=[]))
+            _text(found, " ".join(made.texts), place + 1, None)
+            above.append((depth, place + 1, None))
         elif made.texts or made.scroll or (made.fallback and made.role in ("image", "frame", "navigation", "dialog")):
             found.append(made)
             above.append((depth, place + 1, None))
@@ -123,10 +128,12 @@ def _element(match: re.Match[str], place: int) -> tuple[_Line, bool]:
     ]
     if tag == "textarea":
         line.value = text
-    elif tag == "input" and role in _FIELDS:
+    elif tag == "input" and role not in _VALUELESS:
         line.value = attributes.get("value", "")
     else:
         line.texts = [each for each in (text, attributes.get("value", "") if role == "button" else "") if each]
+    if tag != "input":
+        line.value = attributes.get("aria-valuetext") or attributes.get("aria-valuenow") or line.value
     if role == "button" and not line.texts and attributes.get("type", "").lower() == "submit":
         line.fallback = line.fallback or "submit"
     return line, "disabled" in attributes

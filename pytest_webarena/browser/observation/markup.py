@@ -30,7 +30,8 @@ CONTROL_ROLES = frozenset({
 ATTRIBUTES = (
     "type", "name", "role", "href", "action", "alt", "title", "label", "placeholder", "aria-placeholder",
     "data-placeholder", "aria-label", "aria-expanded", "aria-selected", "aria-checked", "aria-pressed", "aria-current",
-    "aria-haspopup", "contenteditable", "min", "max", "step", "colspan", "rowspan", "scroll", "value",
+    "aria-haspopup", "aria-valuenow", "aria-valuetext", "contenteditable", "min", "max", "step", "colspan", "rowspan",
+    "scroll", "value",
 )  # fmt: skip
 """Printed attributes in their order, before `FLAGS`. ``scroll`` is ours: how far the element can be scrolled."""
 FLAGS = ("checked", "selected", "disabled", "required", "readonly", "multiple", "open")

@@ -14,6 +14,7 @@ from pytest_webarena.browser.config import Deadlines
 from pytest_webarena.browser.faults import DialogBlocks, PageCrashed, ScriptFailed, Unreadable, Unresponsive
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.messages import first_line, is_navigation_error, net_error, writable
+from pytest_webarena.browser.reading.inserted_text import INSERTED_LINES
 from pytest_webarena.browser.reading.isolated import evaluate_isolated
 from pytest_webarena.browser.reading.lazy_content import DRAWN, load_frames, unloaded_frame
 from pytest_webarena.browser.reading.matches import TEXT_OF, texts_of
@@ -49,11 +50,13 @@ _NO_PAGE = re.compile(r"Download is starting|ERR_ABORTED|NS_BINDING_ABORTED")
 _NOTHING_TO_SHOW = "it is a download or an answer without content (state: {api: …} reads such answers)"
 
 # Text that is rendered, as far as scripts can read it, including open shadow roots and frames of the same site, after
-# the text around them. For elements that are not rendered, `innerText` would return all of their text.
+# the text around them, and the lines with text that CSS inserts. For elements that are not rendered, `innerText` would
+# return all of their text.
 _PAGE_TEXT = (
     "() => {"
     + DRAWN
     + TEXT_OF
+    + INSERTED_LINES
     + r"""
   const texts = [];
   const inner = root => {
@@ -80,6 +83,8 @@ _PAGE_TEXT = (
   };
   return drawn(() => {
     page(document);
+    const own = texts.join('\n');
+    texts.push(...insertedLines(roots(document)).filter(line => !own.includes(line)));
     return texts.filter(text => text && text.trim()).join('\n');
   });
 }"""

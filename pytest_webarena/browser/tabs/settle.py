@@ -20,7 +20,7 @@ from pytest_webarena.browser.tabs.brief_texts import BriefTexts
 from pytest_webarena.browser.tabs.foreign_frames import watch_foreign_frames
 from pytest_webarena.browser.tabs.navigation import reload
 from pytest_webarena.browser.tabs.tab import Tab
-from pytest_webarena.browser.tabs.timers import PENDING
+from pytest_webarena.browser.tabs.timers import ON_ITS_WAY, PENDING
 from pytest_webarena.errors import NetworkChanged
 from pytest_webarena.text import shorten
 
@@ -31,9 +31,6 @@ _RESTLESS = 1.0
 """Seconds of continuous changes, with nothing pending, after which a page counts as never settling."""
 _RESTLESS_CAP = 0.25
 """Time limit in seconds for a page that is known never to settle."""
-_ON_ITS_WAY = 0.1
-"""Seconds by which the start of an action is dated back for the page. The query arrives there with a delay, and a timer
-that the action set at once must not count as an earlier one."""
 _ANSWER = 1.0
 """Seconds by which a frame of another site may answer late, because it has a process of its own."""
 _DOCUMENTS = 4
@@ -172,7 +169,7 @@ async def _rest(
             document = tab.document
             rest_limit = Deadline(cap) if document - first < _DOCUMENTS else rest_limit
         limit = rest_limit.left(_RESTLESS_CAP if tab.keeps_changing else _RESTLESS)
-        ago = -1 if since is None or tab.keeps_setting_timers else (time.monotonic() - since + _ON_ITS_WAY) * 1000
+        ago = -1 if since is None or tab.keeps_setting_timers else (time.monotonic() - since + ON_ITS_WAY) * 1000
         watch = quiet * 1000, limit * 1000, not tab.never_loads, ago
         try:
             found = tab.evaluate(_WATCH, *watch, seconds=hang + limit, what="waiting for the page")

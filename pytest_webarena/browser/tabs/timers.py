@@ -10,7 +10,11 @@ from __future__ import annotations
 
 from pytest_webarena.browser.tabs.brief_texts import BRIEF_TEXTS
 
-__all__ = ["INERT", "KEEP_NOTE", "PENDING"]
+__all__ = ["INERT", "KEEP_NOTE", "ON_ITS_WAY", "PENDING"]
+
+ON_ITS_WAY = 0.1
+"""Seconds by which the start of an action is dated back for the page. The query arrives there with a delay, and a timer
+that the action set at once must not count as an earlier one."""
 
 _SHORT = 1000
 """Maximum delay of recorded timers in milliseconds. Longer ones are no reactions: they end a session, for example."""
@@ -106,10 +110,12 @@ INERT = """() => {
 }"""
 """Function that returns whether a page has and had no scripts and no frames, so that only its visitor acts."""
 
-PENDING = """(view, since) => {
+PENDING = (
+    """(view, since) => {
   const notes = view[Symbol.for('pytest-webarena')];
   if (!notes || since < 0) return false;
-  const began = view.performance.now() - since, limit = began < 0 && since !== Infinity ? AT_LOAD : SHORT;
+  const began = view.performance.now() - since, arrived = began + ON_ITS_WAY < 0 && since !== Infinity;
+  const limit = arrived ? AT_LOAD : SHORT;
   for (const note of notes.timers.values()) if (note.born >= began && note.delay <= limit) return true;
   return view.document.getAnimations().some(({effect, playState, startTime, transitionProperty}) => {
     const el = effect && effect.target;
@@ -123,7 +129,10 @@ PENDING = """(view, since) => {
     const parts = 'img, svg, canvas, video, iframe, input, select, textarea';
     return el.textContent.trim() !== '' || el.matches(parts) || el.querySelector(parts) !== null;
   });
-}""".replace("AT_LOAD", str(_AT_LOAD)).replace("SHORT", str(_SHORT))
+}""".replace("AT_LOAD", str(_AT_LOAD))
+    .replace("SHORT", str(_SHORT))
+    .replace("ON_ITS_WAY", str(ON_ITS_WAY * 1000))
+)
 """Function that returns whether a window has timers or animations to await that began within ``since`` milliseconds;
 false if that is negative; for ``Infinity``, all short ones count. Of animations, only those that move or reveal
 something that can be read or used count, as their end may do more."""

@@ -37,6 +37,7 @@ from pytest_webarena.sites.catalogues.program_files import code_files, command_f
 from pytest_webarena.sites.catalogues.units import circle
 from pytest_webarena.sites.protocol.wire import dumps
 from pytest_webarena.tasks.file_reading import Entries, Invalid, Reading, TooManyProblems, shown
+from pytest_webarena.tasks.lookalikes import with_lookalikes
 from pytest_webarena.tasks.nodes import MapNode, Node, compose, near
 from pytest_webarena.yaml_files import read_small
 
@@ -197,7 +198,8 @@ def _own(
 
 def _complain(problems: list[Problem]) -> None:
     if problems:
-        raise CatalogueError(problems)
+        text = read_small(Path(problems[0].path)).decode(errors="replace")
+        raise CatalogueError(with_lookalikes(problems, text))
 
 
 def _app(name: str, source: _Source) -> AppManifest | None:
@@ -253,7 +255,7 @@ def _manifest(name: str, values: Mapping[str, Any], source: _Source) -> AppManif
 
 
 def _site(app: str, name: str, given: Mapping[str, Any]) -> SiteManifest:
-    own = {key: given[key] for key in ("host", "https", "port", "api", "reach_header")}
+    own = {key: given[key] for key in ("host", "https", "port", "api", "http_credentials", "reach_header")}
     root, url = given["root"].rstrip("/"), given["url"].rstrip("/")
     if url:
         own["host"] = urlsplit(url).hostname or ""
@@ -331,7 +333,7 @@ def _digest(app: AppManifest) -> str:
     process = replace(app.process, needs=(), install="") if app.process is not None else None
     described = replace(app, folder=Path(), max_replicas=None, spares=None, digest="", process=process, docker=docker)
     data = json.loads(dumps(described))
-    later = [(site, name) for site in data["sites"] for name in ("reach_header", "https")]
+    later = [(site, name) for site in data["sites"] for name in ("reach_header", "https", "http_credentials")]
     for keys, name in ((data, "reads"), (data, "quiet"), *later):
         if not keys[name]:  # later versions' keys must not change the digests of apps without them
             del keys[name]

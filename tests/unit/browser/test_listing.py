@@ -38,6 +38,15 @@ ELEMENTS = {str(number): ElementInfo(backend=number, node_name="X", role="x", na
         (['<form action="/go">', "\t<label> Name", '\t\t[1] <input name="n">'], ["text 'Name'", "\t[1] textbox 'n'"]),
         (["[1] <button> a &quot; b 'c'"], ["[1] button 'a &quot; b 'c''"]),
         (['[1] <input aria-label="a &quot; b">'], ["[1] textbox 'a \" b'"]),
+        (['[1] <input role="combobox" aria-label="Fruit" value="Pear">'], ["[1] combobox 'Fruit' value 'Pear'"]),
+        (['[1] <span role="slider" aria-label="Volume" aria-valuenow="20">'], ["[1] slider 'Volume' value '20'"]),
+        (['[1] <input type="checkbox" aria-label="Gift" value="on">'], ["[1] checkbox 'Gift'"]),
+        (['[1] <div data-placeholder="Reply" contenteditable=""> Reply'], ["[1] textbox 'Reply'"]),
+        (
+            ['<iframe title="Terms"> Clause', "\t[1] <button> Agree"],
+            ["frame 'Terms'", "\ttext 'Clause'", "\t[1] button 'Agree'"],
+        ),
+        (['<div scroll="2 screens below">', "\t<p> Log"], ["text '' (2 screens below)", "\ttext 'Log'"]),
         ([], []),
     ],
 )

@@ -253,7 +253,7 @@ def test_published_rates_are_whole_numbers_of_tasks() -> None:
         assert row.unachievable == pytest.approx(100 * passed[1] / 36, abs=0.01)
         agrees = row.rate == pytest.approx(100 * sum(passed) / 812, abs=0.01)
         assert agrees is (row not in inconsistent)
-        assert "v2_result.png" in row.source  # where the authors show the table
+        assert "v2_result.png" in row.note  # where the authors show the table
 
 
 def test_shared_remarks_of_rows_are_printed_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

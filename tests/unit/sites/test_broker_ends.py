@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from pytest_webarena.errors import SiteError
+from pytest_webarena.sites.client import connection as connecting
 from pytest_webarena.sites.client import launcher as launching
-from pytest_webarena.sites.client import lease as leasing
 from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
 from pytest_webarena.sites.client.lease import BrokerClient
 from pytest_webarena.sites.protocol.waits import Waits, read_waits
@@ -89,7 +89,7 @@ def test_stopped_broker_is_reported_as_awaited(
     own: BrokerLauncher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A stopped broker cannot report its own waits, so the client does."""
-    monkeypatch.setattr(leasing, "_PATIENCE", 0.2)
+    monkeypatch.setattr(connecting, "_PATIENCE", 0.2)
     waits = Waits(tmp_path, "gw0")
     with BrokerClient(own.address, name="gw0", waiting=waits.on) as client, ThreadPoolExecutor() as threads:
         broker = client.status().pid

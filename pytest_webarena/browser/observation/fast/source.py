@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from importlib.resources import files
 
-__all__ = ["script"]
+__all__ = ["parts", "script"]
 
 _PARTS = ("dom", "text", "counters", "inserted", "roles", "names", "fields", "states", "markup", "walk")
 """Files in order of dependency. They share one scope of which nothing is visible outside."""
@@ -14,6 +14,10 @@ _PARTS = ("dom", "text", "counters", "inserted", "roles", "names", "fields", "st
 @cache
 def script() -> str:
     """Return JavaScript that evaluates to ``{look, markup, boxes, find, …}``; see ``js/walk.js``, ``js/markup.js``."""
+    return "(() => {\n'use strict';\n" + parts(*_PARTS) + "\n})()"
+
+
+def parts(*names: str) -> str:
+    """Return some of the files, for scripts that share their functions."""
     folder = files("pytest_webarena.browser.observation.fast") / "js"
-    parts = [(folder / f"{part}.js").read_text("utf-8") for part in _PARTS]
-    return "(() => {\n'use strict';\n" + "\n".join(parts) + "\n})()"
+    return "\n".join((folder / f"{name}.js").read_text("utf-8") for name in names)

@@ -101,7 +101,7 @@ const numberOf = (node, description, of = numbers) => {
   if (number === undefined) {
     number = nextNumber++;
     of.set(node, number);
-    known.set(number, {node: new WeakRef(node), description});
+    known.set(number, {node: new WeakRef(node), description, inserted: of !== numbers});
     if (known.size > tidyAt) {
       for (const [key, entry] of known) if (!entry.node.deref()) known.delete(key);
       tidyAt = Math.max(4096, 2 * known.size);

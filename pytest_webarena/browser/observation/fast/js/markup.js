@@ -136,7 +136,8 @@ const markup = options => {
     for (const pseudo of hidden || (!visible && !bare) ? [] : ['::after', '::before']) {
       const found = insertedText(el, pseudo);
       if (!found || !isReadable(found.text) || (viewport && !number && !showsInserted(box, style, pseudo, view))) continue;
-      const raw = found.style.display === 'inline' ? found.text : ` ${found.text} `;
+      const content = laidOutText(found.text, found.style);
+      const raw = found.style.display === 'inline' ? content : ` ${content} `;
       if (pseudo === '::before') text(inner, raw);
       else stack.push({inserted: raw, depth: inner});
       shown++;
@@ -176,7 +177,7 @@ const boxes = ids => {
   const found = [];
   for (const id of ids) {
     const node = find(id);
-    if (!node || typeOf(node) !== ELEMENT) continue;
+    if (!node || typeOf(node) !== ELEMENT || known.get(id).inserted) continue;
     const tag = tagOf(node);
     if (tag === 'iframe') continue;
     const control = isFocusable(node) || isEditingHost(node) || has(node, 'onclick') || CONTROL_ROLE.test(attr(node, 'role') || '');

@@ -49,8 +49,22 @@ def choose(step: RecordedStep, page: Page) -> Chosen:
     if not step.selectors:
         return Chosen(action=step.action, problem=step.problem)
     target, problem = _chosen(step.selectors, page)
-    to, to_problem = _chosen(step.to_selectors, page) if step.to_selectors else (None, "")
+    to, to_problem = _destination(step.to_selectors, target, page) if step.to_selectors else (None, "")
     return Chosen(action=step.with_target(target, to), problem=problem or to_problem or step.problem)
+
+
+def _destination(selectors: Sequence[str], target: Selector, page: Page) -> tuple[Selector, str]:
+    """Return the selectors of a drag's destination, and a problem for the author to look at.
+
+    Lists move their elements during a drag, so the place was recorded in another order than the drag begins with. If
+    the dragged element itself was below the pointer at the end, its place there is the destination.
+    """
+    names = [selector for selector in selectors[:-1] if family(selector) == NAME]
+    dragged, *found = page.find_matches([target.selector, *names])
+    others = [
+        name for name, match in zip(names, found, strict=True) if match.is_unique and match.element != dragged.element
+    ]
+    return (Selector(others[0], repair_selectors=tuple(others[1:])), "") if others else _chosen(selectors, page)
 
 
 def _chosen(selectors: Sequence[str], page: Page) -> tuple[Selector, str]:

@@ -19,7 +19,7 @@ SLICE = [
     ("menus", "submenu", "webarena"),
     ("frames", "nested", "solution"),
     ("shadow-dom", "nested", "webcanvas"),
-    ("upload", "file field", "replay"),
+    ("dialogs", "modal", "replay"),
 ]
 """Cells of widgets without packages: each way of acting once."""
 

@@ -113,6 +113,18 @@ def test_drop_target_is_found_again() -> None:
     assert choose(step, page).action == actions.Drag(Selector("first"), Selector("to"))
 
 
+@pytest.mark.parametrize(
+    ("name", "expected"), [('text="Four"', 'text="Four"'), ('text="One"', "css=li:nth-of-type(4)")]
+)
+def test_destination_of_a_drag_is_named_unless_it_is_the_dragged_element(name: str, expected: str) -> None:
+    """A sortable list has moved its items before the drop."""
+    one = 'text="One"'
+    drag = actions.Drag(Selector(one), Selector(name))
+    step = RecordedStep(action=drag, selectors=(one, "place"), to_selectors=(name, "css=li:nth-of-type(4)"))
+    page = Page(**{one: [SAVE], "place": [SAVE], 'text="Four"': [OTHER], "css=li:nth-of-type(4)": [there]})
+    assert choose(step, page).action == actions.Drag(Selector(one), Selector(expected))
+
+
 def test_proving_stops_after_a_step_without_effect() -> None:
     done: list[Action] = []
 

@@ -113,10 +113,16 @@ def test_drop_target_is_found_again() -> None:
     assert choose(step, page).action == actions.Drag(Selector("first"), Selector("to"))
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"), [('text="Four"', 'text="Four"'), ('text="One"', "css=li:nth-of-type(4)")]
+@each_case(
+    ("name", "there", "expected"),
+    [
+        ('text="Four"', SAVE, 'text="Four"'),
+        ('text="One"', OTHER, "css=li:nth-of-type(4)"),
+    ],
 )
-def test_destination_of_a_drag_is_named_unless_it_is_the_dragged_element(name: str, expected: str) -> None:
+def test_destination_of_a_drag_is_named_unless_it_is_the_dragged_element(
+    name: str, there: TargetRecord, expected: str
+) -> None:
     """A sortable list has moved its items before the drop."""
     one = 'text="One"'
     drag = actions.Drag(Selector(one), Selector(name))

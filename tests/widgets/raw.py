@@ -237,7 +237,7 @@ async def _snapshot(frame: Frame) -> set[Item]:
         lines = await frame.locator("body").aria_snapshot(timeout=_SECONDS)
     except PlaywrightError:
         return set()
-    return set(_items(yaml.safe_load(lines)))
+    return set(_items(yaml.load(lines, Loader=yaml.BaseLoader)))  # all scalars stay texts
 
 
 def _items(node: Any) -> Iterator[Item]:

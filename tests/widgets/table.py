@@ -35,12 +35,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="WIDGET", help="measure only these")
     parser.add_argument("--json", type=Path, help="write all cells to this file")
-    parser.add_argument("--from", dest="stored", nargs="+", type=Path, help="read cells from these files instead")
+    parser.add_argument(
+        "--from", dest="stored", nargs="+", type=Path, help="read cells from these files instead; later files count"
+    )
     parser.add_argument("--write", action="store_true", help="write the documentation and the list of misses")
     options = parser.parse_args()
     chosen = [each for each in widgets() if not options.names or each.name in options.names]
     if options.stored:
-        cells = [Cell(**entry) for file in options.stored for entry in json.loads(file.read_text())]
+        stored = [Cell(**entry) for file in options.stored for entry in json.loads(file.read_text())]
+        cells = list({(cell.widget, cell.key): cell for cell in stored}.values())
         chosen = [each for each in chosen if any(cell.widget == each.name for cell in cells)]
     else:
         if lost := missing_packages({name for widget in chosen for name in widget.packages}):

@@ -127,3 +127,28 @@ def test_error_of_typing_keeps_enter_unpressed(show: Show) -> None:
     session = show(f"<p id=t>Text</p>{LOG}<script>onkeydown = e => log(e.key)</script>")
     assert session.execute(Type(Point(20, 20), "x", enter=True)).error.startswith("Nothing was typed")
     assert "Enter" not in logged(session)
+
+
+@each_case(
+    ("html", "text"),
+    [
+        ("<input id=t value=old size=3>", "oldnew"),
+        ("<textarea id=t rows=4>one\ntwo\nthree\nold</textarea>", "one\ntwo\nthree\noldnew"),
+        ("<div id=t contenteditable><p>one</p><p>two</p><p>old</p>\n</div>", "one\n\ntwo\n\noldnew"),
+        ("<div id=t contenteditable><p>old <b>bold</b></p><p><br></p></div>", "old bold\n\nnew"),
+        ("<div id=t contenteditable style='white-space:pre-wrap'>one\nold </div>", "one\nold new"),
+        ("<label id=t>Name <input value=old></label>", "oldnew"),
+    ],
+)
+def test_type_adds_to_the_end_of_the_content(show: Show, html: str, text: str) -> None:
+    session = show(html)
+    done(session, Type(Selector("css=#t"), "new"))
+    content = "(el => el.control ? el.control.value : el.value ?? el.innerText)(document.getElementById('t'))"
+    assert str(session.read_page(open=None, locate=f"js={content}").value).rstrip("\n") == text
+
+
+def test_empty_editor_is_filled_as_it_is(show: Show) -> None:
+    """Select-all and delete would lose what its script knows of the cursor, such as a chosen format."""
+    session = show(f"<div id=t contenteditable onkeydown='log(event.key)'></div>{LOG}")
+    done(session, Type(Selector("css=#t"), "ab", clear=True))
+    assert (value_of(session, "css=#t"), logged(session)) == ("ab", ("a", "b"))

@@ -109,7 +109,8 @@ _LOOK = (
   const frame = ['iframe', 'frame'].includes(el.localName);
   const around = kind === 'value' && el.value === '' ? shown() : null;
   const own = typed ? el.value : null;
-  return {kind, texts: el.isConnected ? held() : null, around, own, secret: el.type === 'password', frame};
+  const empty = kind === 'text' && !el.textContent && !el.querySelector('img, hr, table, video');
+  return {kind, texts: el.isConnected ? held() : null, around, own, empty, secret: el.type === 'password', frame};
 }"""
 )
 """Function that returns where an edited element keeps its content, and the content: in its ``value``, in its ``text``,
@@ -161,7 +162,7 @@ async def fill(
             return NO_FIELD, ()
     around = field.around
     had_content = before is not None and bool(without_spaces(before[-1]))
-    if field.kind:
+    if field.kind and not field.is_empty:
         await field.empty(keyboard, shows=had_content)
     await keyboard.type(text)
     typed_text = sendable_text(text)
@@ -219,6 +220,8 @@ class _Field:
         self.secret = False
         self.lost = False
         """Whether its document no longer exists."""
+        self.is_empty = False
+        """Whether it is an editor without any content, whose cursor and format must not be changed."""
         self.own: str | None = None
         """Value of a form's field, whatever its kind."""
         self.around: tuple[str, ...] = ()
@@ -236,7 +239,7 @@ class _Field:
                 frame = await self._run(self._element.content_frame())
         if content is None:
             return None
-        self.kind, self.secret = content["kind"], content["secret"]
+        self.kind, self.secret, self.is_empty = content["kind"], content["secret"], content["empty"]
         return _texts(content)
 
     async def wait(self) -> tuple[str, ...] | None:

@@ -7,6 +7,7 @@ from pytest_webarena.browser.acting.fields import FIELD
 
 __all__ = [
     "CHOOSE",
+    "CURSOR_TO_END",
     "DOUBLE",
     "DROP",
     "FOCUS",
@@ -114,6 +115,30 @@ SELECT_BETWEEN = """(node, before, after) => {
   return true;
 }"""
 """Selects the text between two texts in the focused field; returns whether the field has both."""
+
+CURSOR_TO_END = (
+    "node => {"
+    + ELEMENT_OF
+    + FIELD
+    + """
+  const el = fieldOf(elementOf(node));
+  if (!el.isContentEditable) {
+    try { el.setSelectionRange(el.value.length, el.value.length); } catch { /* it has no cursor */ }
+    return;
+  }
+  const last = parent => [...parent.childNodes].reverse().find(n =>
+    n.nodeType === 3 ? n.data.trim() : n.nodeType === 1 && n.isContentEditable);
+  let end = el;
+  while (last(end)) end = last(end);
+  const selection = el.ownerDocument.getSelection();
+  const style = () => end.ownerDocument.defaultView.getComputedStyle(end.parentNode);
+  const kept = () => /^(pre|break-spaces)/.test(style().whiteSpace);
+  if (end.nodeType === 3) selection.collapse(end, (kept() ? end.data : end.data.trimEnd()).length);
+  else if (end.localName === 'br') selection.collapse(end.parentNode, [...end.parentNode.childNodes].indexOf(end));
+  else selection.selectAllChildren(end), selection.collapseToEnd();
+}"""
+)
+"""Puts the cursor of the focused field that the node is or labels after the field's content."""
 
 INSERT = """text => {
   let active = document.activeElement;

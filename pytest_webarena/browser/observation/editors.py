@@ -33,6 +33,8 @@ class Surroundings:
 
     placeholders: Mapping[int, str] = field(default_factory=dict)
     """Text of the attribute for a placeholder."""
+    draggable: frozenset[int] = frozenset()
+    """Elements that can be dragged."""
     scrolls: Mapping[int, str] = field(default_factory=dict)
     """How far an area can be scrolled, e.g. ``3 screens below``."""
     surfaces: Mapping[int, Box] = field(default_factory=dict)
@@ -90,7 +92,11 @@ def read_surroundings(raw: Mapping[str, Any], strings: Sequence[str], boxes: Map
             surfaces[document.ids[node]] = boxes[document.ids[surface]]
             texts[document.ids[node]] = _muted_texts(document, surface, node)
     return Surroundings(
-        placeholders=_placeholders(document), scrolls=_scrolls(document), surfaces=surfaces, texts=texts
+        placeholders=_placeholders(document),
+        draggable=_draggable(document),
+        scrolls=_scrolls(document),
+        surfaces=surfaces,
+        texts=texts,
     )
 
 
@@ -110,6 +116,11 @@ def _placeholders(document: _Document) -> dict[int, str]:
             if text := " ".join(document.attribute(node, name).split()):
                 found.setdefault(document.ids[node], writable(text))
     return found
+
+
+def _draggable(document: _Document) -> frozenset[int]:
+    nodes = _with_string(document, "draggable")
+    return frozenset(document.ids[node] for node in nodes if document.attribute(node, "draggable").lower() == "true")
 
 
 def _text_fields(document: _Document) -> list[int]:

@@ -30,8 +30,8 @@ from tests.widgets.translating import NoVerb, Unseen, id_of, reply
 __all__ = ["Bench", "Cell", "Outcome"]
 
 T = TypeVar("T")
-Outcome = Literal["equal", "told", "silent", "none"]
-"""Equal to raw Playwright; different, and the harness says so; different without a word; not expressible."""
+Outcome = Literal["equal", "reported", "silent", "none"]
+"""Equal to raw Playwright; different, and the harness reports it; silently different; not expressible."""
 
 Missing = dict[tuple[str, str], dict[str, None]]
 """Texts that an extractor's form has not, in the order in which they were missed."""
@@ -111,7 +111,7 @@ class Bench:
         except Unseen as unseen:
             outcome, detail = "silent", str(unseen)
         except WebArenaError as error:
-            outcome, detail = "told", f"{type(error).__name__}: {error}"
+            outcome, detail = "reported", f"{type(error).__name__}: {error}"
         if outcome != "equal":
             self.close()
         return Cell(widget=widget.name, part=task.name, way=way, outcome=outcome, detail=detail)
@@ -123,7 +123,7 @@ class Bench:
         text = session.observe().render()
         self.close()
         lost = [each for each in task.shows if each not in text]
-        outcome: Outcome = "equal" if not lost else "told" if error else "silent"
+        outcome: Outcome = "equal" if not lost else "reported" if error else "silent"
         detail = error or (f"without {', '.join(map(repr, lost))}" if lost else "")
         return Cell(widget=widget.name, part=task.name, way="shows", outcome=outcome, detail=detail)
 
@@ -149,7 +149,7 @@ class Bench:
         for step in task.steps:
             action = step if way == "solution" else self._translated(session, widget, step, way)
             if isinstance(action, Invalid):
-                return "told", action.reason
+                return "reported", action.reason
             done = session.execute(action)
             said = done.error or next((event.text for event in done.events if event.kind == "field"), said)
             if done.error:
@@ -187,7 +187,7 @@ class Bench:
             self._run(raw.do_step(_page(session), step, following))
         reached = self._run(raw.state_of(_page(session), task.state)) if task.state is not None else None
         if reached != task.state:
-            return "told", f"raw Playwright reaches {reached!r} while it is recorded"
+            return "reported", f"raw Playwright reaches {reached!r} while it is recorded"
         session.wait_for_idle(1.0)
         recorded = steps_of(session.signals.since(session.signals.before))
         session = self._opened(widget, task, "solution")
@@ -199,8 +199,8 @@ class Bench:
         seconds = 0.5 if said else 3.0
         found = self._run(raw.state_of(_page(session), task.state, seconds)) if task.state is not None else None
         if found == task.state:
-            return ("told", f"done, but: {said}") if said else ("equal", "")
-        return ("told", said) if said else ("silent", f"{found!r} instead of {task.state!r}")
+            return ("reported", f"done, but: {said}") if said else ("equal", "")
+        return ("reported", said) if said else ("silent", f"{found!r} instead of {task.state!r}")
 
     async def _raw_state(self, widget: Widget, task: CellTask) -> Any:
         async with self._engine.opening() as browser:

@@ -2,7 +2,7 @@
 
     python -m tests.widgets.table [WIDGET…] [--json FILE] [--from FILE…] [--write]
 
-Cells are equal, told (different, and the harness says so) or silent (different without a word). Cells that a way of
+Cells are equal, reported (different, and the harness reports it) or silently wrong. Cells that a way of
 acting has no verb for are not counted. ``--write`` puts the table into docs/widgets.md and the misses into misses.yaml.
 """
 
@@ -65,7 +65,7 @@ def write(text: str, cells: Sequence[Cell]) -> None:
     PAGE.write_text(f"{head}{BEGIN}\n{text}\n{END}{tail}")
     misses: dict[str, dict[str, str]] = {}
     for cell in cells:
-        if cell.outcome in ("told", "silent"):
+        if cell.outcome in ("reported", "silent"):
             misses.setdefault(cell.widget, {})[cell.key] = cell.outcome
     MISSES.write_text(HEAD + yaml.safe_dump(misses, sort_keys=True, width=120))
 
@@ -78,7 +78,7 @@ def measure(chosen: Iterable[Widget]) -> Iterable[Cell]:
             bench = Bench(engine, site, Path(folder))
             for widget in chosen:
                 for cell in bench.cells(widget):
-                    if cell.outcome in ("told", "silent"):
+                    if cell.outcome in ("reported", "silent"):
                         print(
                             f"{widget.name} | {cell.part} | {cell.way}: {cell.outcome}: {cell.detail}", file=sys.stderr
                         )
@@ -90,7 +90,7 @@ def measure(chosen: Iterable[Widget]) -> Iterable[Cell]:
 
 def table(chosen: Sequence[Widget], cells: Sequence[Cell]) -> list[str]:
     """Return a table of the widgets, as Markdown."""
-    lines = ["| family | widget | cells | equal | told | silently wrong |", "|---|---|---:|---:|---:|---:|"]
+    lines = ["| family | widget | cells | equal | reported | silently wrong |", "|---|---|---:|---:|---:|---:|"]
     for widget in chosen:
         lines.append(_row(widget.family, f"`{widget.name}`", [cell for cell in cells if cell.widget == widget.name]))
     return [*lines, _row("all", "", cells)]
@@ -100,7 +100,7 @@ def _row(family: str, name: str, cells: Sequence[Cell]) -> str:
     counted = Counter(cell.outcome for cell in cells if cell.outcome != "none")
     total = counted.total()
     share = f"{counted['equal'] / total:.0%}" if total else "–"
-    return f"| {family} | {name} | {total} | {share} | {counted['told']} | {counted['silent']} |"
+    return f"| {family} | {name} | {total} | {share} | {counted['reported']} | {counted['silent']} |"
 
 
 if __name__ == "__main__":

@@ -57,8 +57,8 @@ def id_of(text: str, shown: Shown) -> str:
     def named(line: _Line, wanted: str) -> bool:
         return bool(wanted) and (line.rest.startswith((f"'{wanted}'", f'"{wanted}"')))
 
-    def has(line: _Line, wanted: str) -> bool:
-        return bool(wanted) and re.search(rf"(?<!\w){re.escape(wanted)}(?!\w)", line.rest, re.IGNORECASE) is not None
+    def has(line: str, wanted: str) -> bool:
+        return bool(wanted) and re.search(rf"(?<!\w){re.escape(wanted)}(?!\w)", line, re.IGNORECASE) is not None
 
     def inside(line: _Line) -> bool:
         label = line.rest.split("'")[1:2]
@@ -68,9 +68,9 @@ def id_of(text: str, shown: Shown) -> str:
         lambda line: line.role == role and named(line, name),
         lambda line: bool(role) and line.role not in _TEXTS and named(line, name),
         lambda line: named(line, words),
-        lambda line: line.role == role and has(line, name),
-        lambda line: has(line, name) or has(line, words),
-        lambda line: any(each and each.lower() in line.before.lower() for each in (name, words[:80])),
+        lambda line: line.role == role and has(line.rest, name),
+        lambda line: has(line.rest, name) or has(line.rest, words),
+        lambda line: has(line.before, name) or has(line.before, words),
         inside,
     ]
     for rule in rules:

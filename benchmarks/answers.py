@@ -219,8 +219,7 @@ def rules() -> dict[str, Patches]:
         "accounting: numbers of the question": _question_with("numbers"),
         "accounting: dates of the question": _question_with("dates"),
         "accounting: turning words by pairs": _question_with("pairs"),
-        "accounting: turning words": [(accounting, "_TURNING", accounting.NEGATIONS)],
-        "accounting: order of the question": [(accounting._Order, "keeps", lambda *_: True)],
+        "accounting: order of the question": [(accounting._Order, "keeps", lambda *_, **__: True)],
         "accounting: qualified words": _question_with("bound", {}),
         "accounting: lists of options": [(accounting._Question, "options", lambda *_: frozenset())],
         "accounting: names to choose from": [(accounting._Question, "rivals", lambda *_: frozenset())],
@@ -260,6 +259,9 @@ def rules() -> dict[str, Patches]:
     }
     for name, words in accounting.NEUTRAL_GROUPS.items():
         found[f"neutral: {name}"] = [_without(accounting, "_NEUTRAL", words)]
+    for name, words in accounting.MODIFIER_GROUPS.items():
+        sets = ("_TURNING", "_QUALIFYING", "NEGATIONS", "PREPOSITIONS")
+        found[f"modifiers: {name}"] = [_without(accounting, each, words) for each in sets]
     return found
 
 

@@ -68,7 +68,6 @@ __all__ = [
     "PageUnusable",
     "Problem",
     "RecordingError",
-    "Shortfall",
     "SiteAbsent",
     "SiteBlocked",
     "SiteBusy",
@@ -97,19 +96,14 @@ __all__ = [
 
 Cause = Literal["site", "blocked", "browser", "model", "agent", "judge", "task", "harness"]
 
-ControlResult = Literal["works", "fails", "impossible"]
-"""Whether what ended a trial works without its agent: the result of a control."""
+ControlResult = Literal["fails", "recurs", "works", "address", "impossible"]
+"""Result of the control of an error:
 
-Shortfall = Literal["", "declared", "budget", "usage_unreported", "not_archived", "site_unavailable"]
-"""Why a gate counts an error as a trial not passed:
-
-- ``declared``: the agent itself reported the error.
-- ``budget``: the run's budget was spent before the trial.
-- ``usage_unreported``: the agent did not report its usage, which a check needs.
-- ``not_archived``: the agent went to an address that an archived site does not have.
-- ``site_unavailable``: a live site turned the agent away or was not available.
-
-These count because nothing that an agent reports or chooses to visit may improve its success rate.
+- ``fails``: the error occurs without the agent's actions, too.
+- ``recurs``: it does not, and the agent's actions cause it again.
+- ``works``: it does not, and the agent's actions did not cause it again.
+- ``address``: opening the agent's last pages causes it, without its other actions.
+- ``impossible``: there is no control.
 """
 
 
@@ -168,7 +162,6 @@ class TrialError(WebArenaError):
     """Runs the event's control, where only the raiser can; None elsewhere."""
     again: ClassVar[bool] = True
     """Whether another attempt could succeed."""
-    shortfall: ClassVar[Shortfall] = ""
     usage: Usage | None = None
     """Model usage of the interrupted step, if it is known; no record of a step contains it."""
     interrupted: StepRecord | None = None
@@ -277,14 +270,12 @@ class BudgetError(ModelError):
 
     event = "budget"
     again = False
-    shortfall = "budget"
 
 
 class DeclaredError(ModelError):
     """The agent reported that its model is not available. Nothing else confirms it."""
 
     event = "declared"
-    shortfall = "declared"
 
 
 class AgentError(TrialError):
@@ -294,10 +285,9 @@ class AgentError(TrialError):
 
 
 class AgentAbsent(AgentError):
-    """Nothing listens at the address where the agent should take its task. This counts as the agent's own fault,
-    because an absence by choice looks the same."""
+    """Nothing listens at the address where the agent should take its task. An absence by choice looks the same."""
 
-    shortfall = "declared"
+    event = "absent"
 
 
 class JudgeError(TrialError):
@@ -326,6 +316,7 @@ class HarnessError(TrialError):
 class RecordingError(HarnessError):
     """The run's records can't be written: a full disk, or a directory that is missing or not writable."""
 
+    event = "disk"
     again = False
 
 

@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from pytest_webarena.checks.answer_types.accounting import is_content
 from pytest_webarena.checks.answer_types.amounts import amounts_in
 from pytest_webarena.checks.answer_types.tokens import tokens
+from pytest_webarena.checks.numbers import numbers_in
 from pytest_webarena.tasks.file_reading import Reading
 from pytest_webarena.tasks.record_shapes import Convert, Field, ListOf
 from pytest_webarena.tasks.shapes import Fault, Text
@@ -28,6 +30,13 @@ class Term:
     text: str
     number: Fraction | None = None
     """The value, if the text is a number."""
+
+    @property
+    def values(self) -> frozenset[Fraction]:
+        """The values that the number may mean: of 45 %, also 0.45. Empty for words."""
+        if self.number is None:
+            return frozenset()
+        return frozenset((self.number, self.number / 100 if self.text.endswith("%") else self.number))
 
     def __str__(self) -> str:
         return self.text
@@ -76,11 +85,15 @@ def ground_of(given: Mapping[str, Any]) -> Ground | None:
 
 
 def _has_words(text: str, _: Reading) -> Fault | None:
-    return None if tokens(text) else Fault("words or a number", f"'{clip(text)}'")
+    if any(token.has_digit or is_content(token) for token in tokens(text)):
+        return None
+    return Fault("words that name something, or a number", f"'{clip(text)}'")
 
 
 def _term(text: str, _: Reading) -> Term:
-    words = tokens(text)
+    words, numbers = tokens(text), numbers_in(text)
+    if len(numbers) == 1 and numbers[0].text == text:
+        return Term(text, numbers[0].value)
     number = next((amount.value for amount in amounts_in(words) if (amount.start, amount.end) == (0, len(words))), None)
     return Term(text, number)
 
@@ -133,8 +146,8 @@ GROUND_FIELDS: tuple[Field, ...] = (
         default_text="everything",
         doc=(
             "The thing that `absent` and `absent_controls` apply to: pages with this name in their title or main "
-            "heading, and passages (rows, list items, paragraphs) with it on other pages. The audit fails if it finds "
-            "no page or passage with it."
+            "heading, and on other pages what belongs to it: its row, card, entry or column, or what it labels. The "
+            "audit fails if it finds no page or passage with it."
         ),
         example="- answer: {unachievable: it has no telephone, absent: telephone, about: Kettle Chapel}",
     ),
@@ -144,8 +157,9 @@ GROUND_FIELDS: tuple[Field, ...] = (
         default={},
         default_text="nobody",
         doc=(
-            "For tasks that need a permission: an account that has it, of the first site or by site. The audit also "
-            "visits as this account, and must find everything there that `absent` and `absent_controls` list."
+            "For tasks that need a permission: an account that has it, of the first site or by site, and not the "
+            "task's own. The audit also visits as this account, and must find everything there that `absent` and "
+            "`absent_controls` list."
         ),
         example="- answer: {unachievable: only the owner sees it, absent: 1204.5, visible_to: emma}",
     ),

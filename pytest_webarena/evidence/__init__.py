@@ -80,9 +80,11 @@ StopReason = Literal[
     "broke_browser",
     "endless_writes",
     "model_refused",
+    "unattributed",
 ]
 """Why an episode ended. ``context``: a request was longer than the model's context. ``filtered``: a content filter of
-the model's endpoint blocked a request or a reply. From ``broke_site`` on: the agent caused an error (`owners`)."""
+the model's endpoint blocked a request or a reply. From ``broke_site`` on: an error that the agent caused, or may have
+caused (`owners`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

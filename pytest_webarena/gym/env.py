@@ -215,9 +215,9 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
             evidence = self._gather(result)
         verdict = judge_bounded(self._task, evidence)
         decided = decide(verdict, stop_reason=result.ending.reason, stop_detail=result.ending.detail)
-        decided, _ = with_misses(decided, evidence)
+        decided = with_misses(decided, evidence)
         if self._environment.lease is not None and self._environment.lease.live:
-            decided, _ = with_obstacles(decided, evidence)
+            decided = with_obstacles(decided, evidence)
         if decided.cause is not None or (score := verdict.known_score) is None:
             raise error_of(decided.cause or "harness", decided.message)
         info |= {

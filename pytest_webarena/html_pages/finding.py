@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
@@ -9,10 +10,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from pytest_webarena.checks.answer_types.amounts import amounts_in
+from pytest_webarena.checks.answer_types.amounts import amounts_in, other_readings
 from pytest_webarena.checks.answer_types.tokens import Token, tokens
 from pytest_webarena.checks.ground import Ground, Term
+from pytest_webarena.checks.numbers import numbers_in
 from pytest_webarena.html_pages.page_text import PageText
+from pytest_webarena.html_pages.page_tree import visible
+from pytest_webarena.html_pages.relations import belongs
 
 __all__ = ["MASK", "Hit", "Way", "hits", "is_about", "masked", "mentions"]
 
@@ -23,6 +27,8 @@ MASK = "\N{WHITE SQUARE}"
 _WORD = re.compile(r"[^\W_]+")
 _SIGN = re.compile(r"#(?=\d)")
 """What marks the number of an order or an issue."""
+_MOST_UNITS = 1
+"""Maximum number of words next to the number of a cell."""
 _LEAST_SUMMED = 2
 """A column with fewer numbers has no sum that differs from them."""
 
@@ -37,24 +43,45 @@ class Hit:
     """The text, the label, or the heading of the column."""
 
 
-def hits(page: PageText, ground: Ground, *, everywhere: bool) -> Iterator[Hit]:
+def hits(
+    page: PageText, ground: Ground, *, everywhere: bool, counts: Callable[[str], bool] = lambda text: True
+) -> Iterator[Hit]:
     """Yields where the page has the words and numbers that should be absent; several times if it has them so.
 
-    Without ``everywhere``, only passages count that name what the ground is about.
+    Without ``everywhere``, only passages count that belong to one that names what the ground is about. ``counts``
+    selects among those.
     """
-    relevant = [everywhere or _has(passage, ground.about) for passage in page.passages]
-    for passage, counts in zip(page.passages, relevant, strict=True):
-        if counts:
-            yield from (Hit(term, "text", passage) for term in ground.absent if mentions(passage, term))
+    subjects: list[int] | None = None
+
+    def is_relevant(place: int) -> bool:
+        nonlocal subjects
+        if everywhere:
+            return True
+        if subjects is None:
+            named = ((at, text) for at, text in enumerate(page.passages) if _has(text, ground.about))
+            subjects = [at for at, text in named if counts(text)]
+        return any(_is_about(page, subject, place, ground.about) for subject in subjects)
+
+    for place, passage in enumerate(page.passages):
+        for term in ground.absent:
+            if mentions(passage, term) and is_relevant(place):
+                yield Hit(term, "text", passage)
     for control in page.controls:
-        if everywhere or relevant[min(control.passage, len(relevant) - 1)]:
-            label = control.label
-            yield from (Hit(term, "control", label) for term in ground.controls if _names(label, term))
+        label = control.label
+        for term in ground.controls:
+            if _names(label, term) and is_relevant(min(control.passage, len(page.passages) - 1)):
+                yield Hit(term, "control", label)
     if everywhere and any(term.number is not None for term in ground.absent):
         for column in page.columns:
             total = _total(column)
             name = next((cell for cell in column if cell and _number(cell) is None), "")
             yield from (Hit(term, "sum", name) for term in ground.absent if total is not None and term.number == total)
+
+
+def _is_about(page: PageText, subject: int, place: int, about: str) -> bool:
+    text = page.passages[subject]
+    first = _has(text.partition("\n")[0], about)
+    return belongs(page.structure, page.places, subject, place, text=text, first=first)
 
 
 def is_about(page: PageText, name: str, *, counts: Callable[[str], bool] = lambda heading: True) -> bool:
@@ -67,12 +94,22 @@ def mentions(text: str, term: Term) -> bool:
 
     >>> mentions("It weighs 1,204.50 g.", Term("1204.5", Fraction("1204.5"))), mentions("Cabins", Term("cabin"))
     (True, False)
+    >>> mentions("$1.25M", Term("1250000", Fraction(1250000))), mentions("45 %", Term("0.45", Fraction("0.45")))
+    (True, True)
     """
     if term.number is None:
         return _has(text, term.text)
+    return not term.values.isdisjoint(_values(_SIGN.sub("", text)))
+
+
+@functools.lru_cache(maxsize=4096)
+def _values(text: str) -> frozenset[Fraction]:
+    """Returns the numbers that a text may state, by each reading."""
     if not any(map(str.isalnum, text)):
-        return False
-    return any(amount.value == term.number for amount in amounts_in(_words(_SIGN.sub("", text))))
+        return frozenset()
+    words = _words(text)
+    read = {amount.value for amount in amounts_in(words)} | other_readings(words)
+    return frozenset(read.union(*(number.values for line in text.split("\n") for number in numbers_in(line))))
 
 
 def _names(label: str, term: Term) -> bool:
@@ -122,17 +159,15 @@ def _begins(found: Sequence[Token], wanted: Sequence[Token]) -> bool:
 
 
 def _folded(text: str) -> str:
-    plain = unicodedata.normalize("NFKD", text)
+    plain = unicodedata.normalize("NFKD", visible(text))
     return "".join(each for each in plain if not unicodedata.combining(each)).casefold().replace("&", " and ")
 
 
 def _number(cell: str) -> Fraction | None:
     """Returns the number that a cell consists of, apart from its unit; None if it is something else."""
-    words = tokens(cell)
-    amounts = list(amounts_in(words))
-    if len(amounts) != 1 or len(words) - (amounts[0].end - amounts[0].start) > 1:
-        return None
-    return amounts[0].value
+    numbers = numbers_in(cell)
+    rest = len(cell.split()) - len(numbers[0].text.split()) if len(numbers) == 1 else _MOST_UNITS + 1
+    return numbers[0].value if rest <= _MOST_UNITS else None
 
 
 def _total(column: Sequence[str]) -> Fraction | None:

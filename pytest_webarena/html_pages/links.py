@@ -23,6 +23,8 @@ _NOT_PAGES = re.compile(
     r"tiff?|txt|wav|webm|webp|xlsx?|xml|zip)\Z",
     re.IGNORECASE,
 )
+_PICTURES = re.compile(r"\.(?:avif|bmp|css|gif|ico|jpe?g|js|png|tiff?|webp|woff2?)\Z", re.IGNORECASE)
+"""What an exhaustive search leaves out."""
 _LEAVES = re.compile(r"(?:log|sign)[-_. ]?(?:out|off)|switch[-_]user", re.IGNORECASE)
 _DIGITS = re.compile(r"\d+")
 
@@ -66,7 +68,7 @@ class Frontier:
     """Addresses still to visit on these sites: each site in turn, first found first, and few of each kind.
 
     ``sites`` are the sites' addresses. With ``exhaustive``, the further pages of each kind are not dropped: they come
-    when all kinds have had their few, again few of each.
+    when all kinds have had their few, again few of each. Files are visited, too, and `departures` has what may log out.
     """
 
     def __init__(self, sites: Iterable[str], *, exhaustive: bool = False) -> None:
@@ -75,11 +77,19 @@ class Frontier:
         self._exhaustive = exhaustive
         self._alike = _ALIKE
         self._known: set[str] = set()
+        self.departures: list[str] = []
+        """Addresses that look as if they log out; they are not yielded."""
         self._kinds: Counter[str] = Counter()
 
     def __bool__(self) -> bool:
         """Whether addresses may still be left."""
         return any(self._waiting.values()) or any(self._postponed.values())
+
+    def emptied(self) -> Frontier:
+        """Returns a frontier that knows the same addresses, none of which is left."""
+        other = Frontier([urlunsplit((*home, "", "", "")) for home in self._waiting], exhaustive=self._exhaustive)
+        other._known, other._kinds, other._alike = set(self._known), self._kinds.copy(), self._alike
+        return other
 
     def add(self, addresses: Iterable[str]) -> None:
         """Add those of the links that lead to pages of the sites."""
@@ -99,7 +109,9 @@ class Frontier:
             if found is None or found in self._known or _home(found) not in self._waiting:
                 continue
             self._known.add(found)
-            if not _LEAVES.search(found) and not _NOT_PAGES.search(urlsplit(found).path):
+            if _LEAVES.search(found):
+                self.departures.append(found)
+            elif not (_PICTURES if self._exhaustive else _NOT_PAGES).search(urlsplit(found).path):
                 taken.append(found)
         return taken
 

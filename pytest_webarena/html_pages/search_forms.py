@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urljoin, urlsplit, urlunsplit
 
+from pytest_webarena.html_pages.get_forms import GetForm
 from pytest_webarena.html_pages.links import kind_of
-from pytest_webarena.html_pages.page_text import GetForm
 
 __all__ = ["form_key", "in_place_of", "searches"]
 
@@ -24,7 +24,7 @@ def form_key(form: GetForm, url: str) -> str:
 def searches(form: GetForm, url: str, words: Sequence[str]) -> Iterator[str]:
     """Yields the addresses of a form on the page ``url`` with the words in its search field, or in each of its fields.
 
-    >>> from pytest_webarena.html_pages.page_text import GetField
+    >>> from pytest_webarena.html_pages.get_forms import GetField
     >>> list(searches(GetForm("/find", [GetField("q", typed=True)]), "http://a.test/x", ["a b"]))
     ['http://a.test/find?q=a+b']
     """
@@ -33,7 +33,11 @@ def searches(form: GetForm, url: str, words: Sequence[str]) -> Iterator[str]:
     typed = typed or [index for index, each in enumerate(form.fields) if each.typed][:_MOST_FIELDS]
     for each in words:
         for place in typed:
-            query = [(item.name, each if index == place else item.value) for index, item in enumerate(form.fields)]
+            query = [
+                (item.name, each if index == place else item.value)
+                for index, item in enumerate(form.fields)
+                if item.sent
+            ]
             yield urlunsplit(parts._replace(query=urlencode(query), fragment=""))
 
 

@@ -348,11 +348,11 @@ class ModelClient:
     def _control(self, request: Request) -> ControlResult:
         """Send a short request with the settings of ``request``, then ``request`` again.
 
-        ``works``: the endpoint serves the first and not the second, so the content of ``request`` is the cause.
+        ``recurs``: the endpoint serves the first and not the second, so the content of ``request`` is the cause.
         """
         short = replace(request, messages=(Message(role="user", text=_CONTROL),))
         try:
-            return "works" if self._serves(short) and not self._serves(request) else "fails"
+            return "fails" if not self._serves(short) else "works" if self._serves(request) else "recurs"
         except (BudgetSpent, OutOfTime):
             return "impossible"
 

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Generic, TypeVar
 
 from pytest_webarena.checks.judge_protocol import Grade, JudgeOff, JudgeUnreadable, Question, QuestionKind
-from pytest_webarena.errors import JudgeError, ModelError, UsageError
+from pytest_webarena.errors import ControlResult, JudgeError, ModelError, UsageError
 from pytest_webarena.evidence import Usage
 from pytest_webarena.llm.client import BudgetSpent, ModelClient
 from pytest_webarena.llm.config import ModelSettings
@@ -20,7 +20,7 @@ from pytest_webarena.llm_judge.replies import WORDS, Read
 from pytest_webarena.llm_judge.reply_authenticity import forges, seal_of
 from pytest_webarena.llm_judge.reply_cache import Kept, open_verdicts
 from pytest_webarena.llm_judge.upstream import UpstreamPrompt, understand_as
-from pytest_webarena.owners import EVENTS
+from pytest_webarena.owners import EVENTS, outcome_of
 from pytest_webarena.results.comparing.uncertainty import least_informed
 from pytest_webarena.results.records import JudgeErrors, JudgeRecord
 
@@ -39,7 +39,7 @@ _FORGED = (
     "from them: the agent caused that"
 )
 
-_EVENTS: Mapping[str, str] = {"refused_request": "judge_refuses", "model_access": "judge_access"}
+_EVENTS: Mapping[str, str] = {"refused_request": "judge_refuses", "model_access": "judge_rejects"}
 """Events of a judge, by those of its model."""
 
 NO_JUDGE = "it needs a judge, and there is none: --judge=MODEL, for a finished run with --rescore"
@@ -140,6 +140,8 @@ class JudgeSession:
         """Why a question was refused, if one was."""
         self.event = ""
         """Name in `owners.EVENTS` of the last error; empty if there was none."""
+        self.control: ControlResult = "fails"
+        """Result of its control."""
 
     @property
     def use(self) -> JudgeRecord | None:
@@ -191,10 +193,12 @@ class JudgeSession:
     def _grade_or_owned(self, question: Question, error: JudgeError) -> Grade | JudgeError:
         """``error`` with its owner: the agent, if the judge grades the reference in place of the answer.
 
-        If the endpoint failed, it must fail again with the answer after that; otherwise its grade counts.
+        If the endpoint failed, it must fail again with the answer after that; otherwise its grade counts. A refusal for
+        key, quota or rate may be chance even then, so its owner stays undecided.
         """
-        self.event = error.event
-        if error.cause == "agent" or EVENTS[error.event].control != "question":
+        self.event, self.control = error.event, "fails"
+        event = EVENTS[error.event]
+        if error.cause == "agent" or event.control != "question":
             return error
         reference = question.reference or "\n".join(item.what for item in question.items)
         control = replace(question, answer=reference)
@@ -207,6 +211,9 @@ class JudgeSession:
                 return self._asked(question)
             except JudgeError as again:
                 error = again
+        if outcome_of(event, "recurs") == "undecided":
+            self.control = "works"
+            return error
         error.cause = "agent"
         error.args = (f"{error}; it grades the reference in place of the answer, so the answer is the cause",)
         return error

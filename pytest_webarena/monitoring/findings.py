@@ -17,7 +17,7 @@ from pytest_webarena.evidence import Evidence
 from pytest_webarena.monitoring.alternatives import KnownElements, alternative_nodes
 from pytest_webarena.monitoring.obstacles import Obstacle, obstacle, obstacle_of_status, status_of, text_of
 from pytest_webarena.monitoring.replaying import TriedAction, key_node_checks
-from pytest_webarena.owners import CAUSED_BY_AGENT
+from pytest_webarena.owners import CAUSED_BY_AGENT, EVENTS, UNATTRIBUTED
 from pytest_webarena.results.records import NO_VERDICT, TrialRecord
 from pytest_webarena.signals import TargetRecord
 from pytest_webarena.tasks.model import Check, Task
@@ -138,15 +138,16 @@ def find(
 def _of_error(task: Task, record: TrialRecord) -> TaskFinding:
     text = _first_line(record)
     causes: Mapping[str, Status] = {"site": "site down", "task": "broken"}
-    status: Status = causes.get(record.cause or "", "untried")
+    cause = record.cause or (EVENTS[record.event].cause if record.stop_reason == UNATTRIBUTED else None)
+    status: Status = causes.get(cause or "", "untried")
     if record.stop_reason == "broke_site":
         status, text = "site down", f"the site breaks when the task is replayed, and only then: {text}"
     elif record.stop_reason in CAUSED_BY_AGENT:
         status = "untried"
-    elif record.outcome != "error":
+    elif record.outcome != "error" and record.stop_reason != UNATTRIBUTED:
         status, text = "untried", "what was recorded of the trial can't be read"
     elif status == "untried":
-        text = f"{record.cause}: {text}"
+        text = f"{cause}: {text}"
     parts = tuple(_unreached(task, "untried" if status == "broken" else status, ""))
     return TaskFinding(task=task.id, digest=task.digest, status=status, why=clip(text, 400), parts=parts)
 

@@ -17,7 +17,7 @@ from pytest_webarena.docs_site import docs
 from pytest_webarena.errors import TaskFileError
 from pytest_webarena.plugin.catalogue import sites_with_ledger
 from pytest_webarena.plugin.stash import SETTINGS
-from pytest_webarena.results.gate import NOT_VALID, Ruling
+from pytest_webarena.results.gate import NOT_VALID, UNSETTLED, Ruling
 
 if TYPE_CHECKING:
     from pytest_webarena.agents.audit_trials import AuditTrial
@@ -68,14 +68,15 @@ def as_expected(trial: AuditTrial, record: TrialRecord, run: RunDir) -> TrialRec
     to `conclude`.
     """
     from pytest_webarena.agents.audit_trials import NEIGHBOUR, ORACLE
-    from pytest_webarena.results.audit import why_wrong
+    from pytest_webarena.results.audit import ground_reason, why_wrong
     from pytest_webarena.results.end_state import proves_nothing
     from pytest_webarena.results.ground_audit import crawl_doubts, crawl_outcome, is_crawl
 
     task = trial.task
     if is_crawl(trial) and (outcome := crawl_outcome(trial, record)) != "error":
-        doubts = "\n".join(f"weak check: {doubt.text}\n{doubt.mend}" for doubt in crawl_doubts(trial, record))
-        record = replace(record, outcome=outcome, message=doubts, cause=None)
+        reasons = map(ground_reason, crawl_doubts(trial, record))
+        message = "\n".join(f"{reason.finding}: {reason.text}\n{reason.mend}" for reason in reasons)
+        record = replace(record, outcome="passed" if outcome == "passed" else "failed", message=message, cause=None)
     elif not trial.must_pass and record.outcome == "failed":
         return replace(record, outcome="passed")
     elif not trial.must_pass and record.outcome == "passed":
@@ -124,11 +125,13 @@ def rule(audit: Audit) -> Ruling:
     if not counted:
         return Ruling(exit_code=0, message="all tasks are valid")
     unjudged = sum(task.finding == "error" for task in counted)
-    wrong = len(counted) - unjudged
+    undecided = sum(task.finding == "undecided" for task in counted)
+    wrong = len(counted) - unjudged - undecided
     message = f"{wrong} of {len(audit.tasks)} tasks {'is' if wrong == 1 else 'are'} not valid"
+    message += f", {undecided} undecided" if undecided else ""
     message += f", {unjudged} not judged" if unjudged else ""
-    hint = f"; what to do about it: {docs('audit', 'what-to-do-about-it')}" if wrong else ""
-    return Ruling(exit_code=NOT_VALID, message=message + hint)
+    hint = f"; what to do about it: {docs('audit', 'what-to-do-about-it')}" if wrong or undecided else ""
+    return Ruling(exit_code=NOT_VALID if wrong or unjudged else UNSETTLED, message=message + hint)
 
 
 def _evidence(run: RunDir, record: TrialRecord) -> Evidence | None:

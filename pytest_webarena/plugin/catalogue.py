@@ -84,7 +84,8 @@ def refusal(task: Task, node: pytest.Collector) -> str:
     """Return why this run must not run ``task``; empty when it may.
 
     Reasons are sites that can't be reset, archived sites that were recorded as another user, users who can't be signed
-    in, and images that can't be loaded. A project's own fixture may sign in users in another way.
+    in, privileged accounts that are none, and images that can't be loaded. A project's own fixture may sign in users in
+    another way.
     """
     config = node.config
     settings = config.stash[SETTINGS]
@@ -93,6 +94,7 @@ def refusal(task: Task, node: pytest.Collector) -> str:
     # Late, as the catalogue itself: who only judges again has none.
     from pytest_webarena.sites.catalogues.archived import account_mismatch
     from pytest_webarena.sites.catalogues.external import why_not_lent
+    from pytest_webarena.sites.catalogues.privileged_accounts import why_not_privileged
     from pytest_webarena.sites.catalogues.signing_in import why_not_signed_in
 
     catalogue = config.stash[CATALOGUE]
@@ -102,6 +104,8 @@ def refusal(task: Task, node: pytest.Collector) -> str:
         return other
     if (unknown := why_not_signed_in(catalogue, task)) and not overridden(node, "webarena_sign_in"):
         return unknown
+    if wrong := why_not_privileged(catalogue, task):
+        return wrong
     if settings.options.fetch_images or not task.images:
         return ""
     return why_not_shown(task, {catalogue.sites[site].host for site in task.leased if site in catalogue.sites})

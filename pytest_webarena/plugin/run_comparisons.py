@@ -34,14 +34,14 @@ def with_baseline(
 
     The reasons of single agents are added to ``refused``.
     """
-    from pytest_webarena.results.comparing.baseline import as_gated, sides_at
+    from pytest_webarena.results.comparing.baseline import sides_at
     from pytest_webarena.results.comparing.comparison import choose, compare_all
     from pytest_webarena.results.comparing.sides import sides_of_records
 
     assert gate.baseline is not None, "something to compare with"
     try:
         sides = [sides_at(gate.baseline), sides_of_records(run.path, run.facts(), records)]
-        pairs = [(as_gated(one), as_gated(other)) for one, other in choose(sides)]
+        pairs = list(choose(sides))
         return compare_all(pairs, confidence=gate.confidence, refused=refused)
     except UsageError as error:
         return str(error)

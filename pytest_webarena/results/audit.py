@@ -24,22 +24,22 @@ from pytest_webarena.checks.side_effects import PATH as SIDE_EFFECTS
 from pytest_webarena.checks.verdict import CheckResult, Part, Verdict
 from pytest_webarena.evidence import Evidence
 from pytest_webarena.results.end_state import Moot, moot_trials, replaced_step
-from pytest_webarena.results.ground_audit import all_doubts, crawl_notes, crawl_outcome, is_crawl
+from pytest_webarena.results.ground_audit import Doubt, all_doubts, crawl_notes, crawl_outcome, is_crawl
 from pytest_webarena.results.records import TrialRecord
 from pytest_webarena.tasks.model import Task
 from pytest_webarena.text import clip
 
-__all__ = ["FINDINGS", "Audit", "AuditedTrial", "Finding", "Reason", "TaskAudit", "audit", "why_wrong"]
+__all__ = ["FINDINGS", "Audit", "AuditedTrial", "Finding", "Reason", "TaskAudit", "audit", "ground_reason", "why_wrong"]
 
 SCHEMA_VERSION = 1
 
-Finding = Literal["valid", "unsolvable", "flaky", "too easy", "weak check", "error", "skipped"]
+Finding = Literal["valid", "unsolvable", "flaky", "too easy", "weak check", "undecided", "error", "skipped"]
 """Findings, from good over bad to unknown.
 
 A task with several reasons has the first of their findings in this order.
 """
 FINDINGS: tuple[Finding, ...] = get_args(Finding)
-_Outcome = Literal["passed", "failed", "error", "not run", "moot"]
+_Outcome = Literal["passed", "failed", "undecided", "error", "not run", "moot"]
 _Tried = tuple[str, str, int]
 """Task, agent and trial."""
 
@@ -205,7 +205,7 @@ def _audit_task(
         reasons = [
             *_solution(task, found), *_wrong_agents(found, moot, evidence), *_before_anything(task, found),
             *_unjudged(found), *_weak_answers(flaws),
-            *(Reason(finding="weak check", text=doubt.text, mend=doubt.mend) for doubt in all_doubts(found)),
+            *(ground_reason(doubt) for doubt in all_doubts(found)),
         ]  # fmt: skip
         reasons.sort(key=lambda reason: FINDINGS.index(reason.finding))
     return TaskAudit(
@@ -227,6 +227,11 @@ def _audit_task(
 
 
 _Found = Sequence[tuple[AuditTrial, "TrialRecord | None"]]
+
+
+def ground_reason(doubt: Doubt) -> Reason:
+    """Return a doubt about an impossible task as a reason; ``undecided`` if something was not read."""
+    return Reason(finding="undecided" if doubt.is_open else "weak check", text=doubt.text, mend=doubt.mend)
 
 
 def _solution(task: Task, found: _Found) -> Iterator[Reason]:

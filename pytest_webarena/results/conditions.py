@@ -19,6 +19,7 @@ from pytest_webarena.agents.registry import agent_id
 from pytest_webarena.errors import UsageError
 from pytest_webarena.file_digests import SEAL
 from pytest_webarena.results.files import write_atomically
+from pytest_webarena.results.plan import stopped_trials
 from pytest_webarena.results.program_changes import changed_program, program_changes
 from pytest_webarena.results.records import DEFAULT_BROWSER, Entrant, TrialKey, TrialRecord
 from pytest_webarena.results.statistics import Summary, grouped, summarise
@@ -170,7 +171,7 @@ def summaries_of(
     traits = traits_of(source_of(run.path, run.facts(), records), named_with=[*(each.key for each in records), *named])
     return {
         name: replace(summary, mixed=differing_values(traits.get(name, ())))
-        for name, summary in summarise(records, named_with=named).items()
+        for name, summary in summarise(records, named_with=named, stopped=stopped_trials(run.path, records)).items()
     }
 
 

@@ -20,6 +20,7 @@ from pytest_webarena.results.comparing.uncertainty import bounds
 from pytest_webarena.results.conditions import Difference, mixed, source_of
 from pytest_webarena.results.files import write_atomically
 from pytest_webarena.results.gradings import Comparison, compare, words_of
+from pytest_webarena.results.plan import PlannedTrial, stopped_trials
 from pytest_webarena.results.program_changes import program_changes
 from pytest_webarena.results.records import TrialRecord
 from pytest_webarena.results.rundir import RunDir
@@ -45,7 +46,8 @@ def export(run: RunDir, stored: Stored | None = None) -> None:
     """Write both files into the run's folder. ``stored`` is the content of the run, if it has been read already."""
     stored = run.read() if stored is None else stored
     records = stored.records
-    summary = summary_json(records, mixed(source_of(run.path, run.facts(), records)))
+    differing = mixed(source_of(run.path, run.facts(), records))
+    summary = summary_json(records, differing, stopped=stopped_trials(run.path, records))
     summary["outcomes"] = outcomes_digest(records)
     summary["program_changes"] = [each.to_json() for each in program_changes(records)]
     summary["unreadable"] = [str(each) for each in stored.unreadable]
@@ -61,13 +63,16 @@ def outcomes_digest(records: Sequence[TrialRecord]) -> str:
 
 
 def summary_json(
-    records: Sequence[TrialRecord], differing: Mapping[str, Sequence[Difference]] = MappingProxyType({})
+    records: Sequence[TrialRecord],
+    differing: Mapping[str, Sequence[Difference]] = MappingProxyType({}),
+    *,
+    stopped: Sequence[PlannedTrial] = (),
 ) -> dict[str, Any]:
     """Return the figures of each agent, in each browser where there are several, as plain data.
 
-    ``differing`` are the results of `conditions.mixed`, by the agents' names.
+    ``differing`` are the results of `conditions.mixed`, by the agents' names; ``stopped`` as for `summarise`.
     """
-    agents = {name: _summary(summary) for name, summary in summarise(records).items()}
+    agents = {name: _summary(summary) for name, summary in summarise(records, stopped=stopped).items()}
     for name, found in differing.items():
         agents[name]["mixed"] = [str(each) for each in found]
     return {
@@ -171,8 +176,10 @@ def _rate(rate: Rate) -> dict[str, Any]:
     counts = {"passed": rate.passed, "failed": rate.failed, "errors": rate.errors}
     guess = {} if rate.chance is None else {"chance": rate.chance, "guessable": rate.guessable}
     extra: dict[str, Any] = {"by_judge": rate.by_judge} if rate.by_judge else {}
-    if rate.errors:
-        extra["bounds"] = list(bounds(rate.passed, rate.judged, rate.errors))
+    if rate.stopped:
+        extra["stopped"] = rate.stopped
+    if rate.excluded:
+        extra["bounds"] = list(bounds(rate.passed, rate.judged, rate.excluded))
         failed = rate.with_errors_failed
         extra["errors_failed"] = {
             "passed": failed.passed,

@@ -19,6 +19,7 @@ from pytest_webarena.answers import as_text
 from pytest_webarena.checks.answer import says_unachievable
 from pytest_webarena.checks.text import normalise
 from pytest_webarena.evidence import StepRecord
+from pytest_webarena.owners import UNATTRIBUTED
 from pytest_webarena.results.records import TrialRecord
 
 __all__ = ["CLASSES", "FailureClass", "Proposal", "ended_by", "propose"]
@@ -113,7 +114,7 @@ def propose(record: TrialRecord, steps: Sequence[StepRecord], observation_of: Ob
 
 def _proposals(record: TrialRecord, steps: Sequence[StepRecord], observation_of: ObservationOf) -> Iterator[Proposal]:
     answer = as_text(record.answer) or ""
-    if record.undecided:
+    if record.undecided and record.stop_reason != UNATTRIBUTED:
         yield Proposal(name="undecided-answer", why="the rules can't decide; a judge could")
     if says_unachievable(answer):
         if record.category != "unachievable":

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from pytest_webarena.results.wording import DECIDE, errors_failed_words, mixed_words, rate_words, shortfall_words
+from pytest_webarena.results.wording import errors_failed_words, mixed_words, rate_words, undecided_remedy
 
 if TYPE_CHECKING:
     from pytest_webarena.results import Rate, Summary
@@ -42,9 +42,9 @@ WORSE = 14
 UNSETTLED = 15
 """Exit code: chance or undecided trials leave the gate unsettled.
 
-It is used if undecided trials decide whether the run passes, and with ``--fail-unsettled``. Unless
-``--allow-undetectable`` accepts it, it is also used if not even a total collapse could be detected, or if tasks that
-passed in the baseline have disappeared.
+It is used if undecided trials decide whether the run passes, if ``--audit`` left tasks undecided, and with
+``--fail-unsettled``. Unless ``--allow-undetectable`` accepts it, it is also used if not even a total collapse could be
+detected, or if tasks that passed in the baseline have disappeared.
 """
 
 EXIT_CODES: Mapping[int, str] = {
@@ -121,9 +121,8 @@ class Gate:
     ) -> Ruling | None:
         """Apply the thresholds. Every agent has to meet them in every browser. None when no threshold is set.
 
-        The exit code is the first one of `_ORDER` that applies, and the message has every reason. Errors that the agent
-        reported itself, trials for which its budget did not suffice, and those that were not run after identical errors
-        also count as not passed.
+        The exit code is the first one of `_ORDER` that applies, and the message has every reason. Trials that were not
+        run because the budget was spent or after identical errors count as not passed.
 
         Args:
             coverages: Results of the planned trials, by the same names as the summaries. A trial without a record
@@ -151,8 +150,7 @@ class Gate:
         ]
         if self.min_pass_rate is not None:
             for agent, summary in summaries.items():
-                stopped = coverages[agent].stopped if agent in coverages else 0
-                short = sum(summary.shortfalls.values()) + stopped
+                short = coverages[agent].stopped if agent in coverages else 0
                 if not summary.rate.judged:
                     continue
                 counted = self._counted(summary.rate, short)
@@ -160,9 +158,7 @@ class Gate:
                     message = f"{agent}: {self._value_text(summary.rate, short)}{' passed' * (self.rate_end == 'mean')}"
                     message += f", --min-pass-rate asks for {self.min_pass_rate:.1%}"
                     if short:
-                        words = [shortfall_words(summary.shortfalls)] * bool(summary.shortfalls)
-                        words += [f"{stopped} not run after errors in a row"] * bool(stopped)
-                        message += f" (counted as not passed: {', '.join(words)})"
+                        message += f" (counted as not passed: {short} not run after errors in a row or for the budget)"
                     if summary.rerun_passed:
                         message += f" (first verdicts count: {summary.rerun_passed} failed and passed when run again)"
                     code = BELOW_THRESHOLD
@@ -173,7 +169,9 @@ class Gate:
                         else:
                             code = UNSETTLED
                             met = self._value_text(summary.rate.upper, short)
-                            message += f"; unsettled: {met} if all {undecided} undecided are met; {DECIDE}"
+                            message += (
+                                f"; unsettled: {met} if all {undecided} undecided are met; {undecided_remedy(summary)}"
+                            )
                     if text := errors_failed_words(summary.rate):
                         message += f"; {rate_words(summary.rate)} without errors, {text}"
                     if summary.mixed:
@@ -284,9 +282,7 @@ class Gate:
         errors, judged = (summary.rate.errors, summary.rate.judged) if summary is not None else (0, 0)
         # A lost trial may have a record with an error, and is then counted among the errors.
         missing = coverage.missing if coverage is not None else 0
-        erring = coverage.errors + coverage.declared if coverage is not None else errors
-        declared = summary.shortfalls.get("declared", 0) if summary is not None else 0
-        own = f", {declared} of them declared by the agent itself" if declared else ""
+        erring = coverage.errors if coverage is not None else errors
         trials = coverage.planned - coverage.allowed - coverage.decided if coverage is not None else judged + errors
         missing_text = f"{agent}: {missing} of {trials} planned trials have no result ({_missing(coverage)})"
         limit = self.max_errors or 0.0
@@ -295,8 +291,8 @@ class Gate:
             if not limit_text and erring:
                 limit_text = "; without --max-errors there may be none"
             if not missing:
-                return f"{agent}: {erring} of {trials} trials erred{own}{limit_text}"
-            return f"{missing_text}{f' and {erring} erred{own}' if erring else ''}{limit_text}{_way_out(coverage)}"
+                return f"{agent}: {erring} of {trials} trials erred{limit_text}"
+            return f"{missing_text}{f' and {erring} erred' if erring else ''}{limit_text}{_way_out(coverage)}"
         if not judged and (coverage is None or trials):
             return f"{agent}: none of {trials} trials could be judged"
         return None

@@ -19,12 +19,21 @@ _REMEDY = {
 }
 
 
+_SHOWN = 3
+"""Number of unread things that a sentence lists."""
+
+
+_READ_IT = "look there yourself, then say so with `xfail`; or take it out of the site, or out of `sites`"
+
+
 @dataclass(frozen=True, slots=True)
 class Doubt:
     """Why a task may be possible after all, or is impossible for another reason than it says."""
 
     text: str
     mend: str
+    is_open: bool = False
+    """Whether this is unknown, because something was not read."""
 
 
 def is_crawl(trial: AuditTrial) -> bool:
@@ -32,11 +41,14 @@ def is_crawl(trial: AuditTrial) -> bool:
     return trial.agent in CRAWLERS
 
 
-def crawl_outcome(trial: AuditTrial, record: TrialRecord) -> Literal["passed", "failed", "error"]:
-    """Return whether the ground withstood; ``error`` if the crawl was not finished."""
+def crawl_outcome(trial: AuditTrial, record: TrialRecord) -> Literal["passed", "failed", "undecided", "error"]:
+    """Return whether the ground withstood; ``undecided`` if something was not read, ``error`` without a crawl."""
     if "crawl" not in record.environment:
         return "error"
-    return "failed" if list(crawl_doubts(trial, record)) else "passed"
+    doubts = list(crawl_doubts(trial, record))
+    if not doubts:
+        return "passed"
+    return "undecided" if all(doubt.is_open for doubt in doubts) else "failed"
 
 
 def crawl_doubts(trial: AuditTrial, record: TrialRecord) -> Iterator[Doubt]:
@@ -49,7 +61,9 @@ def crawl_doubts(trial: AuditTrial, record: TrialRecord) -> Iterator[Doubt]:
     if trial.agent == PRIVILEGED:
         names = {each.get("what") for each in found}
         missing = [repr(term.text) for term in ground.terms if term.text not in names]
-        if missing:
+        if missing and crawl.get("unread"):
+            yield _unread(crawl)
+        elif missing:
             yield Doubt(
                 f"{who} does not find {', '.join(missing)}, although 'visible_to' says so ({looked})",
                 "correct the words or the value, or the account",
@@ -57,12 +71,23 @@ def crawl_doubts(trial: AuditTrial, record: TrialRecord) -> Iterator[Doubt]:
         return
     for each in found:
         yield Doubt(_described(each, who), _REMEDY.get(str(each.get("way")), _REMEDY["text"]))
+    if found:
+        return
     if not crawl.get("pages"):
         yield Doubt("no page was visited, so nothing was proved", "list the sites on which it is impossible in `sites`")
+    elif crawl.get("unread"):
+        yield _unread(crawl)
     elif ground.about and not crawl.get("names_subject"):
         yield Doubt(
             f"no page has the name {ground.about!r}, so nothing was proved ({looked})", "correct the name in `about`"
         )
+
+
+def _unread(crawl: Mapping[str, Any]) -> Doubt:
+    unread = [str(each) for each in crawl.get("unread", ())]
+    rest = int(crawl.get("number_unread", len(unread))) - _SHOWN
+    more = f"; and {rest} more" if rest > 0 else ""
+    return Doubt(f"not read: {'; '.join(unread[:_SHOWN])}{more}", _READ_IT, is_open=True)
 
 
 def all_doubts(found: Iterable[tuple[AuditTrial, TrialRecord | None]]) -> Iterator[Doubt]:
@@ -78,8 +103,8 @@ def crawl_notes(task: Task, found: Iterable[tuple[AuditTrial, TrialRecord | None
         yield "its ground is not attacked: the answer's check declares no 'absent' or 'absent_controls'"
     for trial, record in found:
         crawl = record.environment.get("crawl") if record is not None and is_crawl(trial) else None
-        if isinstance(crawl, Mapping) and (trial.agent == CRAWL or crawl.get("has_more")):
-            yield f"{trial.agent} {_looked(crawl)} as {_account(crawl)}"
+        if isinstance(crawl, Mapping) and trial.agent == CRAWL:
+            yield f"{trial.agent}, as {_account(crawl)}, {_looked(crawl)}"
 
 
 def _account(crawl: Mapping[str, Any]) -> str:
@@ -87,8 +112,11 @@ def _account(crawl: Mapping[str, Any]) -> str:
 
 
 def _looked(crawl: Mapping[str, Any]) -> str:
-    rest = "of more pages" if crawl.get("has_more") else "pages, all that links and searches lead to"
-    return f"looked at {crawl.get('pages', 0)} {rest}"
+    number = crawl.get("pages", 0)
+    pages = f"{number} page" if number == 1 else f"{number} pages"
+    if unread := crawl.get("number_unread"):
+        return f"looked at {pages}, and could not read {unread} {'thing' if unread == 1 else 'things'}"
+    return f"looked at {pages}, all that links, controls and searches lead to"
 
 
 def _described(each: Mapping[str, Any], who: str) -> str:

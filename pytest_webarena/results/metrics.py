@@ -129,8 +129,17 @@ def undecided_by(record: TrialRecord, grading: str = "") -> bool:
     return record.stop_reason != "agent_crash" and is_undecided(record.verdicts[grading])
 
 
-def measure(records: Iterable[TrialRecord], *, grading: str = "", templates: TemplateKey = "text") -> Metrics:
-    """Return the metrics of one agent's trials, by the grading that counts or by another one."""
+def measure(
+    records: Iterable[TrialRecord],
+    *,
+    grading: str = "",
+    templates: TemplateKey = "text",
+    stopped: Sequence[object] = (),
+) -> Metrics:
+    """Return the metrics of one agent's trials, by the grading that counts or by another one.
+
+    ``stopped`` has the clusters of trials that errors in a row stopped (`rate_of`).
+    """
     trials = [(record, *outcome_by(record, grading)) for record in records]
     judged = [(record, outcome == "passed") for record, outcome, _ in trials if outcome != "error"]
     passed = [record for record, is_pass in judged if is_pass]
@@ -141,9 +150,9 @@ def measure(records: Iterable[TrialRecord], *, grading: str = "", templates: Tem
         kept = [(record, outcome) for record, outcome, _ in trials if keep(record)]
         return _rate(kept)
 
-    def _rate(kept: Sequence[tuple[TrialRecord, Outcome]]) -> Rate:
+    def _rate(kept: Sequence[tuple[TrialRecord, Outcome]], stopped: Sequence[object] = ()) -> Rate:
         outcomes = [(cluster_of(record, templates), outcome) for record, outcome in kept]
-        found = rate_of(outcomes, [record.key in open_ones for record, _ in kept])
+        found = rate_of(outcomes, [record.key in open_ones for record, _ in kept], stopped=stopped)
         found = with_chance(found, (record for record, outcome in kept if outcome != "error"))
         return with_judge(found, kept, templates)
 
@@ -162,7 +171,7 @@ def measure(records: Iterable[TrialRecord], *, grading: str = "", templates: Tem
         for record in achievable
     ]
     return Metrics(
-        rate=rate(),
+        rate=_rate([(record, outcome) for record, outcome, _ in trials], stopped),
         achievable=rate(_achievable),
         unachievable=rate(lambda record: not _achievable(record)),
         given_up=replace(rate_of(given_up), errors=rate(_achievable).errors),

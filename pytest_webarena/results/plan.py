@@ -10,25 +10,26 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from pytest_webarena.errors import Shortfall, recording
+from pytest_webarena.errors import recording
 from pytest_webarena.file_digests import seal, seal_fault
 from pytest_webarena.results.files import write_atomically
 from pytest_webarena.results.records import TrialKey, TrialRecord, browser_text, names_of
 from pytest_webarena.secrets import scrub
 
-__all__ = ["Coverage", "PlannedTrial", "as_planned", "cover", "extend_plan", "has_plan", "read_plan", "write_plan"]
+__all__ = [
+    "Coverage",
+    "PlannedTrial",
+    "as_planned",
+    "cover",
+    "extend_plan",
+    "has_plan",
+    "read_plan",
+    "stopped_trials",
+    "write_plan",
+]
 
 PLAN_SCHEMA_VERSION = 3
 """Version of the plan; 2 added the key's ``browser``, which node ids contain as well; 3 the file's digest."""
-_FATES: Mapping[Shortfall, str] = {
-    "": "errors",
-    "declared": "declared",
-    "budget": "not_run",
-    "usage_unreported": "errors",
-    "not_archived": "errors",
-    "site_unavailable": "errors",
-}
-"""Field of `Coverage` for a trial with an error, by its `TrialRecord.shortfall`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,8 +59,6 @@ class Coverage:
     """Number of trials with a verdict."""
     errors: int = 0
     """Number of trials with a record that says why there is no verdict."""
-    declared: int = 0
-    """Number of trials with an error for which only the agent's own report exists."""
     lost: int = 0
     """Number of trials that were started and interrupted, or have no record that can be read."""
     skipped: int = 0
@@ -70,7 +69,7 @@ class Coverage:
     not_run: int = 0
     """Number of trials that were never started, or not run because the run's budget was spent."""
     stopped: int = 0
-    """Number of the trials in ``not_run`` whose agent or site had been stopped."""
+    """Number of the trials in ``not_run`` that errors in a row or the spent budget stopped."""
     reasons: Mapping[str, int]
     """Reasons of skipped trials that are not allowed to be skipped, with their numbers."""
     not_allowed: tuple[str, ...] = ()
@@ -84,7 +83,7 @@ class Coverage:
     @property
     def run(self) -> int:
         """Number of trials that were started."""
-        return self.judged + self.errors + self.declared + self.lost
+        return self.judged + self.errors + self.lost
 
     @property
     def missing(self) -> int:
@@ -112,6 +111,12 @@ def _read(run: Path) -> dict[TrialKey, PlannedTrial] | None:
     except (OSError, ValueError, KeyError, TypeError):
         return None
     return {entry.key: entry for entry in entries}
+
+
+def stopped_trials(run: Path, records: Iterable[TrialRecord]) -> list[PlannedTrial]:
+    """Return the planned trials of a run directory that have no record because errors in a row stopped them."""
+    known = {record.key for record in records}
+    return [trial for key, trial in read_plan(run).items() if trial.stopped and key not in known]
 
 
 def extend_plan(run: Path, trials: Iterable[PlannedTrial]) -> None:
@@ -156,7 +161,10 @@ def cover(
         name = entrants[key.entrant]
         fate = "not_run"
         if (record := known.get(key)) is not None:
-            fate = "judged" if record.outcome != "error" else "lost" if key in lost else _FATES[record.shortfall]
+            fate = "judged" if record.outcome != "error" else "lost" if key in lost else "errors"
+            if fate == "errors" and record.event == "budget":
+                fate = "not_run"
+                counts.setdefault(name, Counter())["stopped"] += 1
         elif key.folder in begun:
             fate = "lost"
         elif plan[key].decided:

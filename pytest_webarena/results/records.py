@@ -11,10 +11,11 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, NamedTuple, get_args
 
 from pytest_webarena.answers import AnswerFormat
-from pytest_webarena.errors import Cause, Shortfall
+from pytest_webarena.errors import Cause, ControlResult
 from pytest_webarena.evidence import StopReason, Usage
 from pytest_webarena.file_digests import SEAL
 from pytest_webarena.plain_data import kind_of
+from pytest_webarena.results.older_records import OWNED_SINCE, with_owner
 
 __all__ = [
     "DEFAULT_BROWSER",
@@ -37,34 +38,31 @@ __all__ = [
     "names_of",
 ]
 
-SCHEMA_VERSION = 12
+SCHEMA_VERSION = 13
 """Version of the record's schema.
 
 2 added ``usage`` and ``model``; 3 ``grading``, ``verdicts``, ``judge``, ``source``, ``history`` and ``memory``; 4
 ``reruns``; 5 ``shortfall``; 6 ``chance`` and the key's ``browser``, which in older records follows from the browser's
 version; 7 ``reference_steps`` and ``reward_model``; 8 the judge's known errors; 9 the usage of each attempt; 10
-``bill``; 11 the names of shortfalls; 12 ``signed_in``, ``manifests``, ``accepted`` and the digest of the file.
+``bill``; 12 ``signed_in``, ``manifests``, ``accepted`` and the digest of the file; 13 ``event`` and ``control`` instead
+of ``shortfall``, and errors whose owner is undecided as failed trials.
 """
 SEALED_SINCE = 12
 """First version whose records have a digest (`file_digests.seal`)."""
 
 Outcome = Literal["passed", "failed", "error"]
-"""``error`` is never the agent's fault and never part of a success rate."""
+"""``error`` is the environment's fault and never part of a success rate."""
 
 NO_VERDICT = "no verdict: "
 """First words of the message of a trial without a decision of its checks; the reason follows on the same line."""
 UNDECIDED = "undecided: "
 """First words of the message of a failed trial that a judge could decide; the reason follows on the same line."""
 
-JUDGED_FIELDS = ("outcome", "score", "cause", "message", "verdict", "grading", "verdicts", "judge", "task_digest")
+JUDGED_FIELDS = (
+    "outcome", "score", "stop_reason", "cause", "event", "control", "message", "verdict", "grading", "verdicts",
+    "judge", "task_digest",
+)  # fmt: skip
 """Record fields that judging sets. A record's ``history`` contains those of earlier judgings."""
-
-_FORMER_SHORTFALLS: Mapping[str, Shortfall] = {
-    "untold": "usage_unreported",
-    "lacking": "not_archived",
-    "hindered": "site_unavailable",
-}
-"""Shortfalls by their names before schema version 11."""
 
 DEFAULT_BROWSER = "chromium"
 """The browser of trials that name none."""
@@ -221,8 +219,10 @@ class TrialRecord:
     stop_detail: str = ""
     cause: Cause | None = None
     """The party that caused the error; None unless ``outcome`` is ``error``."""
-    shortfall: Shortfall = ""
-    """Why a gate counts the error as a trial not passed; empty when it does not."""
+    event: str = ""
+    """Name in `owners.EVENTS` of the error that ended it; empty without one, and in records of older versions."""
+    control: ControlResult | None = None
+    """What the control of that error showed; None where there is none."""
     message: str = ""
     """The error, or the rendered verdict of a failed trial."""
     verdict: Mapping[str, Any] | None = None
@@ -251,7 +251,7 @@ class TrialRecord:
     reference_steps: int | None = None
     """Number of steps of the task's solution, or that its data set reports; None where neither is known."""
     attempt: int = 1
-    """Number of the attempt that counts: the last one, or the one whose error the agent caused."""
+    """Number of the attempt that counts: the last one, or the first whose error was not the environment's."""
     attempts: tuple[Attempt, ...] = ()
     reruns: tuple[Attempt, ...] = ()
     """Attempts after the verdict, which do not change it: the test was run again (``--reruns`` and similar)."""
@@ -299,7 +299,7 @@ class TrialRecord:
 
     @property
     def undecided(self) -> bool:
-        """Whether it only failed because the rules could not decide, and a person or a judge model could."""
+        """Whether it only failed because the rules could not decide, or because an error's owner is unknown."""
         return self.outcome == "failed" and self.stop_reason != "agent_crash" and is_undecided(self.verdict)
 
     @property
@@ -309,7 +309,7 @@ class TrialRecord:
 
     @property
     def passed_after_own_error(self) -> bool:
-        """Whether the agent caused the error of the attempt that counts, and a later attempt passed."""
+        """Whether an error that was not the environment's ended the attempt that counts, and a later one passed."""
         return any(each.number > self.attempt and each.outcome == "passed" for each in self.attempts)
 
     @property
@@ -358,6 +358,8 @@ class TrialRecord:
             raise ValueError(f"score: expected a number or null, found {kind_of(score)}")
         try:
             rest = {name: value for name, value in data.items() if name not in ("schema_version", SEAL)}
+            if version < OWNED_SINCE:
+                rest = with_owner(rest, UNDECIDED)
             return cls(
                 **{
                     **rest,
@@ -369,7 +371,6 @@ class TrialRecord:
                     "usage": Usage(**data["usage"]) if data.get("usage") else None,
                     "bill": Usage(**data["bill"]) if data.get("bill") else None,
                     "judge": _judge(data["judge"]) if data.get("judge") else None,
-                    "shortfall": _FORMER_SHORTFALLS.get(data.get("shortfall", ""), data.get("shortfall", "")),
                     "history": tuple(data.get("history", ())),
                     "signed_in": {
                         site: SignedInAtEnd(**found) for site, found in (data.get("signed_in") or {}).items()

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from pytest_webarena.evidence import Usage
+from pytest_webarena.owners import UNATTRIBUTED
 from pytest_webarena.results.comparing.repeats import flaky, pass_all, pass_any, spread_of
 from pytest_webarena.results.comparing.uncertainty import Corrected, Verdicts, corrected_rate, least_informed
 from pytest_webarena.results.intervals import clustered_interval, whole_set_interval
@@ -16,6 +17,7 @@ from pytest_webarena.results.records import NO_VERDICT, Outcome, TrialKey, Trial
 
 if TYPE_CHECKING:
     from pytest_webarena.results.key_node_scores import KeyNodeScores
+    from pytest_webarena.results.plan import PlannedTrial
 
 __all__ = [
     "Rate",
@@ -24,6 +26,7 @@ __all__ = [
     "cluster_of",
     "grouped",
     "rate_of",
+    "stopped_clusters",
     "summarise",
     "with_chance",
     "with_judge",
@@ -41,16 +44,35 @@ def cluster_of(record: TrialRecord, templates: TemplateKey = "text") -> tuple[st
     return suite, record.template or record.key.task
 
 
-def rate_of(outcomes: Iterable[tuple[object, Outcome]], undecided: Sequence[bool] | None = None) -> Rate:
-    """Return the rate of trials, each given by its cluster and its outcome; ``undecided`` says which of them are."""
+def rate_of(
+    outcomes: Iterable[tuple[object, Outcome]],
+    undecided: Sequence[bool] | None = None,
+    *,
+    stopped: Sequence[object] = (),
+) -> Rate:
+    """Return the rate of trials, each given by its cluster and its outcome; ``undecided`` says which of them are.
+
+    ``stopped`` has the clusters of planned trials that were not run because errors in a row stopped them. Like errors
+    they are excluded from the rate, and are failures in `Rate.errors_failed`.
+    """
     outcomes = list(outcomes)
-    if any(outcome == "error" for _, outcome in outcomes):
-        found = _rate_of(outcomes, undecided)
-        failed: list[tuple[object, Outcome]] = [
-            (cluster, "failed" if outcome == "error" else outcome) for cluster, outcome in outcomes
-        ]
-        return replace(found, errors_failed=_rate_of(failed, undecided))
-    return _rate_of(outcomes, undecided)
+    found = replace(_rate_of(outcomes, undecided), stopped=len(stopped))
+    if not found.excluded:
+        return found
+    failed: list[tuple[object, Outcome]] = [
+        *((cluster, "failed" if outcome == "error" else outcome) for cluster, outcome in outcomes),
+        *((cluster, "failed") for cluster in stopped),
+    ]
+    marks = [*undecided, *(False for _ in stopped)] if undecided is not None else None
+    return replace(found, errors_failed=_rate_of(failed, marks))
+
+
+def stopped_clusters(
+    stopped: Iterable[PlannedTrial], records: Iterable[TrialRecord], templates: TemplateKey = "text"
+) -> list[object]:
+    """Return the clusters of planned trials without records; ``records`` are others of the run, of any agent."""
+    known = {record.key.task: cluster_of(record, templates) for record in records}
+    return [known.get(each.key.task, (each.node_id.partition("::")[0], each.key.task)) for each in stopped]
 
 
 def _rate_of(outcomes: Sequence[tuple[object, Outcome]], undecided: Sequence[bool] | None) -> Rate:
@@ -92,7 +114,9 @@ class Rate:
     clusters: int = field(default=0, compare=False)
     """Number of clusters of the judged trials."""
     undecided: int = field(default=0, compare=False)
-    """Number of failed trials that a person or a judge model could decide (`TrialRecord.undecided`)."""
+    """Number of failed trials that might have passed (`TrialRecord.undecided`)."""
+    stopped: int = field(default=0, compare=False)
+    """Number of planned trials that were not run because errors in a row stopped them."""
     if_met: Rate | None = field(default=None, compare=False)
     """The rate if all undecided trials are met, its upper bound; None without undecided trials."""
     errors_failed: Rate | None = field(default=None, compare=False)
@@ -118,6 +142,11 @@ class Rate:
     def value(self) -> float | None:
         """The success rate in [0, 1], with undecided trials not met; None when nothing was judged."""
         return self.passed / self.judged if self.judged else None
+
+    @property
+    def excluded(self) -> int:
+        """Number of planned trials that are not part of the rate: errors, and those that errors in a row stopped."""
+        return self.errors + self.stopped
 
     @property
     def with_errors_failed(self) -> Rate:
@@ -210,17 +239,17 @@ class Summary:
 
     With one, trials depend on earlier ones, which intervals do not take into account.
     """
-    shortfalls: Mapping[str, int] = field(default_factory=dict)
-    """Number of errors that a gate counts as not passed, by the reason: see `TrialRecord.shortfall`."""
     undecided: int = 0
-    """Number of failed trials that the rules of the grading can't decide: see `TrialRecord.undecided`."""
+    """Number of failed trials that might have passed: see `TrialRecord.undecided`."""
+    unattributed: int = 0
+    """Number of those that ended in an error whose owner is undecided."""
     rerun: int = 0
     """Number of trials that were run again after their verdict, which does not change."""
     rerun_passed: int = 0
-    passed_after_own_error: int = 0
-    """Number of failed trials in which the agent caused an error, and passed on a later attempt, which does not
-    count."""
     """Number of failed trials that passed when they were run again."""
+    passed_after_own_error: int = 0
+    """Number of failed trials that ended in an error, not of the environment, and passed on a later attempt, which does
+    not count."""
     gradings: tuple[str, ...] = ()
     """Gradings of the rate, with the repairs that were left out, for trials that have gradings."""
     key_nodes: KeyNodeScores | None = None
@@ -242,12 +271,25 @@ def grouped(records: Iterable[TrialRecord], *, named_with: Iterable[TrialKey] = 
     return groups
 
 
-def summarise(records: Iterable[TrialRecord], *, named_with: Iterable[TrialKey] = ()) -> dict[str, Summary]:
-    """Return one summary per agent, and per browser where there are several; see `grouped`."""
-    return {name: _summary(name, group) for name, group in grouped(records, named_with=named_with).items()}
+def summarise(
+    records: Iterable[TrialRecord],
+    *,
+    named_with: Iterable[TrialKey] = (),
+    stopped: Sequence[PlannedTrial] = (),
+) -> dict[str, Summary]:
+    """Return one summary per agent, and per browser where there are several; see `grouped`.
+
+    ``stopped`` are planned trials of any agent that were not run because errors in a row stopped them.
+    """
+    records = list(records)
+    found = {}
+    for name, group in grouped(records, named_with=named_with).items():
+        own = [each for each in stopped if each.key.entrant == group[0].key.entrant]
+        found[name] = _summary(name, group, stopped_clusters(own, records))
+    return found
 
 
-def _summary(name: str, records: Sequence[TrialRecord]) -> Summary:
+def _summary(name: str, records: Sequence[TrialRecord], stopped: Sequence[object]) -> Summary:
     from pytest_webarena.results.key_node_scores import key_node_scores  # late: workers sum up nothing
 
     scores = [record.score for record in records if record.score is not None and record.outcome != "error"]
@@ -260,7 +302,7 @@ def _summary(name: str, records: Sequence[TrialRecord]) -> Summary:
     return Summary(
         name=name,
         **records[0].key.entrant._asdict(),
-        rate=_rate(records),
+        rate=_rate(records, stopped),
         by_site=_rates(records, lambda record: "+".join(record.sites) or "(no site)"),
         by_category=_rates(records, lambda record: record.category or "(none)"),
         stop_reasons=dict(Counter(record.stop_reason for record in records if record.stop_reason).most_common()),
@@ -296,8 +338,8 @@ def _summary(name: str, records: Sequence[TrialRecord]) -> Summary:
             Counter(_reason(each) for each in records if each.cause == "judge" and each.judge is None).most_common()
         ),
         gradings=tuple(sorted({name for each in records if (name := str((each.verdict or {}).get("grading", "")))})),
-        shortfalls=dict(Counter(record.shortfall for record in records if record.shortfall)),
         undecided=sum(record.undecided for record in records),
+        unattributed=sum(record.stop_reason == UNATTRIBUTED for record in records),
         rerun=sum(bool(record.reruns) for record in records),
         rerun_passed=sum(record.passed_later for record in records),
         priced=len(costs := [total.cost for _, total in used if total.cost is not None]),
@@ -311,7 +353,7 @@ def _summary(name: str, records: Sequence[TrialRecord]) -> Summary:
 def _unbegun(record: TrialRecord) -> bool:
     """Whether the agent never started: the budget was spent, or an attempt reports that it used nothing."""
     return record.total_usage is None and (
-        record.shortfall == "budget" or any(each.usage is not None for each in record.attempts)
+        record.event == "budget" or any(each.usage is not None for each in record.attempts)
     )
 
 
@@ -334,10 +376,10 @@ def _reason(record: TrialRecord) -> str:
     return record.message.partition("\n")[0].removeprefix(NO_VERDICT)
 
 
-def _rate(records: Iterable[TrialRecord]) -> Rate:
+def _rate(records: Iterable[TrialRecord], stopped: Sequence[object] = ()) -> Rate:
     records = list(records)
     outcomes = [(cluster_of(record), record.outcome) for record in records]
-    found = with_chance(rate_of(outcomes, [record.undecided for record in records]), records)
+    found = with_chance(rate_of(outcomes, [record.undecided for record in records], stopped=stopped), records)
     found = replace(found, whole=whole_set_interval(_by_task(records).values()))
     return with_judge(found, ((record, record.outcome) for record in records))
 

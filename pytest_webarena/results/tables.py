@@ -16,6 +16,7 @@ from pytest_webarena.results.key_node_scores import KeyNodeScores, key_node_scor
 from pytest_webarena.results.key_node_tables import Scored, key_node_tables
 from pytest_webarena.results.metrics import Metrics, measure
 from pytest_webarena.results.paper_differences import SUITE, unlike_paper
+from pytest_webarena.results.plan import stopped_trials
 from pytest_webarena.results.published import (
     PublishedGroup,
     published,
@@ -24,7 +25,7 @@ from pytest_webarena.results.published import (
 from pytest_webarena.results.records import TrialRecord, names_of
 from pytest_webarena.results.reference_steps import ReferenceScores, reference_scores, references
 from pytest_webarena.results.rundir import RunDir
-from pytest_webarena.results.statistics import Rate, TemplateKey, grouped
+from pytest_webarena.results.statistics import Rate, TemplateKey, grouped, stopped_clusters
 from pytest_webarena.results.table_forms import Table, as_markdown, as_text
 from pytest_webarena.results.wording import mixed_words, passed_words
 
@@ -91,7 +92,7 @@ def gather(runs: Sequence[Path], *, grading: str = "", templates: TemplateKey = 
             **records[0].key.entrant._asdict(),
             grading=grading or _grading(records),
             suite=_only({str(record.source.get("suite", "")) for record in records}),
-            metrics=measure(records, grading=grading, templates=templates),
+            metrics=measure(records, grading=grading, templates=templates, stopped=_stopped(run, records, templates)),
             mixed=reasons,
             key_nodes=key_node_scores(records, grading=grading),
             reference=reference_scores(records, solutions, run.steps_of),
@@ -103,6 +104,13 @@ def gather(runs: Sequence[Path], *, grading: str = "", templates: TemplateKey = 
         )
         for name, (run, records, reasons, source) in zip(names, found, strict=True)
     ]
+
+
+def _stopped(run: RunDir, records: Sequence[TrialRecord], templates: TemplateKey) -> list[object]:
+    """The clusters of the agent's trials that errors in a row stopped."""
+    everyone = run.read().records
+    own = [each for each in stopped_trials(run.path, everyone) if each.key.entrant == records[0].key.entrant]
+    return stopped_clusters(own, everyone, templates) if own else []
 
 
 def _participants(records: Sequence[TrialRecord], grading: str, templates: TemplateKey) -> dict[str, Metrics]:
@@ -152,7 +160,7 @@ def tables(rows: Sequence[Row], *, templates: TemplateKey = "text", each_templat
 
 def _rates(rows: Sequence[Row]) -> Table:
     undecided = any(row.metrics.undecided for row in rows)
-    erred = any(row.metrics.rate.errors for row in rows)
+    erred = any(row.metrics.rate.excluded for row in rows)
     cells: list[tuple[str, ...]] = [
         (
             row.name,
@@ -173,6 +181,11 @@ def _rates(rows: Sequence[Row]) -> Table:
         "AC, UA: on achievable and unachievable tasks; gave up: achievable tasks that the agent called unachievable; "
         "errors are excluded from all rates"
         + (", but SR* and its interval count them as failures, as papers do." if erred else "."),
+        *(
+            f"{row.name}: errors in a row stopped {row.metrics.rate.stopped} more trials, which SR* counts as failures."
+            for row in rows
+            if row.metrics.rate.stopped
+        ),
     ]
     gradings = {row.grading for row in rows}
     if gradings != {""}:

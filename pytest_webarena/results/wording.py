@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from pytest_webarena.docs_site import docs
 from pytest_webarena.evidence import ScriptAct, StepRecord, Usage
+from pytest_webarena.owners import UNATTRIBUTED
 from pytest_webarena.results.records import UNDECIDED, JudgeRecord, MemoryUse, SignedInAtEnd, TrialRecord
 from pytest_webarena.text import shorten
 
 if TYPE_CHECKING:
-    from pytest_webarena.results.statistics import Rate
+    from pytest_webarena.results.statistics import Rate, Summary
 
 __all__ = [
     "CAUSE_WORDS",
     "DECIDE",
+    "REPEAT",
     "STOP_WORDS",
     "action_words",
     "cost_words",
@@ -29,15 +32,17 @@ __all__ = [
     "rerun_words",
     "script_words",
     "seconds_words",
-    "shortfall_words",
     "sign_in_words",
     "size_words",
+    "undecided_remedy",
     "usage_words",
     "why_undecided",
 ]
 
 DECIDE = "decide them: pytest --rescore RUN --judge MODEL"
-"""What to do about undecided trials."""
+"""What to do about trials that the rules can't decide."""
+REPEAT = f"repeat on purpose: {docs('resuming', 'trials-of-an-undecided-owner')}"
+"""What to do about trials that ended in an error whose owner is undecided."""
 
 STOP_WORDS = {
     "answered": "the agent stopped",
@@ -54,6 +59,7 @@ STOP_WORDS = {
     "broke_browser": "the agent broke the browser",
     "endless_writes": "the agent's page never stopped writing",
     "model_refused": "the model endpoint did not serve what the agent sent",
+    "unattributed": "an error of the agent or its environment, undecided whose",
 }
 """Meaning of each stop reason."""
 
@@ -68,14 +74,6 @@ CAUSE_WORDS = {
     "harness": "a fault of pytest-webarena, or a worker that died",
 }
 """Meaning of each cause of an error."""
-
-_SHORTFALL_WORDS = {
-    "declared": "declared an error by the agent itself",
-    "budget": "not run because the budget was spent",
-    "not_archived": "where an archived site lacks something",
-    "site_unavailable": "where a live site turned the visitor away or was not available",
-    "usage_unreported": "without the agent's report of its usage, which a check needs",
-}
 
 _DETAILS = ("text", "url", "keys", "answer", "options", "direction", "index", "reason")
 
@@ -106,10 +104,11 @@ def action_words(step: StepRecord) -> str:
 def script_words(step: StepRecord) -> str:
     """Return the actions of scripts before a step started; empty where there were none.
 
-    >>> from pytest_webarena.evidence import ScriptAct, TargetRecord
-    >>> corn = ScriptAct(event="change", target=TargetRecord(role="combobox", name="Corn"), value="Rye")
-    >>> script_words(StepRecord(index=0, action={"kind": "stop"}, raw="", by_script=(corn,)))
-    "change of combobox 'Corn' to 'Rye'"
+        >>> from pytest_webarena.docs_site import docs
+    from pytest_webarena.evidence import ScriptAct, TargetRecord
+        >>> corn = ScriptAct(event="change", target=TargetRecord(role="combobox", name="Corn"), value="Rye")
+        >>> script_words(StepRecord(index=0, action={"kind": "stop"}, raw="", by_script=(corn,)))
+        "change of combobox 'Corn' to 'Rye'"
     """
     return "; ".join(map(_act_words, step.by_script))
 
@@ -196,8 +195,18 @@ def rate_words(rate: Rate) -> str:
 
 
 def errors_failed_words(rate: Rate) -> str:
-    """Return the rate with errors as failures, to be added to a rate without them; empty without errors."""
-    return f"{rate_words(rate.with_errors_failed)} with errors as failures" if rate.errors else ""
+    """Return the rate with errors as failures, to be added to a rate without them; empty without errors.
+
+    Trials that errors in a row stopped are failures, too.
+    """
+    stopped = f" and {rate.stopped} stopped trials" if rate.stopped else ""
+    return f"{rate_words(rate.with_errors_failed)} with errors{stopped} as failures" if rate.excluded else ""
+
+
+def undecided_remedy(summary: Summary) -> str:
+    """Return what to do about the undecided trials of an agent."""
+    rules = [DECIDE] if summary.undecided > summary.unattributed else []
+    return "; ".join([*rules, *([REPEAT] if summary.unattributed else [])])
 
 
 def judge_words(judge: JudgeRecord) -> list[str]:
@@ -239,11 +248,13 @@ def usage_words(used: Usage) -> list[str]:
 
 
 def why_undecided(record: TrialRecord) -> str:
-    """Return why the rules can't decide a trial, and what to do; empty if it is not undecided."""
+    """Return why a trial is undecided, and what to do; empty if it is not."""
     if not record.undecided:
         return ""
     first = record.message.partition("\n")[0]
     why = first.removeprefix(UNDECIDED) if first.startswith(UNDECIDED) else "the rules can't decide"
+    if record.stop_reason == UNATTRIBUTED:
+        return f"{why}; {REPEAT}"
     asked = f" ({record.judge.model} was asked and did not decide)" if record.judge is not None else ""
     return f"{why}{asked}; {DECIDE}"
 
@@ -276,12 +287,3 @@ def memory_words(use: MemoryUse) -> str:
     shown = f"shown {use.trials} earlier trial{plural}, the last one {use.after}" if use.trials else "nothing yet"
     written = "left something new" if use.wrote else "left nothing new"
     return f"{source}: {shown}; {written}" + (f" ({use.problem})" if use.problem else "")
-
-
-def shortfall_words(counts: Mapping[str, int]) -> str:
-    """Return the errors that a gate counts as not passed, with their reasons.
-
-    >>> shortfall_words({"declared": 2})
-    '2 declared an error by the agent itself'
-    """
-    return ", ".join(f"{count} {_SHORTFALL_WORDS.get(name, name)}" for name, count in counts.items())

@@ -12,7 +12,6 @@ from pytest_webarena.text import shorten
 from pytest_webarena.trials.outcome import Decided
 
 if TYPE_CHECKING:
-    from pytest_webarena.errors import Shortfall
     from pytest_webarena.evidence import Evidence, RequestRecord
 
 __all__ = ["missing_resources", "reporting_misses", "with_misses"]
@@ -53,7 +52,6 @@ class _NotArchived(SiteError):
 
     event = "archive"
     again = False
-    shortfall = "not_archived"
 
 
 def _decisive(found: dict[str, str]) -> list[str]:
@@ -70,13 +68,12 @@ def _message(missing: Sequence[str]) -> str:
     )
 
 
-def with_misses(decided: Decided, evidence: Evidence) -> tuple[Decided, Shortfall]:
-    """The outcome of a trial, given what the archive lacked; and why a gate counts it as not passed, if it does.
+def with_misses(decided: Decided, evidence: Evidence) -> Decided:
+    """The outcome of a trial, given what the archive lacked.
 
-    An agent that failed may have failed because a page, or a part that a page needs, was missing. That is an error of
-    the site. Missing images, fonts and beacons change nothing. An agent that passed did not need it, unless it answered
-    that something is impossible or absent: a missing page looks like that. The agent chose where it went, so straying
-    must not improve its success rate: gates count the trial as not passed.
+    An agent that failed may have failed because a page, or a part that a page needs, was missing: an error. Missing
+    images, fonts and beacons change nothing. An agent that passed did not need it, unless it answered that something is
+    impossible or absent: a missing page looks like that.
     """
     found = missing_resources(evidence)
     missing = _decisive(found)
@@ -84,5 +81,5 @@ def with_misses(decided: Decided, evidence: Evidence) -> tuple[Decided, Shortfal
         decided.outcome == "passed" and "page" in found.values() and says_unachievable(evidence.text_answer or "")
     )
     if not (passed_wrongly or (decided.outcome == "failed" and missing)):
-        return decided, ""
-    return Decided("error", "site", f"{_message(missing)}\n{decided.message}".rstrip()), "not_archived"
+        return decided
+    return Decided("error", "site", f"{_message(missing)}\n{decided.message}".rstrip(), _NotArchived.event)

@@ -1,26 +1,29 @@
-"""Finds the owner of an error after the agent's first action: runs the event's control, and adapts the record."""
+"""Finds the owner of an error: runs the event's control, and adapts the record."""
 
 from __future__ import annotations
 
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from pytest_webarena.actions import Action, Goto, Invalid, NewTab, Stop
+from pytest_webarena.agents.builtin import with_full_address
 from pytest_webarena.agents.recording import Recording
 from pytest_webarena.agents.replay_agent import ReplayAgent
 from pytest_webarena.checks import Verdict, find_kind, judge_bounded
 from pytest_webarena.checks.grading import gradings_of, headline_of
 from pytest_webarena.checks.kind import no_answer
 from pytest_webarena.checks.url import document_status, tab_status
-from pytest_webarena.errors import BrowserError, NetworkChanged, SiteError, SiteRestless, SiteUnreached
+from pytest_webarena.errors import BrowserError, NetworkChanged, SiteError, SiteUnreached, TaskError
 from pytest_webarena.evidence import Usage
-from pytest_webarena.owners import CAUSED_BY_AGENT, Event
+from pytest_webarena.owners import UNATTRIBUTED, Event, outcome_of, shown_by
 from pytest_webarena.results.attempts import read_steps
+from pytest_webarena.results.records import NO_VERDICT, UNDECIDED
+from pytest_webarena.results.wording import STOP_WORDS
 from pytest_webarena.trials.collecting import Collector, Used
 from pytest_webarena.trials.trial_environment import set_up_environment
 
@@ -30,15 +33,15 @@ if TYPE_CHECKING:
     from pytest_webarena.browser.config import SessionConfig
     from pytest_webarena.browser.pageless import Pageless
     from pytest_webarena.browser.session import Session
-    from pytest_webarena.checks import CheckResult
-    from pytest_webarena.errors import ControlResult
+    from pytest_webarena.checks import CheckResult, Grading
+    from pytest_webarena.errors import Cause, ControlResult
     from pytest_webarena.evidence import Evidence, RequestRecord, StepRecord, StopReason
     from pytest_webarena.results.records import TrialRecord
     from pytest_webarena.tasks.model import Check, Task
     from pytest_webarena.trials.plan import TrialPlan
     from pytest_webarena.trials.trial_environment import Resources, TrialEnvironment
 
-__all__ = ["Attribution", "Ended", "Unanswered", "failed_by_all", "unanswered"]
+__all__ = ["Attribution", "Ended", "Unanswered", "attributed", "failed_by_all", "unanswered"]
 
 _LOOK = 1.0
 """Seconds between two checks of an idle site."""
@@ -46,10 +49,10 @@ _LOOK = 1.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unanswered:
-    """What a working site did not answer in an attempt; the control trials repeat these requests. ``+`` joins two."""
+    """Checks that an attempt left without evidence, and their pages; control trials repeat them. ``+`` joins two."""
 
     checks: frozenset[str] = frozenset()
-    """Paths of the checks that could not be judged because the site did not answer."""
+    """Paths of the checks that could not be judged."""
     places: tuple[str, ...] = ()
     """Addresses of the pages that the agent was on and these checks looked at."""
 
@@ -58,14 +61,14 @@ class Unanswered:
         return Unanswered(checks=self.checks | other.checks, places=places)
 
 
-def unanswered(task: Task, evidence: Evidence, verdict: Verdict) -> Unanswered:
-    """The checks of ``verdict`` that a site left without an answer, and their pages; empty when it answered all."""
-    open_results = [result for result in _leaves(verdict) if result.score is None and result.cause == "site"]
+def unanswered(task: Task, evidence: Evidence, verdict: Verdict, cause: Cause = "site") -> Unanswered:
+    """The checks of ``verdict`` without evidence because of ``cause``, and their pages that a site did not answer."""
+    open_results = [result for result in _leaves(verdict) if result.score is None and result.cause == cause]
     known = {check.path: check for check in _parts(task.every_check)}
     places = dict.fromkeys(
         url
         for result in open_results
-        if _depends_on_place(known.get(result.path))
+        if cause == "site" and _depends_on_place(known.get(result.path))
         for url in _places(evidence, result.state)
     )
     return Unanswered(checks=frozenset(result.path for result in open_results), places=tuple(places))
@@ -108,7 +111,7 @@ class Ended:
     interrupted: StepRecord | None = None
     """The step that the error interrupted."""
     control: Callable[[], ControlResult] | None = None
-    """The control of the error itself (`TrialError.control`)."""
+    """The control of the error itself (`TrialError.control`), or of the judge."""
     visited: tuple[str, ...] = ()
     """Sites that the task does not list and the attempt or an earlier one visited."""
     unanswered: Unanswered = Unanswered()
@@ -116,8 +119,6 @@ class Ended:
     """Addresses of the agent's tabs at the end, the current one last."""
     live: bool = False
     """Whether the sites are live ones, of which there is no second copy."""
-    unbreakable: bool = False
-    """Whether no agent can break the sites."""
 
 
 class Attribution:
@@ -131,124 +132,133 @@ class Attribution:
         self._unanswered = Unanswered()
 
     def owned(self, record: TrialRecord, ended: Ended, *, seconds: float) -> TrialRecord:
-        """Return the record of an attempt with its owner: a failure if the agent caused the error, else an error.
+        """Return the record of an attempt with its owner: an error of the environment, or a failure.
 
         Controls are as many, one after the other, as attempts ended in this way, which also catches what fails only
         now and then. ``seconds`` is the time for which the attempt used its sites.
         """
-        event = ended.event
-        self._failures[event.control] += 1
+        self._failures[ended.event.control] += 1
         self._longest = max(self._longest, seconds)
         self._unanswered += ended.unanswered
         result = self._control(ended)
-        facts = {"event": event.name, **({"control": result} if result is not None else {})}
-        record = replace(record, environment={**record.environment, "attribution": facts})
-        if result == "works" and event.works in CAUSED_BY_AGENT:
-            return _caused(record, self._plan, cast("StopReason", event.works))
-        return record
+        if result not in (None, "recurs") and self._plan.agent.kind == "built-in":
+            result = (
+                "fails"  # the harness knows its own agents: they gain nothing, and do nothing that depends on chance
+            )
+        return attributed(record, ended.event, result, task=self._plan.task, grading=self._plan.options.grading)
 
     def _control(self, ended: Ended) -> ControlResult | None:
         """The result of the event's control; None where there is none."""
         match ended.event.control:
             case "none":
                 return None
-            case "request":
+            case "request" | "question":
                 return ended.control() if ended.control is not None else "impossible"
-            case "question":  # the judge asked it, and would have blamed the agent if it had worked
-                return "fails"
-            case "trial" if not (ended.live or ended.unbreakable):
-                return self._repeated(ended, self._survives_trial)
-            case "visit" if not ended.live:
-                return self._repeated(ended, self._survives_visit)
+            case "trial" if not ended.live:
+                return self._repeated(ended)
         return "impossible"
 
-    def _repeated(self, ended: Ended, survives: Callable[[Ended], bool]) -> ControlResult:
+    def _repeated(self, ended: Ended) -> ControlResult:
         for _ in range(self._failures[ended.event.control]):
             self._plan.cancellation.check()
             try:
-                if not survives(ended):
-                    return "fails"
-            except Exception as error:  # after any error, blaming the agent would be a guess
-                same = ended.event.control == "trial" or isinstance(error, SiteRestless | BrowserError)
-                return "fails" if same else "impossible"
-        return "works" if self._plan.agent.self_driving or self._recurs(ended) else "fails"
+                if (result := self._without_agent(ended)) is not None:
+                    return result
+            except Exception:  # whatever it is, the agent did not act here
+                return "fails"
+        if not self._plan.agent.self_driving and not self._recurs(ended):
+            return "works"
+        return "fails" if self._breaks_by_solution(ended) else "recurs"
 
-    def _survives_trial(self, ended: Ended) -> bool:
-        """Whether a fresh replica survives the whole trial, including set-up and checks, without the agent.
+    def _without_agent(self, ended: Ended) -> ControlResult | None:
+        """Run the whole trial, including set-up and checks, on a fresh replica without the agent.
 
-        If not, the site is down for everybody, or a check, the set-up or time breaks it. The control lasts as long as
-        the longest attempt. An earlier unanswered request that has no answer without the agent either makes the site
-        responsible, even though other checks fail without an agent.
+        It opens the task's first pages and lasts as long as the longest attempt. The agent's own addresses follow last:
+        what breaks there may be damage that an address contains, or a page that breaks for everybody.
         """
-        plan, earlier = self._plan, self._unanswered
-        with self._environment(ended, as_agent=False) as environment:
+        with self._environment(ended) as environment:
             environment.open_first_pages()
+            environment.session.observe()
             _keep_leased(environment, self._longest)
-            evidence = self._collected(environment)
-            environment.check_sites(ask=True)
-            verdict = judge_bounded(plan.task, evidence, grading=plan.options.grading)
-            if not earlier.checks.isdisjoint(unanswered(plan.task, evidence, verdict).checks):
-                return False
-            if earlier.places:  # last, because these pages may break the site
-                environment.session.open_tabs(earlier.places)
-                if any(_failed(environment.requests(), url) for url in earlier.places):
-                    return False
-        return not (verdict.undecided and verdict.cause == "site")
+            if self._is_open(ended, self._collected(environment), without_agent=True):
+                return "fails"
+            places = [each for each in (*self._unanswered.places, *ended.places) if each not in environment.start]
+            return "address" if places and self._breaks_at(environment, places) else None
 
-    def _survives_visit(self, ended: Ended) -> bool:
-        """Whether the pages that the agent was on can be opened, observed and judged on a fresh replica.
-
-        The replica has the task's data and accounts, but neither the agent's scripts nor what it wrote: a page that is
-        too large without these fails here, too.
-        """
-        with self._environment(ended, as_agent=True) as environment:
-            environment.open_first_pages()
-            for number, url in enumerate(ended.places):
+    def _breaks_at(self, environment: TrialEnvironment, places: Sequence[str]) -> bool:
+        try:
+            for number, url in enumerate(dict.fromkeys(places)):
                 if number:
                     environment.session.execute(NewTab())
-                environment.session.execute(Goto(url))  # an address that can't be opened does not excuse the agent
+                environment.session.execute(Goto(url))
                 environment.session.observe()
             _keep_leased(environment, self._longest)
             environment.session.observe()
             self._collected(environment)
-        return True
+        except Exception:  # whatever it is, these pages alone caused it
+            return True
+        return any(_failed(environment.requests(), url) for url in self._unanswered.places)
 
     def _recurs(self, ended: Ended) -> bool:
-        """Whether a fresh replica or browser breaks again when the agent's actions are repeated. If not, it broke by
-        chance, or because of this machine.
+        """Whether the error occurs again when the agent's actions are repeated on a fresh replica.
 
         Actions whose targets are missing are left out: what an agent does on a broken site can't be repeated on a
         working one. For agents that drive the browser themselves, the recorded steps are not all that they did.
         """
-        acted = False
+
+        def act(environment: TrialEnvironment) -> None:
+            steps = read_steps(ended.folder)
+            for step in (*steps, *([ended.interrupted] if ended.interrupted is not None else [])):
+                _repeat(environment.session, Recording(folder=ended.folder, steps=(step,)))
+
+        return self._breaks_by(ended, act)
+
+    def _breaks_by_solution(self, ended: Ended) -> bool:
+        """Whether the task's own solution causes the error: then no agent can solve the task without it."""
+        solution = self._plan.task.solution
+
+        def act(environment: TrialEnvironment) -> None:
+            for step in (each for each in solution or () if not isinstance(each, Stop)):
+                environment.session.execute(with_full_address(step, environment.sites))
+
+        return solution is not None and self._breaks_by(ended, act)
+
+    def _breaks_by(self, ended: Ended, act: Callable[[TrialEnvironment], None]) -> bool:
+        """Whether a fresh replica or browser breaks when ``act`` uses it, and no other agent does."""
+        acting = False
         try:
-            with self._environment(ended, as_agent=True) as environment, environment.attributing_site_errors():
+            with self._environment(ended) as environment, environment.attributing_site_errors():
                 environment.open_first_pages()
-                steps = read_steps(ended.folder)
-                acted = True
-                for step in (*steps, *([ended.interrupted] if ended.interrupted is not None else [])):
-                    _repeat(environment.session, Recording(folder=ended.folder, steps=(step,)))
-                _keep_leased(environment, self._longest)  # what the agent started may take effect late
+                acting = True
+                act(environment)
+                _keep_leased(environment, self._longest)  # what an action started may take effect late
+                environment.session.observe()
                 evidence = self._collected(environment)
-        except (SiteError, BrowserError) as error:
-            return acted and not isinstance(error, SiteUnreached | NetworkChanged)
+        except (SiteError, BrowserError, TaskError) as error:
+            task_too = ended.event.cause == "task" or not isinstance(error, TaskError)
+            return acting and task_too and not isinstance(error, SiteUnreached | NetworkChanged)
         except Exception:  # without a repetition, blaming the agent would be a guess
             return False
-        verdict = judge_bounded(self._plan.task, evidence, grading=self._plan.options.grading)
-        return not self._unanswered.checks.isdisjoint(unanswered(self._plan.task, evidence, verdict).checks)
+        return self._is_open(ended, evidence)
 
-    def _environment(self, ended: Ended, *, as_agent: bool) -> AbstractContextManager[TrialEnvironment]:
-        plan, agent = self._plan, self._plan.agent
-        same: dict[str, Any] = {}
-        if as_agent:  # in a browser like the agent's, which no other trial shares and can crash
+    def _is_open(self, ended: Ended, evidence: Evidence, *, without_agent: bool = False) -> bool:
+        """Whether checks lack evidence again. Without the agent, any check for the same reason is enough: others fail
+        there, too, and may hide it."""
+        plan, cause = self._plan, ended.event.cause or "site"
+        verdict = judge_bounded(plan.task, evidence, grading=plan.options.grading)
+        same = not self._unanswered.checks.isdisjoint(unanswered(plan.task, evidence, verdict, cause).checks)
+        return same or (without_agent and verdict.undecided and not verdict.judgeable and verdict.cause == cause)
 
-            def tailor(config: SessionConfig) -> SessionConfig:
-                return replace(plan.tailored(config), own_browser=True)
+    def _environment(self, ended: Ended) -> AbstractContextManager[TrialEnvironment]:
+        """A fresh environment like the agent's, in a browser that no other trial shares and can crash."""
+        plan = self._plan
 
-            same = {"tailor": tailor, "self_driving": agent.self_driving, "rooted": agent.rooted}
+        def tailor(config: SessionConfig) -> SessionConfig:
+            return replace(plan.tailored(config), own_browser=True)
+
         return set_up_environment(
             plan.task, self._resources, holder=f"{plan.holder}, without its agent", options=plan.options,
-            visited=ended.visited, **same,
+            visited=ended.visited, tailor=tailor, self_driving=plan.agent.self_driving, rooted=plan.agent.rooted,
         )  # fmt: skip
 
     def _collected(self, environment: TrialEnvironment) -> Evidence:
@@ -277,49 +287,57 @@ def _keep_leased(environment: TrialEnvironment, seconds: float) -> None:
     environment.check_sites(ask=True)
 
 
-_CAUSED: Mapping[str, str] = {
-    "broke_site": "the agent broke the site: without the agent, a fresh one works as long",
-    "broke_browser": "the agent broke the browser: without the agent, its pages can be read on a fresh replica",
-    "endless_writes": "the agent's page never stops writing: without the agent, it does on a fresh replica",
-    "model_refused": "the model endpoint does not serve what the agent sent: it serves a short request with the same "
-    "settings, and then not the agent's",
-}
-"""What the control showed, by stop reason."""
-
-
-def _caused(record: TrialRecord, plan: TrialPlan, reason: StopReason) -> TrialRecord:
-    """The record of an attempt whose error the agent caused, turned into a failure for every grading."""
-    headline, verdicts = failed_by_all(plan, record.intent, reason)
+def attributed(
+    record: TrialRecord, event: Event, result: ControlResult | None, *, task: Task, grading: Grading
+) -> TrialRecord:
+    """Return the record of an attempt that ended in ``event``, whose control had this result, with its outcome."""
+    record = replace(record, event=event.name, control=result)
+    outcome = outcome_of(event, result)
+    if outcome in ("error", "not met"):
+        return record
+    undecided = outcome == "undecided"
+    reason = cast("StopReason", UNATTRIBUTED if undecided else outcome)
+    headline, verdicts = failed_by_all(task, grading, record.intent, reason)
+    if undecided and record.verdicts:  # with the results of their checks
+        opened = {"score": None, "passed": None, "lower_bound": 0.0, "undecided": True, "judgeable": True}
+        headline, verdicts = record.grading, {name: {**each, **opened} for name, each in record.verdicts.items()}
+    first, _, rest = record.message.partition("\n")
+    shown = shown_by(event, result)
+    what = first.removeprefix(NO_VERDICT)
+    message = f"{UNDECIDED}{what}; {shown}" if undecided else f"{STOP_WORDS[reason]}: {shown}; what happened: {what}"
     return replace(
         record,
         outcome="failed",
         cause=None,
-        shortfall="",
         score=0.0,
         stop_reason=reason,
-        stop_detail=record.message.partition("\n")[0],
-        message=f"{_CAUSED[reason]}; what happened: {record.message}",
+        stop_detail=record.stop_detail if undecided else first,
+        message=f"{message}\n{rest}".rstrip(),
         verdict=verdicts[headline],
         verdicts=verdicts,
         grading=headline,
     )
 
 
-def failed_by_all(plan: TrialPlan, intent: str, reason: StopReason) -> tuple[str, dict[str, dict[str, Any]]]:
+def failed_by_all(
+    task: Task, grading: Grading, intent: str, reason: StopReason
+) -> tuple[str, dict[str, dict[str, object]]]:
     """The verdicts, by grading, of a trial that failed before any check could run, and the name of the grading that
-    counts."""
-    headline = headline_of(plan.task, plan.options.grading.name) or plan.options.grading.name
-    known = gradings_of(plan.task, plan.options.grading.name)
+    counts. They are undecided if the owner of its error is."""
+    headline = headline_of(task, grading.name) or grading.name
+    known = gradings_of(task, grading.name)
+    undecided = reason == UNATTRIBUTED
     verdicts = {
         name: Verdict(
-            score=0.0,
-            passed=False,
+            score=None if undecided else 0.0,
+            passed=None if undecided else False,
             results=(),
-            task=plan.task.id,
+            task=task.id,
             intent=intent,
-            threshold=plan.task.threshold,
+            threshold=task.threshold,
             stop_reason=reason,
             grading=name if known else "",
+            lower_bound=0.0,
         ).to_json()
         for name in dict.fromkeys((headline, *known))
     }

@@ -3,64 +3,99 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import asdict, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
-from pytest_webarena.actions import Goto
+from pytest_webarena.browser.control_probe import ControlProbe
 from pytest_webarena.checks.ground import Ground
 from pytest_webarena.errors import TrialError
+from pytest_webarena.html_pages.links import kind_of
 from pytest_webarena.sites.client.visitor import Visitor
 from pytest_webarena.text import clip
-from pytest_webarena.trials.ground_crawl import Crawl, Fetched, Password
+from pytest_webarena.trials.ground_crawl import Crawl, Password
+from pytest_webarena.trials.shared_walks import SharedWalks
+from pytest_webarena.trials.site_walk import MOST_PAGES, MOST_SECONDS, Fetched, Shown, Walk
+from pytest_webarena.trials.trial_environment import Resources
 
 if TYPE_CHECKING:
-    from pytest_webarena.browser.session import Session
     from pytest_webarena.sites.client.lease import Lease
     from pytest_webarena.tasks.model import Task
-    from pytest_webarena.trials.trial_environment import Resources, TrialEnvironment
+    from pytest_webarena.trials.trial_environment import TrialEnvironment
 
 __all__ = ["attack_ground"]
 
 _PATIENCE = 15.0
 """Seconds that one page may take."""
 _LONGEST_PASSAGE = 160
-_MOST_ELSEWHERE = 150
+_MOST_ELSEWHERE = 1_000
 """Maximum number of pages of reachable sites that the task does not list."""
-_PAGES = ("text/html", "application/xhtml+xml", "text/plain")
+_MOST_UNREAD = 20
+"""Maximum number of unread things that are recorded one by one."""
+_TEXTS = ("application/json", "application/xml")
+_NO_TEXTS = ("image/", "font/")
+_SHARED: WeakKeyDictionary[Resources, SharedWalks] = WeakKeyDictionary()
+"""Walks by worker."""
 
 
 def attack_ground(task: Task, ground: Ground, environment: TrialEnvironment, resources: Resources) -> dict[str, Any]:
     """Look for everything that should be absent, on all sites that the task's account can reach, and for the password
     of the account that sees it. Returns the facts for the trial's record, which `results.ground_audit` reads.
 
-    Raises the errors of signing in. Pages that don't answer are left out.
+    Raises the errors of signing in. What can't be read is noted.
     """
     lease = environment.lease
     if lease is None:
         return {}
     began = time.monotonic()
     passwords = tuple(_passwords(task, ground, lease))
+    is_privileged = bool(ground.visible_to) and ground.visible_to.items() <= task.user.items()
+    homes = [(environment.sites, [*environment.start], MOST_PAGES)]
+    if environment.reach:
+        _call_on(environment.reach.values(), lease)
+        homes.append((environment.reach, [], _MOST_ELSEWHERE))
+    crawls = []
     with _sources(task, lease, resources) as sources:
-        crawls = [Crawl(sources=sources, sites=environment.sites, ground=ground, passwords=passwords)]
-        crawls[0].run([*environment.start, *(f"{url}/" for url in environment.sites.values())])
-        if environment.reach:
-            _call_on(environment.reach.values(), lease)
-            elsewhere = Crawl(
-                sources=sources, sites=environment.reach, ground=ground, passwords=passwords, most=_MOST_ELSEWHERE
-            )
-            elsewhere.run([f"{url}/" for url in environment.reach.values()])
-            crawls.append(elsewhere)
+        for sites, start, most in homes:
+            if is_privileged:  # it ends as soon as everything is found
+                walk = Walk(sources=sources, sites=sites)
+                crawl = Crawl(walk=walk, sources=sources, ground=ground, most=most, seconds=MOST_SECONDS)
+                start = [*start, *_homes(sites)]
+            else:
+                walk = _walk(task, sites, most, sources, resources)
+                crawl = Crawl(walk=walk, sources=sources, ground=ground, passwords=passwords)
+            crawl.run(start)
+            crawls.append(crawl)
     found = {what: find for crawl in reversed(crawls) for what, find in crawl.found.items()}
+    unread = list(dict.fromkeys(each for crawl in crawls for each in crawl.unread))
     return {
         "account": _account(task, lease),
-        "pages": sum(crawl.pages for crawl in crawls),
-        "has_more": any(crawl.has_more for crawl in crawls),
+        "pages": sum(crawl.visited for crawl in crawls),
+        "unread": unread[:_MOST_UNREAD],
+        "number_unread": len(unread),
         "names_subject": any(crawl.names_subject for crawl in crawls),
         "found": [{**asdict(find), "passage": clip(find.passage, _LONGEST_PASSAGE)} for find in found.values()],
         "seconds": round(time.monotonic() - began, 2),
     }
+
+
+def _walk(task: Task, sites: Mapping[str, str], most: int, sources: _Sources, resources: Resources) -> Walk:
+    """Returns the walk of these sites as the task's accounts, which tasks share if nothing was set up before."""
+
+    def make() -> Walk:
+        walk = Walk(sources=sources, sites=sites, most=most)
+        walk.run(_homes(sites))
+        return walk
+
+    if task.setup:
+        return make()
+    return _SHARED.setdefault(resources, SharedWalks()).get((*sites.items(), *sorted(task.user.items())), make)
+
+
+def _homes(sites: Mapping[str, str]) -> list[str]:
+    return [f"{url}/" for url in sites.values()]
 
 
 def _account(task: Task, lease: Lease) -> str:
@@ -90,47 +125,67 @@ def _call_on(homes: Iterable[str], lease: Lease) -> None:
 class _Sources:
     """Reads pages by plain requests and, on demand, in a browser; as one account, apart from the agent's browser."""
 
-    def __init__(self, visitor: Visitor, browser: _Browser) -> None:
-        self._visitor = visitor
-        self._browser = browser
+    def __init__(self, renew: Callable[[], Visitor], probe: Callable[[], ControlProbe]) -> None:
+        self._renew = renew
+        self._visitor = renew()
+        self._signed_in = self._cookies()
+        self._make_probe = probe
+        self._probe: ControlProbe | None = None
 
     def fetch(self, url: str) -> Fetched:
-        """Request a page. Raises `SiteError` if it doesn't answer."""
-        answer = self._visitor.call("GET", url, headers={"Accept": "text/html"})
-        is_page = answer.status < 400 and answer.headers.get("content-type", "text/html").startswith(_PAGES)
-        return Fetched(answer.url, answer.text if is_page else "")
+        """Request a page or a file. Raises `SiteError` if it doesn't answer."""
+        answer = self._visitor.call("GET", url, headers={"Accept": "text/html,*/*"})
+        if ended := not self._signed_in <= self._cookies():
+            self._visitor = self._renew()
+        kind = answer.headers.get("content-type", "text/html").partition(";")[0].strip().lower()
+        if answer.status >= 500:
+            return Fetched(answer.url, "", failure=f"status {answer.status}", ended=ended)
+        if kind in _TEXTS or kind.startswith("text/") or kind.endswith(("+json", "+xml")):
+            return Fetched(answer.url, answer.text, kind, ended=ended)
+        if kind == "application/octet-stream" and b"\0" not in answer.data:
+            return Fetched(answer.url, answer.text, "text/plain", ended=ended)
+        failure = "" if kind.startswith(_NO_TEXTS) or answer.status >= 400 else f"a file of type {kind}"
+        return Fetched(answer.url, "", kind, failure, ended=ended)
 
-    def open(self, url: str) -> str:
-        """Open a page in the browser and return the HTML that it shows; empty if it can't be opened."""
-        return self._browser.html(url)
-
-
-class _Browser:
-    """A session that is opened on first use."""
-
-    def __init__(self, exits: ExitStack, resources: Resources, lease: Lease, state: Mapping[str, Any] | None) -> None:
-        self._exits = exits
-        self._resources = resources
-        self._lease = lease
-        self._state = state
-        self._session: Session | None = None
-
-    def html(self, url: str) -> str:
-        """Returns the DOM of the page at ``url``, serialised; empty if it can't be opened."""
-        if self._session is None:
-            config = self._resources.session_config(self._lease, self._state)
-            config = replace(config, proxy=self._lease.harness_proxy)
-            self._session = self._exits.enter_context(self._resources.engine().session(config))
+    def show(self, url: str) -> Shown:
+        """Open a page in the browser and use its controls."""
         with suppress(TrialError):
-            outcome = self._session.execute(Goto(url))
-            return "" if outcome.error else self._session.html()
-        return ""
+            look = self._browser.look(url, kind_of(url))
+            views = tuple((view.url, view.html) for view in look.views)
+            return Shown(views=views, untried=look.untried, fields=look.fields, requests=look.requests)
+        return Shown()
+
+    def type(self, url: str, field: str, word: str) -> tuple[str, str] | None:
+        """Type a word into a field that only scripts read; return the address and HTML that are shown then."""
+        with suppress(TrialError):
+            view = self._browser.type(url, field, word)
+            return (view.url, view.html) if view is not None else None
+        return None
+
+    def close(self) -> None:
+        """Close the browser's context."""
+        if self._probe is not None:
+            self._probe.close()
+
+    @property
+    def _browser(self) -> ControlProbe:
+        if self._probe is None:
+            self._probe = self._make_probe()
+        return self._probe
+
+    def _cookies(self) -> set[tuple[str, str]]:
+        return {(cookie["domain"], cookie["name"]) for cookie in self._visitor.state()["cookies"]}
 
 
 @contextmanager
 def _sources(task: Task, lease: Lease, resources: Resources) -> Iterator[_Sources]:
     state = resources.login_state(lease, task.user)
-    with ExitStack() as exits:
-        home = next(iter(lease.sites.values())).url
-        visitor = Visitor(home, proxy=lease.harness_proxy, state=state, timeout=_PATIENCE)
-        yield _Sources(visitor, _Browser(exits, resources, lease, state))
+    home = next(iter(lease.sites.values())).url
+    sources = _Sources(
+        lambda: Visitor(home, proxy=lease.harness_proxy, state=state, timeout=_PATIENCE),
+        lambda: ControlProbe(resources.engine(), resources.session_config(lease, state), state),
+    )
+    try:
+        yield sources
+    finally:
+        sources.close()

@@ -1,37 +1,29 @@
-"""Looks for the ground of an impossible task: visits the pages that an account can reach, and searches them."""
+"""Looks for the ground of an impossible task: on the pages that an account can reach, and by searches for its words."""
 
 from __future__ import annotations
 
 import re
-import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, get_args
-from urllib.parse import urlsplit
+from typing import Literal, get_args
 
 from pytest_webarena.checks.ground import Ground, Term
-from pytest_webarena.errors import TrialError
-from pytest_webarena.html_pages.finding import MASK, Hit, hits, is_about, masked, mentions
-from pytest_webarena.html_pages.links import Frontier, kind_of
+from pytest_webarena.html_pages.finding import MASK, hits, is_about, masked, mentions
+from pytest_webarena.html_pages.get_forms import GetForm
+from pytest_webarena.html_pages.links import kind_of
 from pytest_webarena.html_pages.page_text import PageText, read_html
-from pytest_webarena.html_pages.search_forms import form_key, in_place_of, searches
+from pytest_webarena.html_pages.search_forms import in_place_of, searches
+from pytest_webarena.text import clip
+from pytest_webarena.trials.site_walk import Sources, Walk
 
-__all__ = ["Crawl", "Fetched", "Find", "Password", "Sources"]
+__all__ = ["Crawl", "Find", "Password"]
 
-MOST_PAGES = 300
-"""Maximum number of pages that one crawl visits."""
+MOST_PAGES = 400
+"""Maximum number of pages of searches and their results."""
 MOST_SECONDS = 180.0
 _MOST_SEARCHES = 80
 """Maximum number of searches among the pages."""
-_ALIKE_FORMS = 2
-"""Maximum number of forms of one kind, such as the filters of each project's list."""
-_MOST_RESULTS = 8
-"""Maximum number of results of a search that are visited at once; further ones wait with other pages."""
-_MOST_VARIANTS = 6
-"""The same for links to the same search with other filters."""
-_LONGEST = 3_000_000
-"""Maximum length of a page in characters."""
 _NONSENSE = "zqvxkjw"
 """A word that no page has, except where it repeats what was searched for."""
 _OTHER_NUMBER = "918273"
@@ -40,28 +32,6 @@ _Part = Literal["headings", "passages", "labels"]
 _SHOWN: tuple[_Part, ...] = ("headings", "passages")
 _Repeated = Counter[tuple[_Part, tuple[str, ...]]]
 """Number of texts by part of a page and masked words."""
-_FEW_WORDS = 1.2
-"""Factor by which a browser must show more words of a page than its HTML has, for pages of its kind to be opened."""
-
-
-@dataclass(frozen=True, slots=True)
-class Fetched:
-    """The response to a plain request."""
-
-    url: str
-    """Address after redirects."""
-    html: str
-    """Empty if it is no page: an error, or another type of content."""
-
-
-class Sources(Protocol):
-    """How pages are read."""
-
-    def fetch(self, url: str) -> Fetched:
-        """Request a page. Raises `TrialError` if it doesn't answer."""
-
-    def open(self, url: str) -> str:
-        """Open a page in a browser and return the HTML that it shows; empty if it can't be opened."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,154 +68,121 @@ class Find:
 
 @dataclass(slots=True, kw_only=True)
 class Crawl:
-    """A visit of sites by one account."""
+    """A search for a ground on sites that were walked as one account."""
 
+    walk: Walk
+    """A finished walk, which may be shared. It is not changed."""
     sources: Sources
-    sites: Mapping[str, str]
-    """Addresses of the sites, by name."""
     ground: Ground
     passwords: Sequence[Password] = ()
     most: int = MOST_PAGES
     seconds: float = MOST_SECONDS
-    clock: Callable[[], float] = time.monotonic
-    pages: int = 0
-    """Number of pages visited."""
-    has_more: bool = False
-    """Whether pages, or searches, were left out."""
     names_subject: bool = False
     """Whether a page has the name that the ground is about."""
     found: dict[Term | Password, Find] = field(default_factory=dict)
     """The first place of each thing."""
-    _frontier: Frontier = field(init=False)
-    _known_pages: set[str] = field(default_factory=set)
+    _own: Walk = field(init=False)
+    """The pages of searches and their results."""
     _searches: deque[str] = field(default_factory=deque)
-    _results: deque[str] = field(default_factory=deque)
-    _asked: set[str] = field(default_factory=set)
-    """Addresses of searches."""
-    _forms: Counter[str] = field(default_factory=Counter)
-    """Number of forms by kind."""
-    _drawn: dict[str, bool] = field(default_factory=dict)
-    """Whether scripts draw pages of a kind."""
+    _asked: dict[str, str] = field(default_factory=dict)
+    """Addresses of searches, and the words that were searched for."""
     _echoes: dict[str, list[_Repeated]] = field(default_factory=dict)
-    """For each address of a search, the texts that repeat other words in its place, one table for each of these."""
+    """For each page and term, the texts that repeat other words in its place, one table for each of these."""
+    _typed: dict[tuple[str, str], tuple[str, str] | None] = field(default_factory=dict)
+    """What pages show when nonsense is typed into their fields."""
     _known_word: str = ""
     """A word that a search finds."""
 
     def __post_init__(self) -> None:
-        self._frontier = Frontier(self.sites.values(), exhaustive=True)
-
-    def run(self, start: Sequence[str]) -> None:
-        """Visit pages from the addresses ``start`` on, until everything is found, or nothing is left, or a bound is
-        reached."""
-        began = self.clock()
-        self._frontier.add(start)
-        for address in self._addresses():
-            if self.pages >= self.most or self.clock() - began > self.seconds:
-                self.has_more = True
-                return
-            self._visit(address)
-            if len(self.found) == self._wanted:
-                return
+        self._own = self.walk.fork(most=self.most, seconds=self.seconds, sources=self.sources)
 
     @property
-    def _wanted(self) -> int:
-        return len({*self.ground.terms, *self.passwords})
+    def visited(self) -> int:
+        """Number of addresses visited."""
+        return self.walk.visited + self._own.visited
 
-    def _addresses(self) -> Iterator[str]:
-        """Yields addresses: results of searches, searches and other pages in turn."""
-        while self._frontier or self._searches or self._results:
-            walk = iter(self._frontier)
-            while True:
-                if self._results:
-                    yield self._results.popleft()
-                if self._searches:
-                    yield self._searches.popleft()
-                address = next(walk, None)
-                if address is not None:
-                    yield address
-                elif not (self._results or self._searches):
-                    break
+    @property
+    def unread(self) -> list[str]:
+        """What could not be read, and where."""
+        return [*(self.walk.unread | self._own.unread)]
 
-    def _visit(self, address: str) -> None:
-        page, url = self._read(address)
-        self.pages += 1
-        if page is None or url in self._known_pages:
-            return
-        self._known_pages.add(url)
-        self._note_links(page, url)
-        self._note_forms(page, url)
-        self._note_finds(page, url)
+    def run(self, start: Sequence[str]) -> None:
+        """Look at all pages of the walk, then search from the addresses ``start`` on, until everything is found, or
+        nothing is left, or a bound is reached."""
+        for (url, _), page in self.walk.pages.items():
+            self._note_finds(page, url)
+            self._known_word = self._known_word or max(" ".join(page.headings).split(), key=len, default="")
+        began = self._own.clock()
+        self._own.frontier.add(start)
+        self._search(self.walk.forms)
+        while not self._is_done and (address := self._next()):
+            if self._own.is_over(began, "results of searches"):
+                return
+            known = len(self._own.forms)
+            for url, page in self._own.visit(address):
+                self._note_finds(page, url)
+            self._search(self._own.forms[known:])
+        for (_, key), url in (self.walk.fields | self._own.fields).items():
+            for words in self._words:
+                if self._is_done or self._own.is_over(began, "fields that only scripts read"):
+                    return
+                self._type(url, key, words)
 
-    def _read(self, address: str) -> tuple[PageText | None, str]:
-        """Returns the page, as a browser shows it if scripts draw it, and its final address; None if there is none."""
-        try:
-            answer = self.sources.fetch(address)
-        except TrialError:
-            return None, address
-        if not answer.html or not self._is_here(answer.url):
-            return None, answer.url
-        page = read_html(answer.html[:_LONGEST], answer.url)
-        kind = kind_of(answer.url)
-        if not page.has_scripts or not self._drawn.get(kind, True):
-            return page, answer.url
-        shown = self.sources.open(answer.url)
-        if not shown:
-            return page, answer.url
-        drawn = read_html(shown[:_LONGEST], answer.url)
-        self._drawn.setdefault(kind, _words(drawn) > _FEW_WORDS * _words(page))
-        return drawn, answer.url
+    @property
+    def _is_done(self) -> bool:
+        return len(self.found) == len({*self.ground.terms, *self.passwords})
 
-    def _is_here(self, url: str) -> bool:
-        parts = urlsplit(url)
-        return any((parts.scheme, parts.netloc) == urlsplit(site)[:2] for site in self.sites.values())
-
-    def _note_links(self, page: PageText, url: str) -> None:
-        if any(in_place_of(url, words, _NONSENSE) for words in self._words):
-            fresh = self._frontier.take(page.links)
-            # Links to the same path sort and filter the results, or search for other things.
-            elsewhere = [link for link in fresh if urlsplit(link).path != urlsplit(url).path]
-            variants = [link for link in fresh if link not in elsewhere] if url in self._asked else []
-            results = [*elsewhere[:_MOST_RESULTS], *variants[:_MOST_VARIANTS]]
-            self._results.extend(results)
-            self._frontier.put([link for link in fresh if link not in results])
-        else:
-            self._frontier.add(page.links)
+    def _next(self) -> str:
+        """Returns the next address: searches first, then what they lead to; empty if nothing is left."""
+        return self._searches.popleft() if self._searches else next(iter(self._own.frontier), "")
 
     @property
     def _words(self) -> list[str]:
         """What is searched for."""
         return list(dict.fromkeys([*(term.text for term in self.ground.absent), *filter(None, [self.ground.about])]))
 
-    def _note_forms(self, page: PageText, url: str) -> None:
-        for form in page.forms:
-            key = form_key(form, url)
-            if self._forms[key] >= _ALIKE_FORMS:
-                continue
-            self._forms[key] += 1
-            self._known_word = self._known_word or max(" ".join(page.headings).split(), key=len, default="")
-            for address in self._frontier.take(searches(form, url, self._words)):
-                if len(self._asked) >= _MOST_SEARCHES:
-                    self.has_more = True
-                    break
-                self._asked.add(address)
-                self._searches.append(address)
+    def _search(self, forms: Sequence[tuple[GetForm, str]]) -> None:
+        for form, url in forms:
+            for words in self._words:
+                for address in self._own.frontier.take(searches(form, url, [words])):
+                    if len(self._asked) >= _MOST_SEARCHES:
+                        self._own.unread[f"more than {_MOST_SEARCHES} searches"] = None
+                        return
+                    self._asked[address] = words
+                    self._searches.append(address)
+
+    def _type(self, url: str, key: str, words: str) -> None:
+        shown = self.sources.type(url, key, words)
+        if (url, key) not in self._typed:
+            self._typed[url, key] = self.sources.type(url, key, _NONSENSE)
+        other = self._typed[url, key]
+        self._own.visited += 1
+        if shown is None or other is None:
+            self._own.unread[f"what the field {clip(key, 60)!r} finds at {clip(url, 100)}"] = None
+            return
+        repeated = _repetitions(read_html(other[1], other[0]), _NONSENSE)
+        for term in (*self.ground.terms, Term(self.ground.about)):
+            self._echoes[f"{term.text} {shown[0]}"] = [repeated]
+        page = read_html(shown[1], shown[0])
+        self._note_finds(page, shown[0])
+        self._own.frontier.add(page.links)
 
     def _note_finds(self, page: PageText, url: str) -> None:
         about, subject = self.ground.about, Term(self.ground.about)
+
+        def counts(text: str, part: _Part = "passages") -> bool:
+            return not self._is_echo(page, part, text, url, subject)
+
         if about and not self.names_subject:
             self.names_subject = any(
-                mentions(text, subject) and not self._is_echo(page, part, text, url, subject)
-                for part in _SHOWN
-                for text in _texts(page, part)
+                mentions(text, subject) and counts(text, part) for part in _SHOWN for text in _texts(page, part)
             )
         # A list of results for this name is about everything that was found.
-        everywhere = not about or is_about(
-            page, about, counts=lambda heading: not self._is_echo(page, "headings", heading, url, subject)
-        )
-        for hit in hits(page, self.ground, everywhere=everywhere):
+        everywhere = not about or is_about(page, about, counts=lambda heading: counts(heading, "headings"))
+        for hit in hits(page, self.ground, everywhere=everywhere, counts=counts):
             part: _Part = "labels" if hit.way == "control" else "passages"
             if hit.term not in self.found and not self._is_echo(page, part, hit.passage, url, hit.term):
-                self.found[hit.term] = _find(hit, url)
+                self.found[hit.term] = Find(what=hit.term.text, way=hit.way, url=url, passage=hit.passage)
         for each in self.passwords:
             if passage := each.passage(page):
                 self.found.setdefault(each, Find(what=each.user, way="password", url=url, passage=passage))
@@ -253,17 +190,14 @@ class Crawl:
     def _is_echo(self, page: PageText, part: _Part, text: str, url: str, term: Term) -> bool:
         """Whether a text in a part of a page only repeats the words that were searched for.
 
-        The answers to searches for nonsense, and for a known word, show where the page repeats them. A text of these
-        words alone repeats them if it is there as often as in such an answer. Any other text does if all of its words
-        are in a text of the answer that repeats them: "7 results for …" and "No result for …".
+        The answers to searches for nonsense, and for a known word, show where the page repeats them, and so does the
+        page after a search for nonsense, if it lists earlier searches. A text of these words alone repeats them if it
+        is there as often as in such an answer. Any other text does if all of its words are in a text of the answer that
+        repeats them: "7 results for …" and "No result for …".
         """
-        if not in_place_of(url, term.text, _NONSENSE):
-            return False
         key = f"{term.text} {url}"
         if key not in self._echoes:
-            others = [_NONSENSE, f"{term.text} {_NONSENSE}", self._known_word]
-            others += [_OTHER_NUMBER] if term.number is not None else []
-            self._echoes[key] = [self._repeated(url, term, other) for other in others if other]
+            self._echoes[key] = self._answers(url, term)
         own = masked(text, term.text)
         words = set(own) - {"#"}
         if words <= {MASK}:
@@ -271,13 +205,26 @@ class Crawl:
             return any(count <= answer[part, own] for answer in self._echoes[key])
         return any(words <= set(each) for answer in self._echoes[key] for _, each in answer)
 
-    def _repeated(self, url: str, term: Term, other: str) -> _Repeated:
-        """Returns how often each text with ``other`` is in each part of the page that answers to it instead."""
-        page, _ = self._read(in_place_of(url, term.text, other))
-        if page is None:
-            return Counter()
-        found = ((part, masked(text, other)) for part in get_args(_Part) for text in _texts(page, part))
-        return Counter((part, words) for part, words in found if MASK in words)
+    def _answers(self, url: str, term: Term) -> list[_Repeated]:
+        """Returns what the page says with other words in place of the term."""
+        if in_place_of(url, term.text, _NONSENSE):
+            others = [_NONSENSE, f"{term.text} {_NONSENSE}", self._known_word]
+            others += [_OTHER_NUMBER] if term.number is not None else []
+            addresses = [(in_place_of(url, term.text, other), other) for other in others if other]
+        elif asked := {kind_of(address): (address, words) for address, words in self._asked.items()}:
+            for address, words in asked.values():
+                self._own.read(in_place_of(address, words, _NONSENSE))
+            addresses = [(url, _NONSENSE)]
+        else:
+            return []
+        found = ((self._own.read(address), other) for address, other in addresses)
+        return [_repetitions(page, other) for views, other in found for _, page in views]
+
+
+def _repetitions(page: PageText, words: str) -> _Repeated:
+    """Returns how often each text with these words is in each part of a page."""
+    found = ((part, masked(text, words)) for part in get_args(_Part) for text in _texts(page, part))
+    return Counter((part, text) for part, text in found if MASK in text)
 
 
 def _texts(page: PageText, part: _Part) -> Sequence[str]:
@@ -286,13 +233,5 @@ def _texts(page: PageText, part: _Part) -> Sequence[str]:
     return page.headings if part == "headings" else page.passages
 
 
-def _find(hit: Hit, url: str) -> Find:
-    return Find(what=hit.term.text, way=hit.way, url=url, passage=hit.passage)
-
-
 def _whole(text: str, flags: int = 0) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w){re.escape(text)}(?!\w)", flags)
-
-
-def _words(page: PageText) -> int:
-    return sum(len(passage.split()) for passage in page.passages)

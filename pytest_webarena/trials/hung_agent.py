@@ -11,10 +11,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pytest_webarena.agents.watchdog import Watched, watched
+from pytest_webarena.owners import EVENTS
 from pytest_webarena.results.records import Attempt
 from pytest_webarena.results.run_identity import own_id
 from pytest_webarena.secrets import scrub_plain
-from pytest_webarena.trials.fault_attribution import failed_by_all
+from pytest_webarena.trials.fault_attribution import attributed, failed_by_all
 
 if TYPE_CHECKING:
     from pytest_webarena.results.attempts import AttemptWriter
@@ -41,14 +42,14 @@ _TIMERS = {
 def guarded(plan: TrialPlan, record: TrialRecord, writer: AttemptWriter) -> Iterator[Watched | None]:
     """Watch over the agent if its code runs in this process. ``record`` is what is known of the trial so far.
 
-    If the interpreter blocks during a call of the agent, the agent has failed. Otherwise the cause is unknown; but a
-    thread of the agent may have caused it, so a gate counts it like an error that the agent declares.
+    If the interpreter blocks during a call of the agent, the agent has failed. Otherwise the owner is undecided: a
+    thread of the agent may have caused it.
     """
     if plan.agent.tier != "in-process" or plan.agent.kind == "built-in":
         yield None
         return
     attempt = Attempt(number=writer.number, outcome="failed", message=_MESSAGE, started=record.started)
-    headline, verdicts = failed_by_all(plan, record.intent, "time")
+    headline, verdicts = failed_by_all(plan.task, plan.options.grading, record.intent, "time")
     failed = replace(
         record,
         outcome="failed",
@@ -65,20 +66,18 @@ def guarded(plan: TrialPlan, record: TrialRecord, writer: AttemptWriter) -> Iter
         run=own_id(writer.path.parents[2]),
     )
     message = "a thread of the agent blocked the interpreter for long between its steps"
-    lost = replace(attempt, outcome="error", cause="agent", message=message)
-    error_record = replace(
-        record, outcome="error", cause="agent", shortfall="declared", message=message, attempt=writer.number,
-        attempts=(lost,), run=failed.run,
-    )  # fmt: skip
+    lost = replace(record, message=message, attempt=writer.number, run=failed.run)
+    lost = attributed(lost, EVENTS["agent"], "impossible", task=plan.task, grading=plan.options.grading)
+    lost = replace(lost, attempts=(replace(attempt, message=lost.message),))
     if plan.counting is not None:  # whatever happens in a later attempt does not count
-        failed = error_record = plan.counting
+        failed = lost = plan.counting
     with (
         without_alarms(),
         watched(
             writer.path.parent / "trial.json",
             steps=writer.path / "steps.jsonl",
             acting=scrub_plain(failed.to_json()),
-            idle=scrub_plain(error_record.to_json()),
+            idle=scrub_plain(lost.to_json()),
             name=f"{plan.task.id} ({plan.agent.id}, trial {plan.trial})",
         ) as guard,
     ):

@@ -13,12 +13,13 @@ from pytest_webarena.checks.answer import says_unachievable
 from pytest_webarena.errors import SiteBlocked, SiteError
 from pytest_webarena.gateway.archive_misses import ResourceKind, resource_kind
 from pytest_webarena.live import bot_walls
+from pytest_webarena.owners import BEFORE_ACTION
 from pytest_webarena.sites.protocol.messages import LiveWishes
 from pytest_webarena.text import shorten
 from pytest_webarena.trials.outcome import Decided
 
 if TYPE_CHECKING:
-    from pytest_webarena.errors import Cause, Shortfall
+    from pytest_webarena.errors import Cause
     from pytest_webarena.evidence import Evidence, RequestRecord
     from pytest_webarena.tasks.model import Task
 
@@ -117,28 +118,28 @@ def reporting_obstacles(requests: Callable[[], Sequence[RequestRecord]], environ
         raise (SiteBlocked if cause == "blocked" else SiteError)(f"{error}: {why}") from error
 
 
-def with_obstacles(decided: Decided, evidence: Evidence) -> tuple[Decided, Shortfall]:
-    """The outcome of a trial on live sites, given its obstacles; and why a gate counts it as not passed, if it does.
+def with_obstacles(decided: Decided, evidence: Evidence) -> Decided:
+    """The outcome of a trial on live sites, given its obstacles.
 
     As on archived sites (`archive_misses.with_misses`), a failed trial may have failed because of an obstacle, so it is
     an error: ``blocked`` if the site rejected the visitor, ``site`` if it was unavailable. A passed trial did not need
     the page, unless the answer says that something is impossible: a wall looks like that. If the obstacle came before
-    the agent did anything, no agent could have done better. Otherwise the agent went there, and gates count the trial
-    as not passed.
+    the agent did anything, no agent could have done better.
     """
     decisive = [each for each in _found(evidence.requests) if each[1] in ("page", "part")]
     wall_text = _block_page_text(evidence)
     pages = wall_text or any(role == "page" for _, role, _, _ in decisive)
     passed_wrongly = decided.outcome == "passed" and pages and says_unachievable(evidence.text_answer or "")
     if not (passed_wrongly or (decided.outcome == "failed" and (decisive or wall_text))):
-        return decided, ""
+        return decided
     causes = [cause for _, _, cause, _ in sorted(decisive, key=lambda each: each[1])]
     cause: Cause = "blocked" if wall_text or "blocked" in causes else "site"
     shown = [f"{shorten(f'{each.method} {each.url}', 150)} ({why})" for each, _, _, why in decisive]
     if wall_text:
         shown.insert(0, f"the page at the end says {wall_text!r}")
     more = f" and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else ""
-    message = f"a live site turned the agent away: {'; '.join(shown[:_SHOWN])}{more}; the trial does not count"
+    message = f"a live site turned the agent away: {'; '.join(shown[:_SHOWN])}{more}"
     began = min((step.started for step in evidence.steps if step.started), default=None)
     before = began is None or any(role == "page" and each.time < began for each, role, _, _ in decisive)
-    return Decided("error", cause, f"{message}\n{decided.message}".rstrip()), "" if before else "site_unavailable"
+    event = BEFORE_ACTION if before else SiteBlocked.event
+    return Decided("error", cause, f"{message}\n{decided.message}".rstrip(), event)

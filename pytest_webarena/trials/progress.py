@@ -42,14 +42,12 @@ class Progress:
     """Whether the agent has begun its first action."""
     places: tuple[str, ...] = ()
     """Addresses of its tabs at the end, the current one last."""
-    unbreakable: bool = False
-    """Whether no agent can break the sites: live sites, and archives, which answer from their files."""
     steps: int = 0
     usage: Usage | None = None
     signed_in: Mapping[str, SignedInAtEnd] = field(default_factory=dict)
     """Sign-ins at the end of the agent's work, by site."""
     unanswered: Unanswered = field(default_factory=Unanswered)
-    """What the sites did not answer of what the verdict depends on."""
+    """Checks without evidence that the verdict depends on."""
 
     def add(self, usage: object) -> None:
         """Add a step's usage; other values, which an exception may carry, are ignored."""

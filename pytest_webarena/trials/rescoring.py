@@ -9,21 +9,22 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from pytest_webarena.checks import Verdict, judge_all_bounded
+from pytest_webarena.checks import judge_all_bounded
 from pytest_webarena.checks.answer_form import chance_of
-from pytest_webarena.errors import TrialError
+from pytest_webarena.errors import ControlResult, TrialError
 from pytest_webarena.llm_judge.judge import Judge
-from pytest_webarena.owners import CAUSED_BY_AGENT
+from pytest_webarena.owners import CAUSED_BY_AGENT, EVENTS, event_of
 from pytest_webarena.results.attempts import read_evidence
-from pytest_webarena.results.records import JUDGED_FIELDS, TrialKey, TrialRecord
+from pytest_webarena.results.records import JUDGED_FIELDS, Attempt, TrialKey, TrialRecord
 from pytest_webarena.results.rundir import RunDir
 from pytest_webarena.secrets import scrub, scrub_plain
 from pytest_webarena.tasks.model import Task
 from pytest_webarena.tasks.placeholders import readable
 from pytest_webarena.trials.archive_misses import with_misses
+from pytest_webarena.trials.fault_attribution import attributed
 from pytest_webarena.trials.live_sites import with_obstacles
 from pytest_webarena.trials.options import TrialOptions
-from pytest_webarena.trials.outcome import Decided, decide, shortfall_of
+from pytest_webarena.trials.outcome import Decided, decide
 
 __all__ = ["Rescorer"]
 
@@ -79,11 +80,8 @@ class Rescorer:
         intent = readable(task.intent, task.leased, evidence.sites)
         record = replace(record, **facts, intent=intent, task_digest=task.digest, source=dict(task.source))
         record = replace(record, chance=chance_of(task))
-        before = Verdict.from_json(record.verdict) if record.verdict else None
-        # For an agent whose model calls are counted here, such a verdict never had a shortfall.
-        counted_here = before is not None and bool(shortfall_of(before)) and record.shortfall != "usage_unreported"
-        if record.shortfall in ("usage_unreported", "not_archived", "site_unavailable"):
-            record = replace(record, shortfall="")
+        known = record.event, record.control
+        record = replace(record, event="", control=None, stop_reason=evidence.stop_reason)
         cleared: dict[str, Any] = {"score": None, "verdict": None, "verdicts": {}, "grading": ""}
         try:
             verdicts = judge_all_bounded(
@@ -93,30 +91,43 @@ class Rescorer:
             if not verdict.grading and record.grading:  # the task has a single grading
                 name, verdicts = record.grading, {record.grading: verdict}
             decided = decide(verdict, stop_reason=evidence.stop_reason, stop_detail=record.stop_detail)
-            decided, shortfall = with_misses(decided, evidence)
+            decided = with_misses(decided, evidence)
             if record.environment.get("live"):
-                decided, shortfall = with_obstacles(decided, evidence)
+                decided = with_obstacles(decided, evidence)
+            if decided.cause == "judge" and session.event:
+                decided = decided._replace(event=session.event)
             cleared = {
                 "score": verdict.known_score,
                 "verdict": verdict.to_json(),
                 "grading": name,
-                "shortfall": shortfall
-                or (shortfall_of(verdict) if decided.outcome == "error" and not counted_here else ""),
                 "verdicts": {each: its.to_json() for each, its in verdicts.items()},
             }
         except TrialError as error:
-            decided = Decided("error", error.cause, str(error))
+            decided = Decided("error", error.cause, str(error), event_of(error).name)
         except Exception as error:  # a bug in the harness must not look like a failed task, nor end the run
-            decided = Decided("error", "harness", f"unexpected {type(error).__name__} in judging: {error}")
-        last = [replace(each, **decided._asdict()) for each in record.attempts[-1:]]
+            decided = Decided("error", "harness", f"unexpected {type(error).__name__} in judging: {error}", "harness")
+        record = replace(record, **cleared, **decided._asdict(), judge=session.use)
+        if decided.event:
+            record = self._owned(record, known, session.control, task)
         return replace(
             record,
-            **cleared,
-            **decided._asdict(),
-            judge=session.use,
-            attempts=(*record.attempts[:-1], *last),
+            attempts=_with_outcome(record),
             seconds={**record.seconds, "judge": round(time.monotonic() - began, 4)},
         )
+
+    def _owned(
+        self, record: TrialRecord, known: tuple[str, ControlResult | None], asked: ControlResult, task: Task
+    ) -> TrialRecord:
+        """``record`` with the owner of its error: ``known`` are the event and control of the trial itself, and
+        ``asked`` is the control of the judge. Other controls would need sites."""
+        event, control = EVENTS[record.event], known[1]
+        if known[0] == "uncounted_usage" and event.name == "unreported_usage":
+            event = EVENTS[known[0]]  # the agent's calls were counted by the harness
+        if event.control == "question":
+            control = asked
+        elif event.name != known[0]:
+            control = None if event.control == "none" else "impossible"
+        return attributed(record, event, control, task=task, grading=self._options.grading)
 
 
 class _NothingCollected(Exception):
@@ -136,12 +147,19 @@ def _damaged(record: TrialRecord, why: ValueError) -> TrialRecord:
     message = (
         f"{why}. Nobody can judge this trial again: bring the file back and judge once more, or run the trial again"
     )
-    decided = Decided("error", "harness", message)
-    last = [replace(each, **decided._asdict()) for each in record.attempts[-1:]]
-    return replace(
-        record, **decided._asdict(), score=None, verdict=None, verdicts={}, grading="", judge=None,
-        attempts=(*record.attempts[:-1], *last),
-    )  # fmt: skip
+    decided = Decided("error", "harness", message, "disk")
+    record = replace(record, **decided._asdict(), control=None, score=None, verdict=None, verdicts={}, grading="")
+    return replace(record, judge=None, attempts=_with_outcome(record))
+
+
+def _with_outcome(record: TrialRecord) -> tuple[Attempt, ...]:
+    """The attempts of ``record``, the one that counts with its outcome."""
+    return tuple(
+        replace(each, outcome=record.outcome, cause=record.cause, message=record.message)
+        if each.number == record.attempt
+        else each
+        for each in record.attempts
+    )
 
 
 def _verdict_text(record: TrialRecord) -> str:

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_webarena.owners import EVENTS, UNATTRIBUTED
 from pytest_webarena.text import shorten
 
 if TYPE_CHECKING:
@@ -59,7 +60,8 @@ class Stops:
     """Consecutive errors of a run, in a file in ``directory``, the run's temporary one; so ``--resume`` starts counting
     from zero.
 
-    Any verdict ends a series; an error of another cause does not. Trials that are not run have no record and count
+    Any verdict ends a series; an error of another cause does not. An error whose owner is undecided counts, too, so
+    that a dead program or a revoked key ends the run. Trials that are not run have no record and count
     against thresholds (`results.plan.Coverage.stopped`), so that being stopped is no advantage.
 
     ``needs`` of a trial are the names of its sites, and `BROWSER` if it needs one.
@@ -79,17 +81,12 @@ class Stops:
 
     def note(self, record: TrialRecord, needs: Collection[str]) -> None:
         """Count a finished trial."""
-        key, cause = record.key, record.cause
+        key, cause = record.key, _cause_of(record)
         with self._rows() as rows:
-            if record.outcome != "error":
+            unattributed = record.stop_reason == UNATTRIBUTED
+            if record.outcome != "error" and not unattributed:
                 rows[:] = [row for row in rows if row.reason or not row.concerns(key.agent, key.browser, needs)]
-            elif (
-                cause is not None
-                and cause not in _NEVER
-                and not _of_its_page(record)
-                and not _may_be_the_agents(record)
-                and record.shortfall != "budget"
-            ):
+            elif cause is not None and cause not in _NEVER and not _of_its_page(record) and record.event != "budget":
                 row = _found(rows, _of(record, cause, needs))
                 row.count += 1
                 if 0 < self._limit <= row.count and not row.reason:
@@ -132,17 +129,16 @@ class Stops:
                 file.write(after)
 
 
+def _cause_of(record: TrialRecord) -> Cause | None:
+    """The cause of a trial's error, also of one that failed because the owner is undecided."""
+    return record.cause or (EVENTS[record.event].cause if record.event else None)
+
+
 def _of_its_page(record: TrialRecord) -> bool:
     """Whether the error concerns only the task's own pages: an unavailable live site, whose name stands for many sites,
     or a page that an archive lacks."""
     telling = ("live", "obstacles", "not_archived")
-    return record.cause == "site" and any(record.environment.get(each) for each in telling)
-
-
-def _may_be_the_agents(record: TrialRecord) -> bool:
-    """Whether only the agent may have caused the error: after its first action, a control worked or was impossible."""
-    control: str = record.environment.get("attribution", {}).get("control", "fails")
-    return control != "fails"
+    return _cause_of(record) in ("site", "blocked") and any(record.environment.get(each) for each in telling)
 
 
 def _of(record: TrialRecord, cause: Cause, needs: Collection[str]) -> _ErrorSeries:

@@ -16,7 +16,6 @@ from pytest_webarena.errors import (
     Cause,
     HarnessError,
     RecordingError,
-    Shortfall,
     SiteMissing,
     SiteUnreached,
     SiteUnready,
@@ -24,10 +23,9 @@ from pytest_webarena.errors import (
     TrialError,
 )
 from pytest_webarena.evidence import Evidence, Usage, cut
-from pytest_webarena.owners import CAUSED_BY_AGENT, EVENTS, event_of
-from pytest_webarena.results.records import Attempt, Outcome, TrialRecord
+from pytest_webarena.owners import BEFORE_ACTION, ENDED_BY_ERROR, EVENTS, Event, event_of
+from pytest_webarena.results.records import Attempt, TrialRecord
 from pytest_webarena.secrets import scrub_plain
-from pytest_webarena.sites.catalogues.archived import ARCHIVE
 from pytest_webarena.trials.agent_run import run_agent
 from pytest_webarena.trials.archive_misses import missing_resources, reporting_misses, with_misses
 from pytest_webarena.trials.collecting import Collector, Used
@@ -37,13 +35,13 @@ from pytest_webarena.trials.ground_attack import attack_ground
 from pytest_webarena.trials.hung_agent import guarded
 from pytest_webarena.trials.live_sites import obstacles, reporting_obstacles, with_obstacles
 from pytest_webarena.trials.memory import Recollection, recollection
-from pytest_webarena.trials.outcome import Decided, decide, shortfall_of
+from pytest_webarena.trials.outcome import Decided, decide
 from pytest_webarena.trials.progress import Progress, Recorder
 from pytest_webarena.trials.tamper import tamper_with
 from pytest_webarena.trials.trial_environment import TrialEnvironment, set_up_environment
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from pytest_webarena.browser.config import SessionConfig
@@ -61,10 +59,7 @@ RETRIED_CAUSES: frozenset[Cause] = frozenset({"site", "browser", "model"})
 _NOTHING = 1.0
 """Seconds of waiting that are negligible."""
 
-_SHORTFALLS: Mapping[str, Shortfall] = {"live_site": "site_unavailable", "agent": "declared"}
-"""Shortfalls of errors after the agent's first action that may be its own, where no control is possible."""
-
-_SHARED_LOSSES = 2
+_SHARED_LOSSES = 1
 """Number of times that a trial may lose a browser that it shares with other trials; then it gets its own."""
 
 
@@ -128,7 +123,7 @@ def _run_attempts(
         record = TrialRecord.from_json(
             scrub_plain(replace(record, attempt=writer.number, attempts=tuple(attempts)).to_json())
         )
-        if record.stop_reason in CAUSED_BY_AGENT and plan.counting is None:
+        if record.stop_reason in ENDED_BY_ERROR and plan.counting is None:
             plan = replace(plan, counting=record)
             folder.keep(record)
         if cause not in RETRIED_CAUSES or not again or len(attempts) > retries:
@@ -142,7 +137,7 @@ def _use(record: TrialRecord) -> float:
 
 
 def _counting(plan: TrialPlan, last: TrialRecord, attempts: Sequence[Attempt]) -> TrialRecord:
-    """The record that counts: of the last attempt, or of the one whose error the agent caused, with later ones."""
+    """The record that counts: of the last attempt, or of the first one whose error was not the environment's."""
     counting = plan.counting
     if counting is None or counting.attempt == last.attempt:
         return last
@@ -151,7 +146,7 @@ def _counting(plan: TrialPlan, last: TrialRecord, attempts: Sequence[Attempt]) -
         for each in attempts
         if each.number > counting.attempt
     )
-    message = f"{counting.message}\n{later}, which does not count: an agent's crash buys no further attempt"
+    message = f"{counting.message}\n{later}, which does not count: only an error of the environment is retried"
     return replace(counting, attempts=tuple(attempts), message=message)
 
 
@@ -170,7 +165,7 @@ class _AttemptResult(NamedTuple):
     lost: bool
     """Whether the attempt ended because a browser crashed that it shared with other trials."""
     ended: Ended | None
-    """How it ended in an error after the agent's first action; None otherwise."""
+    """How it ended in an error; None otherwise."""
     unused: bool
     """Whether the agent, although it uses models, reported no usage of its own: it had not begun, or its calls are
     counted here."""
@@ -191,10 +186,7 @@ def _attempt(
     started = time.time()
     progress = Progress(visited=visited)
     unreached = yielded = lost = False
-    outcome: Outcome = "error"
-    cause: Cause | None = None
-    message, again = "", True
-    shortfall: Shortfall = ""
+    decided, again = Decided("error", "harness", ""), True
     raised: TrialError | None = None
     with progress.timed("total"):
         try:
@@ -213,66 +205,68 @@ def _attempt(
                     seconds=plan.options.check_timeout,
                 )
             assert progress.verdict is not None
-            progress.unanswered = unanswered(plan.task, evidence, progress.verdict)
+            cause = progress.verdict.cause
+            progress.unanswered = unanswered(plan.task, evidence, progress.verdict, cause)
             ending = progress.episode.ending if progress.episode is not None else None
-            outcome, cause, message = decide(
+            decided = decide(
                 progress.verdict,
                 stop_reason=ending.reason if ending is not None else None,
                 stop_detail=ending.detail if ending is not None else "",
             )
             if missing := missing_resources(evidence):
                 progress.environment["not_archived"] = missing
-                (outcome, cause, message), shortfall = with_misses(Decided(outcome, cause, message), evidence)
-                again = not shortfall  # another attempt would have the same result
+                decided = with_misses(decided, evidence)
             if progress.environment.get("live"):
                 progress.environment |= {"obstacles": obstacles(evidence)}
-                (outcome, cause, message), found = with_obstacles(Decided(outcome, cause, message), evidence)
-                shortfall, again = found or shortfall, again and cause != "blocked" and not found
-            if not shortfall and outcome == "error" and plan.agent.kind != "model":  # else counted here
-                shortfall = shortfall_of(progress.verdict)
-            remark = plan.agent.on_verdict(plan.task, plan.trial, writer.path, outcome, progress.verdict)
-            if remark and outcome != "passed":
-                message = f"{message}\n{remark}".lstrip()
+                decided = with_obstacles(decided, evidence)
+            # another attempt would meet the same
+            again = decided.event not in ("archive", "live_site") and decided.cause != "blocked"
+            if decided.event == "unreported_usage" and plan.agent.kind == "model":
+                decided = decided._replace(event="uncounted_usage")
+            remark = plan.agent.on_verdict(plan.task, plan.trial, writer.path, decided.outcome, progress.verdict)
+            if remark and decided.outcome != "passed":
+                decided = decided._replace(message=f"{decided.message}\n{remark}".lstrip())
         except (SiteMissing, SiteUnready):
             raise
         except TrialError as error:
-            raised = error
-            cause, message, again, shortfall = error.cause, str(error), error.again, error.shortfall
+            raised, again = error, error.again
+            decided = Decided("error", error.cause, str(error), event_of(error).name)
             progress.add(error.usage)
             unreached, lost = isinstance(error, SiteUnreached), isinstance(error, BrowserLost)
             yielded = isinstance(error, SiteYielded)
         except Exception as error:  # a bug in the harness must not look like a failed task, nor end the run
-            cause, message = "harness", _unexpected(error)
+            decided = Decided("error", "harness", _unexpected(error), "harness")
             progress.add(getattr(error, "usage", None))
             with suppress(RecordingError):
                 writer.note_traceback(error)
-    record = _record(plan, progress, outcome, cause, message, started)
-    ended = _ended(plan, progress, raised, cause, writer.path) if cause is not None else None
-    if ended is not None and raised is not None:
-        shortfall = shortfall or _SHORTFALLS.get(ended.event.name, "")
+    ended = _ended(plan, progress, raised, decided, writer.path) if decided.cause is not None else None
     return _AttemptResult(
-        replace(record, shortfall=shortfall), again, progress.visited, unreached, yielded, lost, ended,
+        _record(plan, progress, decided, started), again, progress.visited, unreached, yielded, lost, ended,
         unused=plan.agent.asks_models and (plan.agent.kind == "model" or "episode" not in progress.seconds),
     )  # fmt: skip
 
 
-def _ended(plan: TrialPlan, progress: Progress, error: TrialError | None, cause: Cause, folder: Path) -> Ended | None:
-    if not (progress.acted or progress.steps):
-        return None
-    event = event_of(error, cause)
+def _ended(plan: TrialPlan, progress: Progress, error: TrialError | None, decided: Decided, folder: Path) -> Ended:
+    control = error.control if error is not None else None
+    asker = plan.asker
+    event = EVENTS[decided.event]
     live = bool(progress.environment.get("live"))
-    if live and cause == "site":
+    if live and decided.cause == "site" and event.control == "trial":
         event = EVENTS["live_site"]
-    elif error is None and progress.environment.get("not_archived"):
-        event = EVENTS["archive"]
-    elif error is None and cause == "judge" and plan.asker is not None and plan.asker.event:
-        event = EVENTS[plan.asker.event]
+    elif error is None and decided.cause == "judge" and asker is not None and asker.event:
+        event, control = EVENTS[asker.event], lambda: asker.control
+    if not (progress.acted or progress.steps or _needs_no_action(event)):
+        event = EVENTS[BEFORE_ACTION]
     return Ended(
-        event=event, folder=folder, control=error.control if error is not None else None,
-        interrupted=error.interrupted if error is not None else None, visited=progress.visited,
+        event=event, folder=folder, control=control, visited=progress.visited,
+        interrupted=error.interrupted if error is not None else None,
         unanswered=progress.unanswered, places=progress.places, live=live,
-        unbreakable=progress.unbreakable or not plan.task.leased,
     )  # fmt: skip
+
+
+def _needs_no_action(event: Event) -> bool:
+    """Whether an error has the same owner before the agent's first action as after it."""
+    return event.reported or event.control == "none"
 
 
 def _gather(
@@ -315,12 +309,8 @@ def _gather(
             progress.environment["programs"] = programs
         if external := environment.external_sites:
             progress.environment["external_sites"] = external
-        if environment.lease is not None:
-            if environment.lease.live:
-                progress.environment["live"] = dict(environment.lease.live)
-            replicas = environment.lease.replicas
-            archived = bool(replicas) and all(each.backend == ARCHIVE for each in replicas)
-            progress.unbreakable = archived or bool(environment.lease.live)
+        if environment.lease is not None and environment.lease.live:
+            progress.environment["live"] = dict(environment.lease.live)
         writer.given(environment.images)
         see_pages = needs_pages(task, plan.options.grading)
         collector = Collector(task, environment, plan.options, see_pages=see_pages)
@@ -331,7 +321,7 @@ def _gather(
                 environment.open_first_pages()
             ready.close()
             progress.acted = plan.agent.self_driving  # its first action is not known
-            so_far = _record(plan, progress, "failed", None, "", time.time())
+            so_far = _record(plan, progress, Decided("failed", None, ""), time.time())
             with reporting_misses(environment.requests, facts), guarded(plan, so_far, writer) as guard:
                 progress.episode = episode = run_agent(plan, environment, recorder, writer, recalled, guard)
         with environment.attributing_site_errors(), progress.timed("collect"):
@@ -416,18 +406,16 @@ def _unexpected(error: Exception) -> str:
     return str(bug)
 
 
-def _record(
-    plan: TrialPlan, progress: Progress, outcome: Outcome, cause: Cause | None, message: str, started: float
-) -> TrialRecord:
+def _record(plan: TrialPlan, progress: Progress, decided: Decided, started: float) -> TrialRecord:
     episode, verdict = progress.episode, progress.verdict
     return TrialRecord(
         key=plan.key,
-        outcome=outcome,
+        outcome=decided.outcome,
         score=verdict.known_score if verdict is not None else None,
         stop_reason=episode.ending.reason if episode else None,
         stop_detail=episode.ending.detail if episode else "",
-        cause=cause,
-        message=cut(message),
+        cause=decided.cause,
+        message=cut(decided.message),
         verdict=verdict.to_json() if verdict is not None else None,
         grading=next(iter(progress.verdicts), ""),
         verdicts={name: each.to_json() for name, each in progress.verdicts.items()},

@@ -104,7 +104,7 @@ Outcomes = dict[str, tuple[str, str | None, str]]
 
 def outcomes(run: Path) -> Outcomes:
     records = [json.loads(file.read_text()) for file in run.rglob("trial.json")]
-    return {each["key"]["task"]: (each["outcome"], each["cause"], each["shortfall"]) for each in records}
+    return {each["key"]["task"]: (each["outcome"], each["cause"], each["event"]) for each in records}
 
 
 def write_docs(folder: Path) -> None:
@@ -175,13 +175,13 @@ def test_archive_gives_the_verdicts_of_the_recorded_site(runs: dict[str, Outcome
 
 def test_missing_archive_content_is_a_site_error(runs: dict[str, Outcomes]) -> None:
     old = runs["old"]
-    assert old["astray"] == old["misled"] == ("error", "site", "not_archived")
-    assert old["gap"] == ("error", "site", "not_archived")
+    assert old["astray"] == old["misled"] == ("error", "site", "archive")
+    assert old["gap"] == ("error", "site", "archive")
     assert old["opened"][:2] == old["rows"][:2] == ("error", "site")
     assert old["unneeded"] == ("passed", None, "")
     assert old["advert"] == ("failed", None, "")
-    assert old["foreign"] == ("error", "task", "")  # a solution that the gateway rejects; nothing is missing
-    assert {name: old[name] for name in BEYOND} == dict.fromkeys(BEYOND, ("error", "site", "not_archived"))
+    assert old["foreign"][:2] == ("error", "task")  # a solution that the gateway rejects; nothing is missing
+    assert {name: old[name] for name in BEYOND} == dict.fromkeys(BEYOND, ("error", "site", "archive"))
 
 
 @pytest.mark.exhaustive
@@ -190,5 +190,5 @@ def test_archived_https_page_is_secure_and_missing_content_is_site_error(tmp_pat
     (tmp_path / "sites.yaml").write_text(f"apps:\n  docs:\n{SITES.partition('  docs:')[2].lstrip(chr(10))}")
     write_docs(tmp_path)
     run_pytest(tmp_path, "--agent=oracle", "--run-dir=old", "--sites=sites.yaml", "--concurrency=4")
-    lacking = dict.fromkeys(MORE_BEYOND, ("error", "site", "not_archived"))
+    lacking = dict.fromkeys(MORE_BEYOND, ("error", "site", "archive"))
     assert outcomes(tmp_path / "old") == {"secure": ("passed", None, ""), **lacking}

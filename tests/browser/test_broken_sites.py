@@ -163,18 +163,31 @@ def test_gateway_error_page_satisfies_no_condition(attempt: Try) -> None:
     ("path", "retries"), [("/die", 0), ("/die", 1), ("/freeze", 1), ("/lie-down", 1), ("/blunt", 1)]
 )
 def test_agent_that_breaks_its_site_fails(attempt: Try, path: str, retries: int) -> None:
-    record = attempt("[{answer: {exact: done}}]", Goto(f"{SITE}{path}"), retries=retries)
+    record = attempt("[{answer: {exact: done}}]", Goto(f"{SITE}{path}"), Goto(f"{SITE}/"), retries=retries)
     assert attempts_of(record) == [("failed", None), ("error", "site")][: retries + 1], record.message
     assert (record.outcome, record.stop_reason, record.score) == ("failed", "broke_site", 0.0)
     assert record.message.startswith("the agent broke the site: ")
 
 
 @pytest.mark.matrix(1)
-@pytest.mark.parametrize("check", ["{page: {open: /closed, includes: notes}}", "{url: /closed}"])
-def test_address_that_never_answers_is_a_site_error(attempt: Try, check: str) -> None:
+@pytest.mark.parametrize("path", ["/die", "/freeze", "/lie-down", "/blunt"])
+def test_site_that_breaks_at_an_address_is_undecided(attempt: Try, path: str) -> None:
+    """The address may be one that everybody can follow."""
+    record = attempt("[{answer: {exact: done}}]", Goto(f"{SITE}{path}"), retries=0)
+    assert (record.undecided, record.event, record.control) == (True, "site", "address"), record.message
+
+
+@pytest.mark.matrix(1)
+@pytest.mark.parametrize(
+    ("check", "owner"),
+    [("{page: {open: /closed, includes: notes}}", ("error", "fails")), ("{url: /closed}", ("failed", "address"))],
+)
+def test_address_that_never_answers_is_not_blamed_on_the_agent(
+    attempt: Try, check: str, owner: tuple[str, str]
+) -> None:
     """Without the agent, the answer is missing too, so the task fails there; that does not depend on the address."""
-    record = attempt(f"[{{answer: {{exact: done}}}}, {check}]", Goto(f"{SITE}/closed"))
-    assert attempts_of(record) == [("error", "site")] * 2, record.message
+    record = attempt(f"[{{answer: {{exact: done}}}}, {check}]", Goto(f"{SITE}/closed"), retries=0)
+    assert (record.outcome, record.control) == owner, record.message
 
 
 def test_site_that_restarts_itself_is_not_broken(attempt: Try) -> None:

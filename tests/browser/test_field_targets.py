@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+import pytest
+
 from pytest_webarena.actions import Check, Element, Point, Press, Select, Selector, Type
 from pytest_webarena.browser.grammars import grammar
 from pytest_webarena.browser.session import Session
@@ -140,15 +142,16 @@ def test_error_of_typing_keeps_enter_unpressed(show: Show) -> None:
         ("<label id=t>Name <input value=old></label>", "oldnew"),
     ],
 )
-def test_type_adds_to_the_end_of_the_content(show: Show, html: str, text: str) -> None:
+@pytest.mark.parametrize("by_point", [False, True])
+def test_type_adds_to_the_end_of_the_content(show: Show, html: str, text: str, by_point: bool) -> None:
     session = show(html)
-    done(session, Type(Selector("css=#t"), "new"))
+    done(session, Type(Point(20, 18) if by_point else Selector("css=#t"), "new"))
     content = "(el => el.control ? el.control.value : el.value ?? el.innerText)(document.getElementById('t'))"
     assert str(session.read_page(open=None, locate=f"js={content}").value).rstrip("\n") == text
 
 
 def test_empty_editor_is_filled_as_it_is(show: Show) -> None:
     """Select-all and delete would lose what its script knows of the cursor, such as a chosen format."""
-    session = show(f"<div id=t contenteditable onkeydown='log(event.key)'></div>{LOG}")
+    session = show(f"<div id=t contenteditable onkeydown='log(event.key)'><b>&#xfeff;</b></div>{LOG}")
     done(session, Type(Selector("css=#t"), "ab", clear=True))
-    assert (value_of(session, "css=#t"), logged(session)) == ("ab", ("a", "b"))
+    assert (value_of(session, "css=#t").strip("\ufeff"), logged(session)) == ("ab", ("a", "b"))

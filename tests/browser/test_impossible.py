@@ -28,7 +28,6 @@ apps:
     users: {emma: {password: paper-lantern-86}, owner: {password: brass-kettle-12}}
     process: {factory: "pages:shop"}
   board: {backend: process, sites: {board: {host: board.test}}, process: {factory: "pages:board"}}
-  maze: {backend: process, sites: {maze: {host: maze.test}}, process: {factory: "pages:maze"}}
 """
 PAGES = """
 import json
@@ -37,7 +36,26 @@ from urllib.parse import parse_qs
 LOGIN = "<form method=post action=/login><input name=user><input name=password><button>Log in</button></form>"
 HOME = '''<title>Shop</title><p>Hello {user}<form action=/find><input name=q></form>
 <a href=/orders>Orders</a> <a href=/products/1>Cup</a> <a href=/drawn/1>More</a> <a href=/report>Report</a>
-<a href=/logout>Log out</a>'''
+<a href=/routes>App</a> <a href=/logout>Log out</a>'''
+ROUTES = '''<div id=view></div><a href="#/walrus">One</a> <div id=go>Two</div>
+<p id=tab style="cursor: pointer">Three</p>
+<select id=choice><option>a<option>heron</select><button id=more>More</button><button id=write>Write</button>
+<input id=field><script>
+const by = id => document.getElementById(id), on = (id, type, then) => by(id).addEventListener(type, then)
+const view = by("view")
+onhashchange = () => { view.textContent = "A " + location.hash.slice(2) }
+on("go", "click", () => { location = "/behind" })
+document.body.addEventListener("click", event => { if (event.target.id === "tab") view.textContent = "The badger" })
+on("choice", "change", event => { view.textContent = event.target.value })
+let times = 0
+on("more", "click", () => {
+  times += 1
+  view.innerHTML += times < 6 ? "<p>again" : "<p>The marten"
+  if (times == 6) by("more").remove()
+})
+on("write", "click", () => fetch("/written", {method: "POST"}).then(() => { view.textContent = "The weasel" }))
+on("field", "input", event => { view.textContent = event.target.value === "lynx" ? "The lynx sleeps" : "No animal" })
+</script>'''
 ORDERS = '''<table><tr><th>Order<th>Total<tr><td>100<td>1,200.50<tr><td>101<td>4.00</table>
 <p>To cancel an order, write to us.'''
 DRAWN = '''<script>fetch("/text").then(text => text.json()).then(text => document.body.append(text))</script>'''
@@ -72,7 +90,7 @@ def shop(data):
         pages = {
             "/": HOME.format(user=user), "/orders": ORDERS, "/drawn/1": DRAWN,
             "/products/1": "<h1>Clay cup</h1><p>Weight: 310 grams<p><button>Add to basket</button>",
-            "/products/77": "<h1>Teapot</h1>",
+            "/products/77": "<h1>Teapot</h1>", "/routes": ROUTES, "/behind": "<p>The otter",
         }
         found = pages.get(path)
         return answer(start_response, found or "nothing", "200 OK" if found else "404 Not Found")
@@ -81,12 +99,6 @@ def shop(data):
 def board(data):
     def app(environ, start_response):
         return answer(start_response, "<table><tr><td>owner<td>brass-kettle-12</table>")
-    return app
-
-def maze(data):
-    def app(environ, start_response):
-        number = int(environ["PATH_INFO"].strip("/") or 0)
-        return answer(start_response, f"<p>Room <a href=/{number + 1}>on</a>")
     return app
 """
 TASKS = """
@@ -103,12 +115,13 @@ GROUNDS = {
     "drawn": "absent: unicorn",
     "subject": "absent: grams, about: tin cup",
     "owner": "absent: 73125.25, absent_controls: tax office, visible_to: owner",
-    "allowed": "absent: 73125.25, visible_to: owner",
     "nobody": "absent: 73125.26, visible_to: owner",
     "password": "absent: 73125.25, visible_to: owner",
-    "maze": "absent: exit",
+    "routes": "absent: [walrus, otter, badger, heron, marten]",
+    "typed": "absent: lynx",
+    "written": "absent: weasel",
 }
-FURTHER = {"allowed": "user: owner", "password": "reach: environment", "maze": "sites: [maze]"}
+FURTHER = {"password": "reach: environment"}
 """Further keys of these tasks."""
 Audited = Mapping[str, dict[str, Any]]
 MADE: list[Audited] = []
@@ -149,8 +162,8 @@ def doubts(task: Mapping[str, Any]) -> list[str]:
 
 def test_ground_that_holds(audited: Audited) -> None:
     assert (outcomes(audited["honest"]), doubts(audited["honest"])) == ({"audit-crawl": "passed"}, [])
-    assert audited["honest"]["notes"][-1].startswith("audit-crawl looked at ")
-    assert audited["honest"]["notes"][-1].endswith(" pages, all that links and searches lead to as emma")
+    assert audited["honest"]["notes"][-1].startswith("audit-crawl, as emma, looked at ")
+    assert audited["honest"]["notes"][-1].endswith(" pages, all that links, controls and searches lead to")
 
 
 def test_what_is_found_is_named_with_its_place(audited: Audited) -> None:
@@ -180,20 +193,23 @@ def test_privileged_account_must_find_it(audited: Audited) -> None:
     assert text.startswith("owner does not find '73125.26', although 'visible_to' says so (looked at ")
 
 
-def test_account_that_has_the_permission(audited: Audited) -> None:
-    assert doubts(audited["allowed"]) == [
-        "owner finds '73125.25' at http://shop.test/report: 'Earned: 73,125.25 crowns Send to tax office'"
-    ]
-
-
 def test_password_in_reach(audited: Audited) -> None:
     assert doubts(audited["password"]) == [
         "emma can sign in as owner, whose password is at http://board.test/: 'owner brass-kettle-12'"
     ]
 
 
-def test_bound_is_stated(audited: Audited) -> None:
-    assert audited["maze"]["notes"][-1] == "audit-crawl looked at 300 of more pages as a visitor who is not signed in"
+def test_what_only_controls_show_is_found(audited: Audited) -> None:
+    found = sorted(text.split("'")[1] for text in doubts(audited["routes"]))
+    assert found == ["badger", "heron", "marten", "otter", "walrus"]
+
+
+def test_field_that_only_scripts_read_is_typed_into(audited: Audited) -> None:
+    assert doubts(audited["typed"]) == ["emma finds 'lynx' at http://shop.test/routes: 'The lynx sleeps'"]
+
+
+def test_control_that_writes_changes_nothing(audited: Audited) -> None:
+    assert doubts(audited["written"]) == []
 
 
 def test_crawls_are_no_wrong_agents(audited: Audited) -> None:

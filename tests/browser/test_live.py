@@ -153,7 +153,7 @@ class Run:
 
     def outcome(self, task: str) -> tuple[str, str | None, str]:
         record = self.records[task]
-        return record["outcome"], record["cause"], record["shortfall"]
+        return record["outcome"], record["cause"], record["event"]
 
 
 def run_in_simulated_internet(
@@ -259,18 +259,18 @@ def test_tasks_pass_and_sites_receive_only_allowed_requests(run: Run) -> None:
 
 
 def test_navigation_to_other_domain_is_rejected_as_task_error(run: Run) -> None:
-    assert run.outcome("foreign") == ("error", "task", "")  # here the solution navigates there
+    assert run.outcome("foreign")[:2] == ("error", "task")  # here the solution navigates there
     assert "the gateway refused it, for " in run.records["foreign"]["message"]
     assert run.world["asked"]["agency.org"].count("GET /") == 1  # of the task that names it
 
 
 def test_cached_frame_content_does_not_open_a_foreign_page(run: Run) -> None:
-    assert run.outcome("kept") == ("error", "task", "")
+    assert run.outcome("kept")[:2] == ("error", "task")
     assert run.world["asked"]["agency.org"].count("GET /kept") == 1  # by the frame
 
 
 def assert_turned_away(run: Run, task: str) -> None:
-    assert run.outcome(task) == ("error", "blocked", ""), run.records[task]["message"]
+    assert run.outcome(task)[:2] == ("error", "blocked"), run.records[task]["message"]
     assert len(run.records[task]["attempts"]) == 1  # asking again would be no better
 
 

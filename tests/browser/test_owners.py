@@ -10,6 +10,7 @@ import pytest
 from pytest_webarena.actions import Click, Goto, Selector
 from pytest_webarena.browser.session import Session
 from pytest_webarena.errors import BrowserError
+from pytest_webarena.results.wording import why_undecided
 
 from .drivers import Driver, script
 from .test_broken_sites import SITE, Try, attempt, attempts_of, client
@@ -45,29 +46,29 @@ def test_agent_whose_script_crashes_its_page_fails(attempt: Try, bombs: None) ->
     record = attempt(ANSWERED, Goto(f"{SITE}/scripts"), press("Bomb"), retries=0)
     assert (record.outcome, record.stop_reason, record.score) == ("failed", "broke_browser", 0.0), record.message
     assert "crashed" in record.stop_detail
-    assert record.environment["attribution"] == {"event": "renderer", "control": "works"}
+    assert (record.event, record.control) == ("renderer", "recurs")
 
 
-def test_page_that_crashes_without_the_agent_is_an_error(attempt: Try, bombs: None) -> None:
-    record = attempt(ANSWERED, Goto(f"{SITE}/bomb"), retries=1)
-    assert attempts_of(record) == [("error", "browser")] * 2, record.message
-    assert record.environment["attribution"] == {"event": "renderer", "control": "fails"}
+def test_page_that_crashes_every_visitor_is_undecided(attempt: Try, bombs: None) -> None:
+    record = attempt(ANSWERED, Goto(f"{SITE}/bomb"), retries=0)
+    assert (record.undecided, record.event, record.control) == (True, "renderer", "address"), record.message
+    assert "opening the agent's last pages causes it without its other actions" in why_undecided(record)
 
 
 @pytest.mark.parametrize(
-    ("command", "outcome", "control"),
+    ("command", "undecided", "control"),
     [
-        (script("document.documentElement.dataset.bomb = 1"), "failed", "works"),
-        (("Page.navigate", {"url": f"{SITE}/bomb"}), "error", "fails"),
+        (script("document.documentElement.dataset.bomb = 1"), False, "recurs"),
+        (("Page.navigate", {"url": f"{SITE}/bomb"}), True, "address"),
     ],
     ids=["script", "page"],
 )
 def test_driven_browser_is_visited_without_its_agent(
-    attempt: Try, bombs: None, command: tuple[str, dict[str, Any]], outcome: str, control: str
+    attempt: Try, bombs: None, command: tuple[str, dict[str, Any]], undecided: bool, control: str
 ) -> None:
     record = attempt("[{page: {includes: Large}}]", retries=0, driver=Driver(command))
-    assert record.outcome == outcome, record.message
-    assert record.environment["attribution"] == {"event": "renderer", "control": control}
+    assert (record.outcome, record.undecided) == ("failed", undecided), record.message
+    assert (record.event, record.control) == ("renderer", control)
 
 
 def test_agent_whose_script_never_stops_writing_fails(attempt: Try) -> None:
@@ -76,13 +77,13 @@ def test_agent_whose_script_never_stops_writing_fails(attempt: Try) -> None:
     assert len(record.attempts) == 1
 
 
-def test_page_that_never_stops_writing_without_the_agent_is_an_error(attempt: Try) -> None:
+def test_page_that_never_stops_writing_for_any_visitor_is_undecided(attempt: Try) -> None:
     record = attempt(UNCHANGED, Goto(f"{SITE}/restless"), write_timeout=1.0)
-    assert attempts_of(record) == [("error", "site")], record.message
-    assert record.environment["attribution"] == {"event": "endless_writes", "control": "fails"}
+    assert attempts_of(record) == [("failed", None)], record.message
+    assert (record.undecided, record.event, record.control) == (True, "endless_writes", "address")
 
 
-def test_browser_that_is_killed_once_is_an_error(attempt: Try, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_browser_that_is_killed_once_is_undecided(attempt: Try, monkeypatch: pytest.MonkeyPatch) -> None:
     observe, seen = Session.observe, 0
 
     def killed(session: Session) -> Any:
@@ -94,11 +95,14 @@ def test_browser_that_is_killed_once_is_an_error(attempt: Try, monkeypatch: pyte
 
     monkeypatch.setattr(Session, "observe", killed)
     record = attempt(ANSWERED, Goto(f"{SITE}/"), retries=1)
-    assert attempts_of(record) == [("error", "browser"), ("passed", None)], record.message
+    assert attempts_of(record) == [("failed", None), ("passed", None)], record.message
+    assert (record.undecided, record.control) == (True, "works")
 
 
 def test_crash_buys_no_second_attempt(attempt: Try, bombs: None) -> None:
     record = attempt(ANSWERED, Goto(f"{SITE}/scripts"), press("Bomb"), retries=1, once=True)
     assert attempts_of(record) == [("failed", None), ("passed", None)], record.message
     assert (record.outcome, record.attempt) == ("failed", 1)
-    assert record.message.endswith("attempt 2 passed, which does not count: an agent's crash buys no further attempt")
+    assert record.message.endswith(
+        "attempt 2 passed, which does not count: only an error of the environment is retried"
+    )

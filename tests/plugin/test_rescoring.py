@@ -109,7 +109,7 @@ def _store(run: RunDir, task: Any, key: TrialKey, answer: str | None) -> None:
     writer.finish(evidence)
     verdicts = judge_all(task, evidence, headline=REPAIRED, asker=Judge(JudgeSettings()).session("none"))
     verdict = verdicts["repaired"]
-    outcome, cause, message = decide(verdict, stop_reason="answered", stop_detail="")
+    outcome, cause, message, _ = decide(verdict, stop_reason="answered", stop_detail="")
     facts |= {"outcome": outcome, "cause": cause, "message": message, "answer": answer, "stop_reason": "answered"}
     facts |= {"score": verdict.score, "verdict": verdict.to_json(), "grading": "repaired"}
     folder.finish(TrialRecord(verdicts={name: each.to_json() for name, each in verdicts.items()}, **facts))

@@ -81,7 +81,7 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "warcio": ("archives*",),
     "brotli": ("archives*",),
     "bs4": ("checks.webcanvas*",),
-    "lxml": ("checks.webcanvas*",),
+    "lxml": ("checks.webcanvas*", "html_pages.page_tree"),
     "skimage": ("checks.images*",),
     "sympy": ("checks.computed*",),
     "mpmath": ("checks.computed*",),

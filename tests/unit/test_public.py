@@ -39,7 +39,7 @@ PUBLIC: dict[str, str] = {
     ),
     "errors": (
         "AgentAbsent AgentError BrowserError BrowserLost BudgetError Cause ControlResult DeclaredError HarnessError "
-        "JudgeError ModelError NetworkChanged PageUnusable Problem RecordingError Shortfall SiteAbsent SiteBlocked "
+        "JudgeError ModelError NetworkChanged PageUnusable Problem RecordingError SiteAbsent SiteBlocked "
         "SiteBusy SiteError SiteMissing SiteRestless SiteUnanswered SiteUnreached SiteUnready SiteYielded TaskError "
         "TaskFailed TaskFileError TaskFileWarning "
         "TooLarge TrialError Unready UsageError WebArenaError closest error_of recording unwritten writing"

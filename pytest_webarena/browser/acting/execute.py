@@ -239,8 +239,8 @@ class _Performer:
                 return await self._typed(action, record)
             if not place.focused:
                 await self._mouse.click(place)
-                if place.field and not action.clear and not isinstance(action.target, Point):
-                    await target.call(scripts.CURSOR_TO_END)
+                if place.field and not action.clear:
+                    await target.call(scripts.CURSOR_TO_END, isinstance(action.target, Point))
             focus = functools.partial(target.call, scripts.FOCUS) if place.field else None
         clicked = action.target is not None
         if not action.clear:

@@ -6,6 +6,8 @@ __all__ = ["FIELD"]
 
 FIELD = r"""
 const isField = el => el.isContentEditable || ['input', 'textarea', 'select'].includes(el.localName);
+// Whether an editor has no content. Editors may mark the cursor by characters without a width.
+const isEmpty = el => !el.textContent.replace(/[\u200b\ufeff]/g, '') && !el.querySelector('img, hr, table, video');
 // The field that is meant by an element: itself, or the control that its label is for.
 const fieldOf = el => {
   if (isField(el) || el.localName === 'option') return el;
@@ -17,4 +19,4 @@ const untyped = ['checkbox', 'color', 'date', 'datetime-local', 'file', 'month',
 const kindOfField = el => el.localName === 'select' ? 'select'
   : el.localName === 'input' && untyped.includes(el.type) ? el.type : '';
 """
-"""JavaScript functions: `isField`, `fieldOf`, `kindOfField`."""
+"""JavaScript functions: `isField`, `isEmpty`, `fieldOf`, `kindOfField`."""

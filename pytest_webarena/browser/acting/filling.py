@@ -10,6 +10,7 @@ from playwright.async_api import ElementHandle, Frame
 from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.browser.acting.element_probes import PLACE
+from pytest_webarena.browser.acting.fields import FIELD
 from pytest_webarena.browser.acting.filled_text import is_shown, keeps_old, without_spaces
 from pytest_webarena.browser.acting.keyboard import Keyboard, sendable_text
 from pytest_webarena.browser.loop import Deadline
@@ -67,6 +68,7 @@ A frame that gets it blurs the window around it.
 _LOOK = (
     "(el, known) => {"
     + PLACE
+    + FIELD
     + r"""
   const doc = el.ownerDocument, view = doc.defaultView, typed = ['input', 'textarea'].includes(el.localName);
   const noText = ['button', 'checkbox', 'color', 'file', 'image', 'radio', 'range', 'reset', 'submit'];
@@ -109,7 +111,7 @@ _LOOK = (
   const frame = ['iframe', 'frame'].includes(el.localName);
   const around = kind === 'value' && el.value === '' ? shown() : null;
   const own = typed ? el.value : null;
-  const empty = kind === 'text' && !el.textContent && !el.querySelector('img, hr, table, video');
+  const empty = kind === 'text' && isEmpty(el);
   return {kind, texts: el.isConnected ? held() : null, around, own, empty, secret: el.type === 'password', frame};
 }"""
 )

@@ -94,17 +94,22 @@ SET_VALUE = (
 )
 """Sets the date, colour or range field that the node is or labels; returns false if it does not accept the value."""
 
-SELECT_CONTENT = """node => {
+SELECT_CONTENT = (
+    "node => {"
+    + FIELD
+    + """
   let active = node.ownerDocument.activeElement;
   while (active && active.shadowRoot && active.shadowRoot.activeElement) active = active.shadowRoot.activeElement;
   if (!active) return false;
   if (typeof active.select === 'function') { active.select(); return active.value !== ''; }
   if (active.isContentEditable) {
+    if (isEmpty(active)) return false;
     active.ownerDocument.getSelection().selectAllChildren(active);
-    return active.textContent !== '';
+    return true;
   }
   return false;
 }"""
+)
 """Selects everything in the focused field; returns whether there is anything."""
 
 SELECT_BETWEEN = """(node, before, after) => {
@@ -117,11 +122,12 @@ SELECT_BETWEEN = """(node, before, after) => {
 """Selects the text between two texts in the focused field; returns whether the field has both."""
 
 CURSOR_TO_END = (
-    "node => {"
+    "(node, whole) => {"
     + ELEMENT_OF
     + FIELD
     + """
-  const el = fieldOf(elementOf(node));
+  let el = fieldOf(elementOf(node));
+  while (whole && el.parentElement && el.parentElement.isContentEditable) el = el.parentElement;
   if (!el.isContentEditable) {
     try { el.setSelectionRange(el.value.length, el.value.length); } catch { /* it has no cursor */ }
     return;
@@ -138,7 +144,8 @@ CURSOR_TO_END = (
   else selection.selectAllChildren(end), selection.collapseToEnd();
 }"""
 )
-"""Puts the cursor of the focused field that the node is or labels after the field's content."""
+"""Puts the cursor of the focused field that the node is or labels after the node's content, or that of its editor if it
+is to be the ``whole`` one."""
 
 INSERT = """text => {
   let active = document.activeElement;

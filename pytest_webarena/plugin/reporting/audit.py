@@ -27,6 +27,7 @@ _MEANING: dict[Finding, str] = {
     "flaky": "its solution fails now and then",
     "too easy": "solved by an agent that does nothing",
     "weak check": "solved by a wrong solution, or judged by checks that always pass",
+    "undecided": "may be possible: something in reach was not read",
     "error": "not judged: a trial ended in an error or was not run",
     "skipped": "not run, as the task says",
 }
@@ -58,9 +59,6 @@ def audit_lines(audit: Audit, *, notes: bool = False) -> Iterator[str]:
     if unfinished := [task for task in audit.tasks if task.unfinished]:
         which = "1 task lacks" if len(unfinished) == 1 else f"{len(unfinished)} tasks lack"
         yield f"{which} trials that were not run, e.g. {unfinished[0].task}; see --resume"
-    if partial := sum(any("of more pages" in note for note in task.notes) for task in audit.tasks):
-        which = "1 impossible task was" if partial == 1 else f"{partial} impossible tasks were"
-        yield f"{which} attacked on a part of the pages only; see -v"
     for task in audit.tasks:
         if task.unfinished:
             continue

@@ -172,7 +172,7 @@ def _cells(name: str, found: Summary | None, coverage: Coverage | None) -> Itera
     )
     judged = rate.corrected
     known = "" if judged is None else "; with the judge's errors {:.1%} to {:.1%}".format(*judged.interval)
-    failed = f"; {errors_failed_words(rate)}" if rate.errors else ""
+    failed = f"; {errors_failed_words(rate)}" if rate.excluded else ""
     yield "{:.1%} to {:.1%}".format(*rate.interval) + known + failed
     yield str(rate.errors or "")
     yield missing

@@ -21,8 +21,8 @@ def rate_figures(summaries: Iterable[Summary]) -> Iterator[tuple[str, str]]:
     for each in summaries:
         name, rate = f"success rate of {each.name}", each.rate
         yield name, rate_words(rate)
-        if rate.errors:
-            low, high = bounds(rate.passed, rate.judged, rate.errors)
+        if rate.excluded:
+            low, high = bounds(rate.passed, rate.judged, rate.excluded)
             yield f"{name}, errors as failures", errors_failed_words(rate)
             yield f"{name}, bounds if errors had failed / passed", f"{low:.1%} to {high:.1%}"
         if each.mixed:

@@ -11,14 +11,13 @@ from pytest_webarena.plugin.reporting.summary_lines import LABEL, WIDTH, Line, p
 from pytest_webarena.results import Rate, Summary
 from pytest_webarena.results.comparing.uncertainty import bounds
 from pytest_webarena.results.wording import (
-    DECIDE,
     cost_words,
     dollars,
     errors_failed_words,
     if_met_words,
     passed_words,
     seconds_words,
-    shortfall_words,
+    undecided_remedy,
     usage_words,
 )
 
@@ -70,20 +69,18 @@ def summary_lines(
             yield from row("errors by", [*_counts(summary.error_causes), "not counted in the rate"], mark="yellow")
         if text := errors_failed_words(summary.rate):
             yield from row("", [text], mark="yellow")
-        if summary.rate.errors and summary.rate.judged:
-            low, high = bounds(summary.rate.passed, summary.rate.judged, summary.rate.errors)
+        if summary.rate.excluded and summary.rate.judged:
+            low, high = bounds(summary.rate.passed, summary.rate.judged, summary.rate.excluded)
             yield from row("", [f"bounds if errors had failed / passed: {low:.1%} to {high:.1%}"], mark="yellow")
-        if summary.shortfalls:
-            yield from row("", [f"{shortfall_words(summary.shortfalls)}: not passed in a gate's rate"], mark="yellow")
         if summary.undecided:
             high = summary.rate.upper.interval[1]
             upper = f"{plural(summary.undecided, 'trial')}; if met, the 95% interval ends at {high:.1%}"
-            yield from row("undecided", [upper, DECIDE], mark="yellow")
+            yield from row("undecided", [upper, undecided_remedy(summary)], mark="yellow")
         yield from _judge_rows(summary)
         if summary.retried:
             yield from row("retried", [f"{plural(summary.retried, 'trial')} after an error of the environment"])
         if passed := summary.passed_after_own_error:
-            text = f"{plural(passed, 'trial')} passed on a later attempt after the agent's own error: failed"
+            text = f"{plural(passed, 'trial')} passed on a later attempt, which does not count"
             yield from row("", [text], mark="yellow")
         if summary.rerun:
             rerun_text = f"{plural(summary.rerun, 'trial')} after the verdict, which is kept"

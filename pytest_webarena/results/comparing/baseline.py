@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +14,15 @@ from pytest_webarena.results.comparing.sides import Side, SideTask, Trait, Try, 
 from pytest_webarena.results.files import write_atomically
 from pytest_webarena.results.records import JudgeErrors, Outcome
 
-__all__ = ["BASELINE_VERSION", "as_gated", "read_baseline", "save_baseline", "sides_at"]
+__all__ = ["BASELINE_VERSION", "read_baseline", "save_baseline", "sides_at"]
 
-BASELINE_VERSION = 2
-"""Version of the file; 2 marks undecided trials."""
+BASELINE_VERSION = 3
+"""Version of the file; 2 marks undecided trials; 3 has stopped trials, and no errors that count as not passed."""
 _KIND = "pytest-webarena baseline"
 _LETTERS: Mapping[Outcome, str] = {"passed": "p", "failed": "f", "error": "e"}
 _OUTCOMES: Mapping[str, Outcome] = {letter: outcome for outcome, letter in _LETTERS.items()}
-_SHORT = "s"
-"""Mark of an error that a gate counts as not passed."""
+_SHORT = "es"
+"""Before version 3, an error that a gate counted as not passed: undecided since then."""
 _JUDGED = "j"
 _UNDECIDED = "u"
 
@@ -52,6 +52,8 @@ def save_baseline(sides: Sequence[Side], target: Path) -> int:
         }
         if side.missing:
             head["missing"] = dict(side.missing)
+        if side.stopped:
+            head["stopped"] = dict(side.stopped)
         if side.looked:
             head["looked"] = True
         if side.judge_errors is not None:
@@ -73,8 +75,7 @@ def _task(task: SideTask) -> dict[str, Any]:
         "tags": list(task.tags),
         **({"node": task.node} if task.node else {}),
         "outcomes": " ".join(
-            f"{each.trial}{_LETTERS[each.outcome]}{_SHORT * each.counts}{_JUDGED * each.judge}"
-            f"{_UNDECIDED * each.undecided}"
+            f"{each.trial}{_LETTERS[each.outcome]}{_JUDGED * each.judge}{_UNDECIDED * each.undecided}"
             for each in task.tries
         ),
         "cost": [round(each.cost, 6) if each.cost is not None else None for each in task.tries],
@@ -138,21 +139,21 @@ def _side(data: Mapping[str, Any], run: str) -> Side:
         traits=tuple(traits),
         order=tuple(task.task for task in tasks),
         missing={str(task): int(count) for task, count in data.get("missing", {}).items()},
+        stopped={str(task): int(count) for task, count in data.get("stopped", {}).items()},
         looked=bool(data.get("looked")),
         judge_errors=JudgeErrors(**found) if (found := data.get("judge_errors")) else None,
     )
 
 
 def _read_task(data: Mapping[str, Any]) -> SideTask:
-    codes = data["outcomes"].split()
+    codes = [each.replace(_SHORT, "fu") for each in data["outcomes"].split()]
     nothing = [None] * len(codes)
     for name in ("cost", "saved", "tokens", "steps", "seconds"):
         _check_amounts(name, data.get(name, []), data["task"], of=len(codes))
     tries = [
         Try(
-            trial=int(each.rstrip("pfesju")),
+            trial=int(each.rstrip("pfeju")),
             outcome=_OUTCOMES[each.lstrip("0123456789")[0]],
-            counts=_SHORT in each,
             judge=_JUDGED in each,
             undecided=_UNDECIDED in each,
             cost=cost,
@@ -195,16 +196,3 @@ def _check_amounts(name: str, values: object, task: object, *, of: int) -> None:
             raise _DamagedBaseline(
                 f"expected {name!r} of task {task!r} to hold amounts from 0 to 10**15, found {value!r:.80}"
             )
-
-
-def as_gated(side: Side) -> Side:
-    """Return the side as a gate counts it: errors that the agent caused have not passed."""
-    if not any(each.counts for each in side.tries):
-        return side
-    tasks = {
-        name: replace(
-            task, tries=tuple(replace(each, outcome="failed") if each.counts else each for each in task.tries)
-        )
-        for name, task in side.tasks.items()
-    }
-    return replace(side, tasks=tasks)

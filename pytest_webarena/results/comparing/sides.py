@@ -40,10 +40,8 @@ class Try:
     seconds: float = 0.0
     judge: bool = False
     """Whether a judge model was asked about the trial."""
-    counts: bool = False
-    """Whether a gate counts this error as not passed: the agent reported it, or its budget was spent."""
     undecided: bool = False
-    """Whether the trial counts as failed because the rules could not decide (`TrialRecord.undecided`)."""
+    """Whether the trial counts as failed and might have passed (`TrialRecord.undecided`)."""
     folder: str = ""
     """Name of the trial's folder in its run directory."""
     attempt: int = 1
@@ -102,6 +100,8 @@ class Side:
     traits: tuple[Trait, ...] = ()
     missing: Mapping[str, int] = field(default_factory=dict)
     """Number of planned trials without a result, by task. Those that `--stop-when-settled` left out are not counted."""
+    stopped: Mapping[str, int] = field(default_factory=dict)
+    """Number of those that errors in a row stopped, by task."""
     decided: frozenset[str] = frozenset()
     """Tasks of which `--stop-when-settled` left out trials."""
     looked: bool = False
@@ -130,7 +130,15 @@ class Side:
     def rate(self) -> Rate:
         """The rate of all trials of the side, each with the same weight, with and without errors as failures."""
         trials = [(task.cluster, each) for task in self.tasks.values() for each in task.tries]
-        return rate_of([(cluster, each.outcome) for cluster, each in trials], [each.undecided for _, each in trials])
+        stopped = [
+            self.tasks[name].cluster if name in self.tasks else name
+            for name, count in self.stopped.items()
+            for _ in range(count)
+        ]
+        return rate_of(
+            [(cluster, each.outcome) for cluster, each in trials], [each.undecided for _, each in trials],
+            stopped=stopped,
+        )  # fmt: skip
 
     @property
     def missing_text(self) -> str:
@@ -214,6 +222,7 @@ def side_of(
         tasks={task: _task(task, some) for task, some in by_task.items()},
         traits=tuple(traits),
         missing=dict(Counter(each.key.task for each in own if not each.decided)),
+        stopped=dict(Counter(each.key.task for each in own if each.stopped)),
         decided=frozenset(each.key.task for each in own if each.decided),
         looked=any(each.decided for each in own),
         judge_errors=least_informed(
@@ -249,7 +258,6 @@ def _try(record: TrialRecord) -> Try:
         steps=record.steps,
         seconds=record.seconds.get("total", 0.0),
         judge=record.judge is not None,
-        counts=bool(record.shortfall),
         undecided=record.undecided,
         folder=record.key.folder,
         attempt=record.attempt,

@@ -155,12 +155,12 @@ def errors_failed_rows(each: Comparison) -> list[str]:
 
     Empty without errors.
     """
-    if (failed := each.errors_failed) is None and not any(side.errors for side in (each.first, each.second)):
+    if (failed := each.errors_failed) is None and not any(side.rate.excluded for side in (each.first, each.second)):
         return []
     rows = []
     for side, name in zip((each.first, each.second), titled(each), strict=True):
         rows.append(f"{name}: {rate_words(side.rate)}")
-        if side.errors:
+        if side.rate.excluded:
             rows.append(f"{name}: {errors_failed_words(side.rate)}")
     if failed is not None:
         found = failed.difference

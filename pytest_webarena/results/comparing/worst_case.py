@@ -75,16 +75,23 @@ def worst_of(first: Side, second: Side, tasks: Iterable[str], found: Difference)
 
 
 def errors_failed_of(first: Side, second: Side, tasks: Iterable[str], confidence: float) -> WorstCase | None:
-    """Return the comparison with errors as failures, on ``tasks`` that both sides tried; None without errors."""
-    pairs, errors = [], 0
+    """Return the comparison with errors as failures, on ``tasks`` that both sides tried; None without errors.
+
+    Trials that errors in a row stopped are failures, too.
+    """
+    pairs, excluded = [], 0
     for name in tasks:
-        one, other = first.tasks.get(name), second.tasks.get(name)
-        if one is None or other is None:
+        found = [(side.tasks.get(name), side.stopped.get(name, 0)) for side in (first, second)]
+        tried = [(len(task.tries) if task is not None else 0) + stopped for task, stopped in found]
+        if not all(tried):
             continue
-        tried = len(one.tries), len(other.tries)
-        errors += sum(tried) - one.judged - other.judged
-        pairs.append(PairedTask(task=name, cluster=one.cluster, passed=(one.passed, other.passed), judged=tried))
-    if not errors:
+        known = [task for task, _ in found if task is not None]
+        excluded += sum(tried) - sum(task.judged for task in known)
+        passed = tuple(task.passed if task is not None else 0 for task, _ in found)
+        pairs.append(
+            PairedTask(task=name, cluster=known[0].cluster, passed=(passed[0], passed[1]), judged=(tried[0], tried[1]))
+        )
+    if not excluded:
         return None
     return WorstCase(difference=difference_of(pairs, confidence=confidence), p=flip_test_of(pairs))
 

@@ -28,6 +28,7 @@ from pytest_webarena.results.failure_labels import labels_of, proposals_of
 from pytest_webarena.results.gradings import verdicts_of
 from pytest_webarena.results.key_node_views import run_section
 from pytest_webarena.results.model_calls import model_calls_text
+from pytest_webarena.results.plan import stopped_trials
 from pytest_webarena.results.program_changes import program_changes
 from pytest_webarena.results.records import TrialRecord, names_of
 from pytest_webarena.results.rundir import RunDir, TrialFolder
@@ -67,7 +68,9 @@ def write_view(
     names = names_of(record.key for record in records)
     index = {
         "run": {**facts, "path": run.path.resolve().name},
-        "summary": summary_json(records, mixed(source_of(run.path, facts, records))),
+        "summary": summary_json(
+            records, mixed(source_of(run.path, facts, records)), stopped=stopped_trials(run.path, records)
+        ),
         "cost": {name: ", ".join(usage_words(each.usage)) for name, each in summarise(records).items() if each.usage},
         "trials": [_row(record, names[record.key.entrant]) for record in records],
         "words": {**STOP_WORDS, **CAUSE_WORDS},

@@ -36,9 +36,7 @@ function tally(trials) {
   for (const trial of trials) count[trial.outcome] += 1;
   const judged = count.passed + count.failed + count.undecided;
   const ifMet = judged ? (count.passed + count.undecided) / judged : null;
-  const all = judged + count.error, failed = trials.map(({ cluster, outcome }) => ({ cluster, outcome: outcome === "error" ? "failed" : outcome }));
-  const errorsFailed = count.error ? { all, rate: count.passed / all, interval: clustered(failed) } : null; // as papers count them
-  return { ...count, judged, ifMet, errorsFailed, rate: judged ? count.passed / judged : null, interval: clustered(trials) };
+  return { ...count, judged, ifMet, rate: judged ? count.passed / judged : null, interval: clustered(trials) };
 }
 
 const Z95 = 1.959963984540054, Z90 = 1.6448536269514722;

@@ -30,10 +30,11 @@ function bar({ rate, interval }) {
 }
 
 // The rate as papers print it, next to the one without errors.
-function errorsFailed({ passed, undecided, errorsFailed: found }) {
+function errorsFailed({ errors_failed: found, undecided, stopped }) {
   if (!found) return "";
-  const counts = `${passed}${undecided ? `–${passed + undecided}` : ""}/${found.all}`;
-  return make("p", { className: "dim" }, `${counts} = ${percent(found.rate)} (95 % interval ${percent(found.interval[0])} to ${percent(found.interval[1])}) with errors as failures`);
+  const counts = `${found.passed}${undecided ? `–${found.passed + undecided.count}` : ""}/${found.trials}`;
+  const trials = stopped ? `errors and ${stopped} stopped trials` : "errors";
+  return make("p", { className: "dim" }, `${counts} = ${percent(found.value)} (95 % interval ${percent(found.interval95[0])} to ${percent(found.interval95[1])}) with ${trials} as failures`);
 }
 
 const list = (counts) => Object.entries(counts).map(([name, count]) => `${name} ${count}`).join(", ");
@@ -49,7 +50,7 @@ function agents() {
     if (index.cost[name]) rows.push(["cost", index.cost[name]]);
     if (summary.memory?.length) rows.push(["note", `trials remember earlier ones (memory: ${summary.memory.join(" or ")}); the interval takes them for independent`]);
     if (summary.retried) rows.push(["retried", plural(summary.retried, "trial")]);
-    if (summary.passed_after_own_error) rows.push(["passed later", `${plural(summary.passed_after_own_error, "trial")} after the agent's own error: failed`]);
+    if (summary.passed_after_own_error) rows.push(["passed later", `${plural(summary.passed_after_own_error, "trial")} on a later attempt, which does not count`]);
     rows.push(...gradings(name));
     $("agents").append(make("article", { className: "card" },
       make("h2", {}, name),
@@ -57,7 +58,7 @@ function agents() {
         make("span", {}, count.judged ? ` ${count.passed} of ${count.judged} passed${count.undecided ? `; ${percent(count.ifMet)} if ${count.undecided} undecided ${count.undecided === 1 ? "is" : "are"} met` : ""}` : "")),
       bar(count),
       make("p", { className: "dim" }, count.judged ? `95 % interval ${percent(count.interval[0])} to ${percent(count.interval[1])}` : ""),
-      errorsFailed(count),
+      errorsFailed(summary.rate),
       make("dl", {}, rows.map(([term, text]) => [make("dt", {}, term), make("dd", { className: term === "errors" && count.error ? "error" : "" }, text)])),
       summary.mixed ? make("p", { className: "note" }, `No one rate, its trials are mixed: ${summary.mixed.join("; ")}`) : "",
       summary.privileged ? make("p", { className: "note" }, "Sees the solutions: its rate says nothing about agents.") : ""));

@@ -128,7 +128,7 @@ def test_solution_that_meets_a_miss_is_a_site_error() -> None:
     with pytest.raises(SiteError, match=r"not archived: GET http://shop.test/0.*\nstep 2 failed") as error:  # noqa: SIM117
         with reporting_misses(lambda: evidence("page").requests, reported):
             raise TaskError("step 2 failed")
-    assert (error.value.cause, error.value.shortfall, error.value.again) == ("site", "not_archived", False)
+    assert (error.value.cause, error.value.event, error.value.again) == ("site", "archive", False)
     assert reported == {"not_archived": {"GET http://shop.test/0": "page"}}
     with pytest.raises(TaskError), reporting_misses(lambda: evidence("extra").requests, reported):
         raise TaskError("step 2 failed")
@@ -165,14 +165,14 @@ def evidence(*lacks: str, answer: str | None = "42") -> Evidence:
     ],
 )
 def test_miss_of_a_page_or_part_is_not_an_agent_failure(decided: Decided, given: Evidence, outcome: str) -> None:
-    found, shortfall = with_misses(decided, given)
+    found = with_misses(decided, given)
     assert found.outcome == outcome
     if outcome == "error" and decided.outcome != "error":
-        assert (found.cause, shortfall) == ("site", "not_archived")
+        assert (found.cause, found.event) == ("site", "archive")
         assert "not archived: GET http://shop.test/0" in found.message
         assert decided.message in found.message
     else:
-        assert (found, shortfall) == (decided, "")
+        assert found == decided
 
 
 def test_archive_path_is_accepted_as_catalogue(tmp_path: Path) -> None:

@@ -119,7 +119,7 @@ def test_missing_evidence_gives_the_reason_first() -> None:
 
 
 def test_undecided_trial_fails_with_reason_and_remedy() -> None:
-    outcome, cause, message = decide(verdict("- outcome: undecided"), stop_reason="answered", stop_detail="")
+    outcome, cause, message, _ = decide(verdict("- outcome: undecided"), stop_reason="answered", stop_detail="")
     assert (outcome, cause) == ("failed", None)
     first, remedy, *_ = message.splitlines()
     assert first == "undecided: it may mean 6"

@@ -22,7 +22,8 @@ def page(html: str) -> PageText:
             ("Weight\n300 g", "Colour\nred"),
         ),
         ("<ul><li><h3>Cup</h3><p>9.90</p><li><h3>Pot</h3></ul><p>x", ("Cup\n9.90", "Pot", "x")),
-        ("<dl><dt>Weight<dd>300 g<dt>Colour<dd>red</dl>", ("Weight\n300 g", "Colour\nred")),
+        ("<dl><dt>Weight<dd>300 g<dt>Colour<dd>red</dl>", ("Weight", "300 g", "Colour", "red")),
+        ("<p>wei&shy;ght &#8203;300&nbsp;g", ("weight 300 g",)),
         (
             '<p><img alt="A kettle"><input value="tea" placeholder="Search" title="t"><input type=hidden value=h>',
             ("A kettle\nSearch\nt\ntea",),
@@ -81,20 +82,47 @@ def test_forms_that_read(method: str) -> None:
     <input type=checkbox name=all><input type=submit name=go value=Go></form>"""
     (form,) = page(html).forms
     assert form.action == "/search"
-    assert [(each.name, each.value, each.typed) for each in form.fields] == [
-        ("q", "", True),
-        ("scope", "all", False),
-        ("sort", "new", False),
+    assert [(each.name, each.value, each.typed, each.options) for each in form.fields] == [
+        ("q", "", True, []),
+        ("scope", "all", False, []),
+        ("sort", "new", False, [""]),
+        ("all", "on", False, ["on"]),
+        ("go", "", False, ["Go"]),
     ]
 
 
-@pytest.mark.parametrize("html", ["<form method=post><input name=q></form>", "<form><input type=hidden name=q></form>"])
-def test_other_forms_are_left_out(html: str) -> None:
-    assert page(html).forms == ()
+def test_forms_that_may_write_are_left_out() -> None:
+    assert page("<form method=post><input name=q></form>").forms == ()
+
+
+@each_case(
+    ("html", "link"),
+    [
+        ("<a href=/a#b>a</a>", "/a"),
+        ("<a href=/list.csv download>a</a>", "/list.csv"),
+        ("<iframe src=/frame></iframe>", "/frame"),
+        ("<iframe srcdoc='<a href=/inner>a</a>'></iframe>", "/inner"),
+        ("<object data=/file.pdf></object>", "/file.pdf"),
+        ("<meta http-equiv=Refresh content='3; URL=/next'>", "/next"),
+        ("<base href=/x/><a href=y>a</a>", "/x/y"),
+        ("<a href=/notes/3 data-method=delete>a</a>", None),
+        ("<a href='http://[broken'>a</a>", None),
+    ],
+)
+def test_links_are_what_leads_to_pages_and_files(html: str, link: str | None) -> None:
+    assert page(html).links == ((f"http://a.test{link}",) if link else ())
+
+
+def test_text_of_a_frame_within_the_page_is_read() -> None:
+    assert page("<iframe srcdoc='<p>300 grams'></iframe>").passages == ("300 grams",)
+
+
+def test_what_is_no_text_is_unread() -> None:
+    assert page("<p>Sales <canvas></canvas><video src=/a></video>").unread == ("a drawing", "a film")
 
 
 @pytest.mark.parametrize(
     ("script", "has"), [("<script src=/a.js></script>", True), ("<script type=application/json>{}</script>", False)]
 )
 def test_scripts_are_noted(script: str, *, has: bool) -> None:
-    assert page(f"<p>x{script}").has_scripts is has
+    assert bool(page(f"<p>x{script}").scripts) is has

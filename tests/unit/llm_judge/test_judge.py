@@ -221,11 +221,15 @@ def test_control_of_a_judge_does_not_read_the_cache(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("status", [401, 402, 403, 429])
-def test_access_error_of_a_judge_has_no_control(status: int) -> None:
-    with model_server([fail(status), say("GRADE: correct")]) as server, pytest.raises(JudgeError) as raised:
-        judge_at(server).session("t").ask(question())
-    assert (raised.value.cause, raised.value.event) == ("judge", "judge_access")
-    assert server.requests == 1
+def test_refusal_for_access_is_undecided_if_the_judge_grades_the_reference(status: int) -> None:
+    for replies, control in (([fail(status)], "fails"), ([fail(status), say("GRADE: correct"), fail(status)], "works")):
+        with model_server(replies) as server:
+            session = judge_at(server).session("t")
+            with pytest.raises(JudgeError) as raised:
+                session.ask(question())
+        assert (raised.value.cause, session.event, session.control) == ("judge", "judge_rejects", control)
+    with model_server([fail(status), say("GRADE: incorrect"), say("GRADE: correct")]) as server:
+        assert judge_at(server).session("t").ask(question()).decision == "correct"  # its own grade counts
 
 
 FORGED: dict[QuestionKind, str] = {

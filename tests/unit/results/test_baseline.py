@@ -11,7 +11,7 @@ import pytest
 from pytest_webarena.commands.cli import main
 from pytest_webarena.errors import UsageError
 from pytest_webarena.results import TrialKey, TrialRecord
-from pytest_webarena.results.comparing.baseline import as_gated, read_baseline, save_baseline, sides_at
+from pytest_webarena.results.comparing.baseline import read_baseline, save_baseline, sides_at
 from pytest_webarena.results.comparing.comparison import choose, compare_all
 from pytest_webarena.results.comparing.sides import side_of
 from tests.unit.results.baselines import costly, outcomes, planted_sides, runs
@@ -42,18 +42,20 @@ def test_baseline_keeps_errors_and_judge_use(tmp_path: Path) -> None:
 
     records = [
         record("x", 1, "passed"),
-        record("x", 2, "error", cause="agent", shortfall="declared"),
+        record("x", 2, "failed", verdict={"schema_version": 3, "judgeable": True}),
         record("y", 10, "error", cause="site"),
         record("y", 11, "failed"),
     ]
     side = side_of("a", records, run="r")
     save_baseline([side], tmp_path / "b.json")
     [found] = read_baseline(tmp_path / "b.json")
-    assert [(each.trial, each.outcome, each.counts) for each in found.tries] == [
-        (1, "passed", False), (2, "error", True), (10, "error", False), (11, "failed", False),
+    assert [(each.trial, each.outcome, each.undecided) for each in found.tries] == [
+        (1, "passed", False), (2, "failed", True), (10, "error", False), (11, "failed", False),
     ]  # fmt: skip
-    assert as_gated(found).counts == [(1, 2), (0, 1)]
-    assert found.counts == [(1, 1), (0, 1)]
+    assert found.counts == [(1, 2), (0, 1)]
+    text = (tmp_path / "b.json").read_text().replace('"version": 3', '"version": 2').replace("2fu", "2es")
+    (tmp_path / "old.json").write_text(text)  # an error that a gate counted as not passed
+    assert read_baseline(tmp_path / "old.json")[0].tries == found.tries
 
 
 @pytest.mark.parametrize(
@@ -61,7 +63,7 @@ def test_baseline_keeps_errors_and_judge_use(tmp_path: Path) -> None:
     [
         ("{", "found a file that is no JSON"),
         ("[]", "as 'webarena compare baseline save' writes it, found other JSON"),
-        ('{"kind": "pytest-webarena baseline", "version": 99}', "of version 2 or older, found 99"),
+        ('{"kind": "pytest-webarena baseline", "version": 99}', "of version 3 or older, found 99"),
         ('{"kind": "pytest-webarena baseline", "version": 1, "sides": [{}]}', "found one that is damaged"),
         ('{"kind": "pytest-webarena baseline", "version": 1, "sides": []}', "with an agent, found none"),
     ],
@@ -104,7 +106,7 @@ def test_baseline_save_can_select_agents(runs: Path, tmp_path: Path, capsys: pyt
     assert main([*save, "--agent=nobody"]) == 2
     assert "--agent: expected one of cot, found 'nobody'" in capsys.readouterr().err
     assert main([*save, "--agent=cot"]) == 0
-    assert json.loads((tmp_path / "b.json").read_text())["version"] == 2
+    assert json.loads((tmp_path / "b.json").read_text())["version"] == 3
     assert main(["compare", "agents", str(tmp_path / "b.json"), str(runs / "worse")]) == 0
     assert "cot in worse is worse than cot in b.json" in capsys.readouterr().out
 

@@ -12,7 +12,7 @@ import pytest
 from pytest_webarena.commands.cli import main
 from pytest_webarena.errors import UsageError
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord, summarise
-from pytest_webarena.results.comparing.baseline import as_gated, save_baseline, sides_at
+from pytest_webarena.results.comparing.baseline import save_baseline, sides_at
 from pytest_webarena.results.comparing.comparison import Comparison, choose, compare_all
 from pytest_webarena.results.comparing.sides import Side, side_of, sides_of
 from pytest_webarena.results.comparing.wording import headline, in_words
@@ -111,14 +111,18 @@ def test_errors_fail_gate_before_comparison(runs: Path) -> None:
         assert ruling.exit_code == code
 
 
-def test_errors_declared_by_agent_count_as_not_passed() -> None:
+def test_trials_of_undecided_owners_are_worse_only_if_all_of_them_are() -> None:
     def side(outcome: Any, name: str, **more: Any) -> Side:
         keys = [TrialKey(f"t{n}", "a", 1) for n in range(40)]
         return side_of("a", [TrialRecord(key=key, outcome=outcome, **more) for key in keys], run=name)
 
-    fine, shy = side("passed", "one"), side("error", "two", cause="agent", shortfall="declared")
-    [found] = compare_all([(as_gated(fine), as_gated(shy))])
-    assert found.verdict == "worse"
+    fine, shy = (
+        side("passed", "one"),
+        side("failed", "two", stop_reason="unattributed", verdict={"schema_version": 3, "judgeable": True}),
+    )
+    [found] = compare_all([(fine, shy)])
+    assert found.verdict == "unsettled"
+    assert found.verdicts_if_decided == ("worse", "unsettled")
 
 
 @each_case(

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from pytest_webarena.results import TrialKey, TrialRecord, summarise
 from pytest_webarena.results.gate import BELOW_THRESHOLD, TOO_MANY_ERRORS, UNSETTLED, Gate
+from pytest_webarena.results.wording import DECIDE, REPEAT
 from tests.cases import each_case
 
 
 def summaries(**agents: str) -> dict:  # type: ignore[type-arg]
-    """Summarise agents by outcomes: p passed, f failed, ? undecided, e error, d declared, b over budget."""
-    outcome = {"p": "passed", "f": "failed", "?": "failed", "e": "error", "d": "error", "b": "error", "u": "error"}
-    shortfall = {"d": "declared", "b": "budget", "u": "usage_unreported"}
+    """Summarise agents by outcomes: p passed, f failed, ? undecided, d undecided owner of an error, e error."""
+    outcome = {"p": "passed", "f": "failed", "?": "failed", "e": "error", "d": "failed"}
     return summarise(
         TrialRecord(
             key=TrialKey(f"t{i}", agent, 1),
             outcome=outcome[letter],  # type: ignore[arg-type]
-            shortfall=shortfall.get(letter, ""),  # type: ignore[arg-type]
-            verdict={"schema_version": 3, "judgeable": letter == "?"},
+            stop_reason="unattributed" if letter == "d" else "answered",
+            verdict={"schema_version": 3, "judgeable": letter in "?d"},
         )
         for agent, letters in agents.items()
         for i, letter in enumerate(letters)
@@ -33,10 +33,9 @@ def summaries(**agents: str) -> dict:  # type: ignore[type-arg]
         (Gate(min_pass_rate=0.6), {"a": "pp", "b": "pf"}, BELOW_THRESHOLD),
         (Gate(min_pass_rate=1.0, max_errors=1), {"a": "ppe"}, 0),  # errors are excluded from the rate
         (Gate(min_pass_rate=0.1), {"a": "ppe"}, TOO_MANY_ERRORS),  # but there may be none unless they are allowed
-        (Gate(min_pass_rate=0.6, max_errors=9), {"a": "ppd"}, 0),  # errors that the agent declares count
-        (Gate(min_pass_rate=0.7, max_errors=9), {"a": "ppd"}, BELOW_THRESHOLD),
-        (Gate(min_pass_rate=0.7, max_errors=9), {"a": "ppb"}, BELOW_THRESHOLD),
-        (Gate(min_pass_rate=0.7, max_errors=9), {"a": "ppu"}, BELOW_THRESHOLD),  # unreported errors, too
+        (Gate(min_pass_rate=0.6), {"a": "ppd"}, 0),  # an undecided owner is no error
+        (Gate(min_pass_rate=0.7), {"a": "ppd"}, UNSETTLED),
+        (Gate(min_pass_rate=0.7), {"a": "pfd"}, BELOW_THRESHOLD),
         # The bounds of undecided trials decide: passed if the lower one passes, failed if the upper one fails.
         (Gate(min_pass_rate=0.5), {"a": "pp?f"}, 0),
         (Gate(min_pass_rate=0.6), {"a": "pp?f"}, UNSETTLED),
@@ -44,13 +43,11 @@ def summaries(**agents: str) -> dict:  # type: ignore[type-arg]
         (Gate(min_pass_rate=0.76), {"a": "pp?f"}, BELOW_THRESHOLD),
         (Gate(min_pass_rate=0.5), {"a": "??"}, UNSETTLED),
         (Gate(min_pass_rate=0.5), {"a": "p?", "b": "f?ff"}, BELOW_THRESHOLD),  # the stronger one
-        (Gate(min_pass_rate=0.5, max_errors=9), {"a": "p?dd"}, UNSETTLED),  # with errors that count as not passed
-        (Gate(min_pass_rate=0.6, max_errors=9), {"a": "p?dd"}, BELOW_THRESHOLD),
         (Gate(min_pass_rate=0.6, rate_end="low"), {"a": "p" * 14 + "?" * 6}, UNSETTLED),
         (Gate(min_pass_rate=0.4, rate_end="low"), {"a": "p" * 14 + "?" * 6}, 0),
         (Gate(min_pass_rate=0.9, rate_end="low"), {"a": "p" * 14 + "?" * 6}, BELOW_THRESHOLD),
         (Gate(min_pass_rate=0.9, rate_end="high"), {"a": "p" * 14 + "?" * 6}, UNSETTLED),
-        (Gate(min_pass_rate=0.1, max_errors=1), {"a": "pdd"}, TOO_MANY_ERRORS),
+        (Gate(min_pass_rate=0.1, max_errors=1), {"a": "pee"}, TOO_MANY_ERRORS),
         (Gate(max_errors=0), {"a": "pe"}, TOO_MANY_ERRORS),
         (Gate(max_errors=0), {"a": "pf"}, 0),
         (Gate(max_errors=1), {"a": "pe"}, 0),
@@ -99,22 +96,11 @@ def test_gate_message_has_the_end_of_the_interval_that_counts() -> None:
     assert none_passed.exit_code == 0  # the rate may be as high as 56.2%
 
 
-def test_gate_message_lists_errors_counted_as_not_passed() -> None:
-    ruling = Gate(min_pass_rate=0.9, max_errors=5).rule(summaries(cot="pddb"))
+def test_gate_message_says_how_to_repeat_trials_without_an_owner() -> None:
+    ruling = Gate(min_pass_rate=0.5).rule(summaries(cot="pfd?"))
     assert ruling is not None
-    assert ruling.message == (
-        "cot: 25.0% passed, --min-pass-rate asks for 90.0% (counted as not passed: 2 declared an error by the agent "
-        "itself, 1 not run because the budget was spent); 1/1 = 100.0% (95% interval 20.7% to 100.0%) without errors, "
-        "1/4 = 25.0% (95% interval 4.6% to 69.9%) with errors as failures"
-    )
-
-
-def test_gate_message_names_max_errors_and_declared_errors() -> None:
-    ruling = Gate(min_pass_rate=0.5).rule(summaries(cot="ped"))
-    assert ruling is not None
-    assert ruling.message == (
-        "cot: 2 of 3 trials erred, 1 of them declared by the agent itself; without --max-errors there may be none"
-    )
+    assert ruling.exit_code == UNSETTLED
+    assert f"{DECIDE}; {REPEAT}" in ruling.message
 
 
 def test_cost_row_counts_trials_of_unknown_cost() -> None:
@@ -126,7 +112,7 @@ def test_cost_row_counts_trials_of_unknown_cost() -> None:
     records = [TrialRecord(key=TrialKey(f"t{n}", "a", 1), outcome="passed", usage=each) for n, each in enumerate(used)]
     lines = [line.text for line in _cost_rows(summarise(records)["a"])]
     assert "not known of 2 of 3 trials" in lines[-1]
-    poor = TrialRecord(key=TrialKey("t8", "a", 1), outcome="error", cause="model", shortfall="budget")
+    poor = TrialRecord(key=TrialKey("t8", "a", 1), outcome="error", cause="model", event="budget")
     idle = Attempt(number=1, outcome="error", cause="site", usage=Usage())
     early = TrialRecord(key=TrialKey("t9", "a", 1), outcome="error", cause="site", attempts=(idle,))
     lines = [line.text for line in _cost_rows(summarise([*records, poor, early])["a"])]

@@ -7,14 +7,23 @@ from typing import Any
 import pytest
 
 from pytest_webarena.agents.audit_trials import CRAWL, PRIVILEGED, audit_trials
+from pytest_webarena.plugin.auditing import rule
 from pytest_webarena.plugin.reporting.audit import audit_lines
 from pytest_webarena.results import TrialKey, TrialRecord
 from pytest_webarena.results.audit import Audit, TaskAudit, audit
+from pytest_webarena.results.gate import NOT_VALID, UNSETTLED
 from pytest_webarena.tasks import Task
 from pytest_webarena.testing import make_task
 
 FOUND = {"what": "grams", "way": "text", "url": "http://shop.test/7", "passage": "300 grams"}
-CLEAN: dict[str, Any] = {"account": "emma", "pages": 12, "has_more": False, "names_subject": True, "found": []}
+CLEAN: dict[str, Any] = {
+    "account": "emma",
+    "pages": 12,
+    "unread": [],
+    "number_unread": 0,
+    "names_subject": True,
+    "found": [],
+}
 
 
 def task(keys: str) -> Task:
@@ -43,7 +52,7 @@ def test_ground_that_holds_is_valid() -> None:
     found = run(", absent: grams", {CRAWL: CLEAN})
     assert (found.finding, found.notes) == (
         "valid",
-        ("audit-crawl looked at 12 pages, all that links and searches lead to as emma",),
+        ("audit-crawl, as emma, looked at 12 pages, all that links, controls and searches lead to",),
     )
     assert {trial.agent: trial.outcome for trial in found.trials}[CRAWL] == "passed"
 
@@ -76,8 +85,8 @@ def test_the_privileged_account_must_find_everything() -> None:
     partly = {**CLEAN, "account": "owner", "found": [FOUND]}
     found = run(keys, {CRAWL: CLEAN, PRIVILEGED: partly})
     assert [reason.text for reason in found.reasons] == [
-        "owner does not find 'ounces', although 'visible_to' says so (looked at 12 pages, all that links and searches "
-        "lead to)"
+        "owner does not find 'ounces', although 'visible_to' says so (looked at 12 pages, all that links, controls and "
+        "searches lead to)"
     ]
     wholly = {**partly, "found": [FOUND, {**FOUND, "what": "ounces"}]}
     assert run(keys, {CRAWL: CLEAN, PRIVILEGED: wholly}).finding == "valid"
@@ -87,8 +96,8 @@ def test_a_subject_on_no_page_proves_nothing() -> None:
     found = run(", absent: grams, about: tin cup", {CRAWL: {**CLEAN, "names_subject": False}})
     (reason,) = found.reasons
     assert reason.text == (
-        "no page has the name 'tin cup', so nothing was proved (looked at 12 pages, all that links and searches lead "
-        "to)"
+        "no page has the name 'tin cup', so nothing was proved (looked at 12 pages, all that links, controls and "
+        "searches lead to)"
     )
 
 
@@ -99,10 +108,40 @@ def test_a_crawl_without_pages_proves_nothing() -> None:
     ]
 
 
-def test_a_bound_is_stated() -> None:
-    found = run(", absent: grams", {CRAWL: {**CLEAN, "pages": 300, "has_more": True}})
-    assert found.notes == ("audit-crawl looked at 300 of more pages as emma",)
-    assert "1 impossible task was attacked on a part of the pages only; see -v" in audit_lines(Audit(tasks=(found,)))
+UNREAD = {**CLEAN, "unread": ["a drawing at /a", "no answer at /b", "more than 3,000 pages", "a film at /c"]}
+UNREAD["number_unread"] = 7
+
+
+def test_what_was_not_read_leaves_the_ground_undecided() -> None:
+    found = run(", absent: grams", {CRAWL: UNREAD})
+    (reason,) = found.reasons
+    assert (found.finding, reason.text) == (
+        "undecided", "not read: a drawing at /a; no answer at /b; more than 3,000 pages; and 4 more"
+    )  # fmt: skip
+    assert {trial.agent: trial.outcome for trial in found.trials}[CRAWL] == "undecided"
+    assert found.notes == ("audit-crawl, as emma, looked at 12 pages, and could not read 7 things",)
+    lines = list(audit_lines(Audit(tasks=(found,))))
+    assert "undecided      1  may be possible: something in reach was not read" in lines
+    assert max(map(len, lines)) <= 80
+
+
+def test_a_subject_or_a_value_that_is_missing_is_undecided_if_something_was_not_read() -> None:
+    missing = {**UNREAD, "names_subject": False}
+    assert run(", absent: grams, about: tin cup", {CRAWL: missing}).finding == "undecided"
+    assert run(", absent: grams, visible_to: owner", {CRAWL: CLEAN, PRIVILEGED: UNREAD}).finding == "undecided"
+
+
+def test_what_is_found_counts_although_something_was_not_read() -> None:
+    found = run(", absent: grams", {CRAWL: {**UNREAD, "found": [FOUND]}})
+    assert (found.finding, len(found.reasons)) == ("weak check", 1)
+
+
+def test_the_exit_code_distinguishes_undecided_from_not_valid() -> None:
+    undecided, valid = run(", absent: grams", {CRAWL: UNREAD}), run(", absent: grams", {CRAWL: CLEAN})
+    wrong = run(", absent: grams", {CRAWL: {**CLEAN, "found": [FOUND]}})
+    rulings = [rule(Audit(tasks=tasks)) for tasks in ((valid,), (valid, undecided), (undecided, wrong))]
+    assert [ruling.exit_code for ruling in rulings] == [0, UNSETTLED, NOT_VALID]
+    assert rulings[1].message.startswith("0 of 2 tasks are not valid, 1 undecided; ")
 
 
 def test_a_crawl_that_did_not_finish_is_an_error() -> None:

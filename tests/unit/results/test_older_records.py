@@ -21,11 +21,11 @@ from tests.recorded_corpus import ARCHIVE
 
 _SCHEMA_10 = ARCHIVE.with_name("records_of_schema_10.json")
 
-OUTCOMES = {  # outcome, undecided, shortfall
+OUTCOMES = {  # outcome, undecided, event
     "fine": ("passed", False, ""),
     "unsure": ("failed", True, ""),
     "unsure-and-wrong": ("failed", False, ""),
-    "untold": ("error", False, "usage_unreported"),
+    "untold": ("failed", True, "unreported_usage"),
 }
 
 
@@ -47,13 +47,13 @@ def schema_9(data: Mapping[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize("version", [9, 10])
 def test_outcomes_of_older_records_are_kept(version: int) -> None:
     records = {record.key.task: record for record in map(TrialRecord.from_json, stored(version))}
-    found = {name: (each.outcome, each.undecided, each.shortfall) for name, each in records.items()}
+    found = {name: (each.outcome, each.undecided, each.event) for name, each in records.items()}
     assert found == OUTCOMES
     assert records["unsure"].score == 0.0
     assert "decide them" in why_undecided(records["unsure"])
     summary = summarise(records.values())["a.py-A"]
-    assert (summary.rate.passed, summary.rate.undecided, summary.rate.judged, summary.rate.errors) == (1, 1, 3, 1)
-    assert summary.shortfalls == {"usage_unreported": 1}
+    assert (summary.rate.passed, summary.rate.undecided, summary.rate.judged, summary.rate.errors) == (1, 2, 4, 0)
+    assert summary.unattributed == 1
 
 
 @pytest.mark.parametrize("version", [8, 9, 10])
@@ -62,12 +62,14 @@ def test_older_records_keep_every_field(version: int) -> None:
     assert data
     names = {field.name for field in fields(TrialRecord)}
     for each in data:
-        assert names >= each.keys() - {"schema_version"}
+        assert names >= each.keys() - {"schema_version", "shortfall"}
         read = TrialRecord.from_json(each)
         again = json.loads(json.dumps(read.to_json()))
         assert again["schema_version"] == SCHEMA_VERSION
         assert TrialRecord.from_json(again) == read
-        for name in each.keys() - {"schema_version", "shortfall", "key", "attempts", "usage"}:
+        changed = {"outcome", "cause", "score", "stop_reason", "message", "verdict", "verdicts"}
+        rest = changed if each.get("shortfall") else set()
+        for name in each.keys() - {"schema_version", "shortfall", "key", "attempts", "usage"} - rest:
             assert again[name] == each[name], name
         assert again["key"]["task"] == each["key"]["task"]
         assert [one["outcome"] for one in again["attempts"]] == [one["outcome"] for one in each["attempts"]]

@@ -57,7 +57,8 @@ def test_stopped_trials_count_as_not_run_and_not_passed() -> None:
     summaries = summarise(records)
     assert (ruling := Gate(max_errors=9, min_pass_rate=0.7).rule(summaries, found)) is not None
     assert ruling.message == (
-        "a: 66.7% passed, --min-pass-rate asks for 70.0% (counted as not passed: 1 not run after errors in a row); "
+        "a: 66.7% passed, --min-pass-rate asks for 70.0% (counted as not passed: 1 not run after errors in a row "
+        "or for the budget); "
         "2/2 = 100.0% (95% interval 34.2% to 100.0%) without errors, "
         "2/3 = 66.7% (95% interval 20.8% to 93.9%) with errors as failures"
     )

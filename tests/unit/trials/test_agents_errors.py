@@ -228,21 +228,22 @@ def test_agent_may_raise_only_its_declared_errors(tmp_path: Path, error: Any, se
 
 
 @pytest.mark.parametrize(
-    ("error", "shortfall"),
+    ("error", "outcome", "event", "counted"),
     [
-        (ModelError("down"), ""),
-        (errors.DeclaredError("quota"), "declared"),
-        (errors.AgentAbsent("nobody listens"), "declared"),
-        (errors.BudgetError("spent"), "budget"),
+        (ModelError("down"), "error", "before_action", "errors"),
+        (errors.DeclaredError("quota"), "failed", "declared", "judged"),
+        (errors.AgentAbsent("nobody listens"), "failed", "absent", "judged"),
+        (errors.BudgetError("spent"), "error", "budget", "not_run"),
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Exception) else None,
 )
-def test_record_marks_errors_declared_by_the_agent(tmp_path: Path, error: Any, shortfall: str) -> None:
+def test_record_marks_errors_declared_by_the_agent(
+    tmp_path: Path, error: Any, outcome: str, event: str, counted: str
+) -> None:
     record, _ = run(tmp_path, lambda: InAct(error), raises=(errors.TrialError,))
-    assert (record.outcome, record.cause, record.shortfall) == ("error", error.cause, shortfall)
+    assert (record.outcome, record.event, record.undecided) == (outcome, event, outcome == "failed")
     assert TrialRecord.from_json(record.to_json()) == record
     (coverage,) = cover({}, [record]).values()
-    counted = {"": "errors", "declared": "declared", "budget": "not_run"}[shortfall]
     assert getattr(coverage, counted) == coverage.planned == 1
 
 

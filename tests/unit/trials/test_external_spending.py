@@ -106,7 +106,7 @@ def test_reported_cost_above_the_whole_budget_fails_the_trial(tmp_path: Path, mo
     assert first.stop_detail == (
         "it reported a cost of $1,000,000.0000 at once, and the whole run may cost $1 (--max-cost)"
     )
-    assert (second.outcome, second.shortfall) == ("error", "budget")  # not run: a gate counts it as not passed
+    assert (second.outcome, second.event) == ("error", "budget")  # not run: a gate counts it as not passed
 
 
 @pytest.mark.matrix(8)

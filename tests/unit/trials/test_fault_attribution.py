@@ -207,8 +207,8 @@ def test_page_writing_endlessly_only_with_the_agent_fails(
     ("breaks", "retries", "expected"),
     [
         # attempt, control without the agent, its actions again; the next attempt, …
-        ([1], 0, ["error site"]),  # it broke by chance
-        ([1], 1, ["error site", "passed"]),
+        ([1], 0, ["failed"]),  # it broke by chance, whose fault is undecided
+        ([1], 1, ["failed", "passed"]),
         ([1, 3], 0, ["failed"]),
         ([1, 3], 1, ["failed", "passed"]),  # a crash buys no second attempt
         ([1, 3, 4], 1, ["failed", "error site"]),
@@ -296,9 +296,10 @@ class LivingSite(Site):
     live: ClassVar[Mapping[str, Any]] = {"domains": ["example.com"]}
 
 
-def test_broken_live_site_is_a_site_error_without_controls(tmp_path: Path) -> None:
+def test_broken_live_site_is_undecided_without_controls(tmp_path: Path) -> None:
     site = LivingSite(1, 2)
-    assert outcomes(run(tmp_path, site)) == ["error site", "error site"]
+    record = run(tmp_path, site)
+    assert (outcomes(record), record.undecided) == (["failed", "error site"], True)
     assert site.leases == 2  # no controls
 
 
@@ -312,9 +313,9 @@ def test_site_that_breaks_before_any_action_is_a_site_error(tmp_path: Path, retr
 def test_broken_site_fails_with_its_own_stop_reason(tmp_path: Path) -> None:
     record = run(tmp_path, Site(1, 3), retries=0)
     assert (record.score, record.cause, record.stop_reason) == (0.0, None, "broke_site")
-    assert record.message.startswith("the agent broke the site: without the agent, a fresh one works as long")
+    assert record.message.startswith("the agent broke the site: without the agent it does not occur, and its actions")
     assert record.message.endswith("it ended with exit code 3")
-    assert record.environment["attribution"] == {"event": "site", "control": "works"}
+    assert (record.event, record.control) == ("site", "recurs")
     summary = summarise([record])["a"]
     assert (summary.rate.passed, summary.rate.failed, summary.rate.errors) == (0, 1, 0)
     assert summary.stop_reasons == {"broke_site": 1}
@@ -398,12 +399,12 @@ class VisitingSession(FakeSession):
 @pytest.mark.parametrize(
     ("check", "down", "expected"),
     [
-        ("url: /stock", (1, 2, 3, 4), ["error site", "error site"]),  # the site's own error
+        ("url: /stock", (1, 2, 3, 4), ["failed", "error site"]),  # its address alone shows it
         ("state: {api: /stock, includes: tea}", (1, 2, 3, 5), ["error site", "error site"]),  # one of two controls
         ("url: /stock", (1, 3, 4), ["failed", "error site"]),
-        ("page: {excludes: overdue}", (1, 2, 3, 4), ["error site", "error site"]),
+        ("page: {excludes: overdue}", (1, 2, 3, 4), ["failed", "error site"]),
         ("page: {excludes: overdue}", (1, 3), ["failed", "passed"]),
-        ("page: {excludes: overdue}, when: any_step", (1, 2, 3, 4), ["error site", "error site"]),
+        ("page: {excludes: overdue}, when: any_step", (1, 2, 3, 4), ["failed", "error site"]),
         ("state: {api: /stock, includes: tea}", (1, 2, 3, 6), ["error site", "failed"]),
     ],
 )
@@ -416,7 +417,9 @@ def test_agent_fails_only_if_the_site_responds_without_it(
     task = make_task(f"intent: How many?\nsites: [shop]\nchecks: [{{answer: {{number: 42}}}}, {{{check}}}]", id="t")
     record = run(tmp_path, site, task=task, agent=lambda: ScriptedAgent(Goto("http://shop.test/stock"), Stop("42")))
     assert outcomes(record) == expected, record.message
-    assert record.stop_reason == ("broke_site" if "failed" in expected else "answered")
+    failed = "unattributed" if record.undecided else "broke_site"
+    assert record.stop_reason == (failed if "failed" in expected else "answered")
+    assert record.undecided == (down[1:2] == (2,) and "failed" in expected and expected[0] == "failed")
 
 
 def test_controls_visit_the_page_that_breaks_the_site_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,8 @@ import pytest
 
 from pytest_webarena.checks.ground import Ground, Term
 from pytest_webarena.errors import SiteError
-from pytest_webarena.trials.ground_crawl import Crawl, Fetched, Password
+from pytest_webarena.trials.ground_crawl import Crawl, Password
+from pytest_webarena.trials.site_walk import Fetched, Shown, Walk
 
 HOME = "http://shop.test"
 Site = Mapping[str, str | Callable[[str], str]]
@@ -34,11 +35,19 @@ class Visits:
         page = self.pages.get(parts.path, "")
         if page == "broken":
             raise SiteError("no answer")
-        return Fetched(url, page if isinstance(page, str) else page(parse_qs(parts.query).get("q", [""])[0]))
+        if page == "ends":
+            return Fetched(url, "<p>Good bye", ended=True)
+        kind = {".csv": "text/csv", ".json": "application/json", ".txt": "text/plain"}.get(parts.path[-4:], "text/html")
+        if parts.path.endswith(".pdf"):
+            return Fetched(url, "", "application/pdf", "a file of type application/pdf")
+        return Fetched(url, page if isinstance(page, str) else page(parse_qs(parts.query).get("q", [""])[0]), kind)
 
-    def open(self, url: str) -> str:
+    def show(self, url: str) -> Shown:
         self.opened.append(url.removeprefix(HOME))
-        return self.shown.get(urlsplit(url).path, "")
+        return Shown(views=((url, self.shown.get(urlsplit(url).path, "")),))
+
+    def type(self, url: str, field: str, word: str) -> tuple[str, str] | None:
+        return url, f"<p>Nothing for {word}"
 
 
 def crawl(
@@ -48,12 +57,15 @@ def crawl(
     controls: Sequence[Term] = (),
     about: str = "",
     shown: Mapping[str, str] | None = None,
-    **settings: Any,
+    passwords: Sequence[Password] = (),
+    **bounds: Any,
 ) -> tuple[Crawl, Visits]:
     """Crawl a site from its start page."""
     visits = Visits(pages, shown or {})
     ground = Ground(absent=tuple(absent), controls=tuple(controls), about=about)
-    found = Crawl(sources=visits, sites={"shop": HOME}, ground=ground, **settings)
+    walk = Walk(sources=visits, sites={"shop": HOME}, **bounds)
+    walk.run([f"{HOME}/"])
+    found = Crawl(walk=walk, sources=visits, ground=ground, passwords=passwords)
     found.run([f"{HOME}/"])
     return found, visits
 
@@ -69,8 +81,13 @@ def test_word_on_a_page_that_links_lead_to_is_found() -> None:
 
 
 def test_absent_word_is_not_found_on_all_pages() -> None:
-    found, _ = crawl({"/": "<a href=/a>a</a> <a href=/b>b", "/a": "<p>Bells", "/b": "broken"})
-    assert (places(found), found.pages, found.has_more) == ([], 3, False)
+    found, _ = crawl({"/": "<a href=/a>a</a>", "/a": "<p>Bells"})
+    assert (places(found), found.visited, found.unread) == ([], 2, [])
+
+
+def test_page_that_does_not_answer_is_unread() -> None:
+    found, _ = crawl({"/": "<a href=/b>b", "/b": "broken"})
+    assert found.unread == [f"no answer at {HOME}/b: no answer"]
 
 
 def test_control_is_found() -> None:
@@ -127,23 +144,31 @@ def test_words_in_a_result_are_found_although_the_search_repeats_them() -> None:
     assert [find.passage for find in found.found.values()] == ["The bell ringing club"]
 
 
-def test_no_link_that_logs_out_is_followed_and_no_form_is_sent_that_may_write() -> None:
-    pages = {"/": "<a href=/logout>x</a><form method=post action=/add><input name=q></form>", "/logout": "", "/add": ""}
+def test_no_form_is_sent_that_may_write() -> None:
+    pages = {"/": "<form method=post action=/add><input name=q></form>", "/add": ""}
     assert crawl(pages)[1].requested == ["/"]
 
 
-def test_bound_is_reported() -> None:
+def test_what_looks_as_if_it_logs_out_is_visited_last_and_once_if_it_does() -> None:
+    links = "<a href=/logout?to=1>x</a><a href=/logout?to=2>x</a><a href=/sign-out-history>x</a><a href=/a>a"
+    pages = {"/": links, "/logout": "ends", "/a": "", "/sign-out-history": "<p>Bell ringing"}
+    found, visits = crawl(pages)
+    assert places(found) == [("bell ringing", "text", "/sign-out-history")]
+    assert [url for url in visits.requested if url != "/"] == ["/a", "/logout?to=1", "/sign-out-history"]
+
+
+def test_bound_is_unread() -> None:
     pages = {"/": "".join(f"<a href=/p/{number}>x</a>" for number in range(50))}
     found, _ = crawl(pages, most=20)
-    assert (found.pages, found.has_more) == (20, True)
+    assert (found.visited, found.unread) == (20, ["more than 20 pages"])
     found, _ = crawl(pages, most=60)
-    assert (found.pages, found.has_more) == (51, False)
+    assert (found.visited, found.unread) == (51, [])
 
 
 def test_time_is_bounded() -> None:
     clock = itertools.count(0, 10).__next__
     found, _ = crawl({"/": "<a href=/a>a", "/a": "<p>Bell ringing"}, seconds=15, clock=clock)
-    assert (places(found), found.pages, found.has_more) == ([], 1, True)
+    assert (places(found), found.unread[0]) == ([], "pages left after 15 s")
 
 
 def test_page_that_scripts_draw_is_opened() -> None:
@@ -156,8 +181,9 @@ def test_page_that_scripts_draw_is_opened() -> None:
 
 def test_further_pages_of_a_kind_are_not_opened_if_scripts_draw_nothing() -> None:
     page = "<p>All of the text is here <script>track()</script>"
-    pages = {"/": "<a href=/p/1>1</a><a href=/p/2>2</a>", "/p/1": page, "/p/2": page}
-    assert crawl(pages, shown={"/p/1": page, "/p/2": page})[1].opened == ["/p/1"]
+    paths = [f"/p/{number}" for number in range(6)]
+    pages = {"/": "".join(f"<a href={path}>1</a>" for path in paths), **dict.fromkeys(paths, page)}
+    assert crawl(pages, shown=pages)[1].opened == paths[:3]
 
 
 def test_the_subject_must_be_on_a_page() -> None:

@@ -40,4 +40,4 @@ def test_agent_that_hangs_in_a_later_attempt_keeps_the_record_that_counts(
     ):
         pass
     reasons = [(each["outcome"], each["stop_reason"]) for each in written]
-    assert reasons == ([("failed", "broke_site")] * 2 if counting else [("failed", "time"), ("error", None)])
+    assert reasons == ([("failed", "broke_site")] * 2 if counting else [("failed", "time"), ("failed", "unattributed")])

@@ -71,7 +71,7 @@ def test_unreadable_judge_reply_gives_no_verdict(tmp_path: Path) -> None:
         record = run(tmp_path, judge_at(server))
         assert server.requests == 6  # the question, and the one with the reference as the answer
     assert (record.outcome, record.cause, record.score) == ("error", "judge", None)
-    assert record.environment["attribution"] == {"event": "judge_unreadable", "control": "fails"}
+    assert (record.event, record.control) == ("judge_unreadable", "fails")
     assert record.judge is not None
     assert record.judge.usage.calls == 6
 

@@ -39,20 +39,20 @@ TURNS = [request(status=302, url=f"/{n}") for n in range(15)]
 
 
 @each_case(
-    ("given", "cause", "shortfall"),
+    ("given", "cause", "event"),
     [
-        (evidence(request("blocked")), "blocked", ""),
-        (evidence(request("site")), "site", ""),
-        (evidence(request(), request("blocked", time=12.0)), "blocked", "site_unavailable"),
-        (evidence(request("site"), request("blocked", SCRIPT)), "blocked", ""),
-        (evidence(request(), request("site", SCRIPT)), "site", "site_unavailable"),
-        (evidence(request(), html=WALL), "blocked", "site_unavailable"),
-        (evidence(request(status=None, seconds=11.0)), "site", ""),
-        (evidence(request(), request("", SCRIPT, status=None, seconds=4.0)), "site", "site_unavailable"),
-        (evidence(*TURNS), "site", ""),
+        (evidence(request("blocked")), "blocked", "before_action"),
+        (evidence(request("site")), "site", "before_action"),
+        (evidence(request(), request("blocked", time=12.0)), "blocked", "live_site"),
+        (evidence(request("site"), request("blocked", SCRIPT)), "blocked", "before_action"),
+        (evidence(request(), request("site", SCRIPT)), "site", "live_site"),
+        (evidence(request(), html=WALL), "blocked", "live_site"),
+        (evidence(request(status=None, seconds=11.0)), "site", "before_action"),
+        (evidence(request(), request("", SCRIPT, status=None, seconds=4.0)), "site", "live_site"),
+        (evidence(*TURNS), "site", "before_action"),
         (evidence(request(), request("", IMAGE, url="https://geo.captcha-delivery.com/captcha/a")), None, ""),
         (evidence(request(), request("", (("Sec-Fetch-Dest", "iframe"),), url="https://geo.captcha-delivery.com/captcha/a")),
-         "blocked", ""),
+         "blocked", "before_action"),
         (evidence(request("blocked", IMAGE)), None, ""),
         (evidence(request(), html=LONG), None, ""),
         (evidence(request(refused="elsewhere", status=403)), None, ""),
@@ -62,25 +62,25 @@ TURNS = [request(status=302, url=f"/{n}") for n in range(15)]
         (evidence(request(), request("", (("Sec-Fetch-Dest", "empty"),), status=None, seconds=9.0)), None, ""),
     ],
 )  # fmt: skip
-def test_failed_trial_with_obstacles_becomes_an_error(given: Evidence, cause: str | None, shortfall: str) -> None:
-    decided, found = with_obstacles(FAILED, given)
-    assert (decided.outcome, decided.cause, found) == ("error" if cause else "failed", cause, shortfall)
+def test_failed_trial_with_obstacles_becomes_an_error(given: Evidence, cause: str | None, event: str) -> None:
+    decided = with_obstacles(FAILED, given)
+    assert (decided.outcome, decided.cause, decided.event) == ("error" if cause else "failed", cause, event)
     assert "why" in decided.message
     assert bool(obstacles(given)) or given.tabs or cause is None
 
 
 def test_passed_trial_with_obstacles_stays_passed() -> None:
     obstructed = evidence(request("blocked"))
-    assert with_obstacles(PASSED, obstructed) == (PASSED, "")
+    assert with_obstacles(PASSED, obstructed) == PASSED
     misled = evidence(request("blocked"), answer="N/A: the page can't be reached")
-    assert with_obstacles(PASSED, misled)[0].cause == "blocked"
+    assert with_obstacles(PASSED, misled).cause == "blocked"
     only_parts = evidence(request("blocked", SCRIPT), answer="N/A: there is no such tea")
-    assert with_obstacles(PASSED, only_parts) == (PASSED, "")
+    assert with_obstacles(PASSED, only_parts) == PASSED
 
 
 def test_other_errors_are_unchanged_by_obstacles() -> None:
     other = Decided("error", "judge", "no word")
-    assert with_obstacles(other, evidence(request("blocked"))) == (other, "")
+    assert with_obstacles(other, evidence(request("blocked"))) == other
 
 
 @each_case(

@@ -162,7 +162,7 @@ def test_endpoint_that_serves_nothing_is_a_model_error(status: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         record = played(Path(folder), lambda body: fail(status))
     assert (record.outcome, record.cause, record.steps) == ("error", "model", 1), record.message
-    assert record.environment["attribution"]["control"] == "fails"
+    assert record.control == "fails"
 
 
 @each_case(("api", "stream"), WAYS[::3], ids=["chat", "responses-stream"])

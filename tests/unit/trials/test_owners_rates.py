@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from pytest_webarena.owners import EVENTS
+from pytest_webarena.owners import EVENTS, outcome_of
 
-from .test_owners import has_control
+from .test_owners import ATTACKS, CASES, Result
 
-CASES = [(event, fails) for event in EVENTS for fails in (False, True) if has_control(event) or not fails]
+ALL: list[tuple[str, Result]] = [*((attack, None) for attack in ATTACKS), *CASES]
 
 
 @pytest.fixture(scope="module")
@@ -27,10 +27,15 @@ def benchmark_module() -> Any:
     return module
 
 
-@pytest.mark.matrix(3)
-@pytest.mark.parametrize(("event", "fails"), CASES)
-def test_agent_gains_nothing_by_ending_failing_trials_in_errors(benchmark_module: Any, event: str, fails: bool) -> None:
-    found, line, headline = benchmark_module.check(event, fails=fails, tasks=12, seeds=2)
+@pytest.mark.matrix(4)
+@pytest.mark.parametrize(("event", "result"), ALL)
+def test_agent_gains_nothing_by_ending_failing_trials_in_errors(
+    benchmark_module: Any, event: str, result: Result
+) -> None:
+    found, line, headline = benchmark_module.check(event, result, tasks=12, seeds=2)
     assert found == [], line
-    if not fails and EVENTS[event].works not in ("error", "not passed"):
-        assert not headline, line
+    assert not headline or outcome_of(EVENTS[event], result) == "error", line
+
+
+def test_agent_gains_nothing_by_stopping_the_run(benchmark_module: Any) -> None:
+    assert benchmark_module.stopping(12, 1) == benchmark_module.stopping(12, 2) == []

@@ -76,7 +76,7 @@ def test_verdict_resets_consecutive_errors(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("limit", "errors"), [(0, [record("model")] * 9), (1, [record("task")]), (1, [record("model", shortfall="budget")])]
+    ("limit", "errors"), [(0, [record("model")] * 9), (1, [record("task")]), (1, [record("model", event="budget")])]
 )
 def test_other_errors_stop_no_agent(tmp_path: Path, limit: int, errors: list[TrialRecord]) -> None:
     stops = Stops(tmp_path, limit)
@@ -85,17 +85,22 @@ def test_other_errors_stop_no_agent(tmp_path: Path, limit: int, errors: list[Tri
     assert not why(stops)
 
 
-@pytest.mark.parametrize("cause", ["site", "browser", "model", "judge"])
 @pytest.mark.parametrize(
-    ("control", "stopped"), [("fails", True), (None, True), ("works", False), ("impossible", False)]
+    ("event", "stop_reason", "stopped"),
+    [
+        ("declared", "unattributed", True),  # a dead program or a revoked key must end the run
+        ("agent", "unattributed", True),
+        ("site", "unattributed", True),
+        ("archive", "unattributed", False),  # the next task may need other pages
+        ("live_site", "unattributed", False),
+        ("site", "broke_site", False),
+    ],
 )
-def test_error_that_may_be_the_agents_stops_nothing(
-    cause: str, control: str | None, stopped: bool, tmp_path: Path
-) -> None:
+def test_errors_without_an_owner_stop_a_run(tmp_path: Path, event: str, stop_reason: Any, stopped: bool) -> None:
     stops = Stops(tmp_path, 2)
-    attribution = {"event": "any", **({"control": control} if control else {})}
-    for _ in range(3):
-        note(stops, record(cause, environment={"attribution": attribution}))
+    facts = {"archive": {"not_archived": {"GET http://old.test/a": "page"}}, "live_site": {"live": {"domains": []}}}
+    for _ in range(2):
+        note(stops, record(event=event, stop_reason=stop_reason, environment=facts.get(event, {})))
     assert bool(why(stops)) == stopped
 
 

@@ -206,16 +206,16 @@ class SharedBrowsers(FakeResources):
 
 
 def test_lost_shared_browser_costs_no_retry_and_is_then_replaced(tmp_path: Path) -> None:
-    resources = SharedBrowsers(BrowserLost("gone"), BrowserLost("gone"), BrowserError("its own"))
+    resources = SharedBrowsers(BrowserLost("gone"), BrowserError("its own"))
     record = run(tmp_path, resources, retries=1)
-    assert (record.outcome, record.attempt) == ("passed", 4)
-    assert resources.alone == [False, False, True, True]
+    assert (record.outcome, record.attempt) == ("passed", 3)
+    assert resources.alone == [False, True, True]
 
 
 def test_losses_of_shared_browsers_are_limited(tmp_path: Path) -> None:
     resources = SharedBrowsers(*[BrowserLost("gone")] * 10)
     record = run(tmp_path, resources, retries=0)
-    assert (record.outcome, record.cause, record.attempt) == ("error", "browser", 3)
+    assert (record.outcome, record.cause, record.attempt) == ("error", "browser", 2)
 
 
 @pytest.mark.parametrize("hangs", [False, True])
@@ -316,15 +316,15 @@ def test_interrupted_trial_is_left_as_unfinished(tmp_path: Path) -> None:
     assert json.loads(next(tmp_path.rglob("started.json")).read_text())["attempt"] == 1
 
 
-def test_check_timeout_is_a_task_error_naming_the_check(tmp_path: Path) -> None:
+def test_check_timeout_that_only_the_answer_causes_is_undecided_and_names_the_check(tmp_path: Path) -> None:
     task = make_task("intent: x\nsites: []\nchecks: [{answer: {regex: '(a+)+b'}}]", id="t")
     agent = AgentDefinition(id="a", make=lambda assignment: ScriptedAgent(Stop("a" * 60 + "!")), digest="d")
     plan = TrialPlan(
         task=task, agent=agent, trial=1, limits=EpisodeLimits(seconds=5), options=TrialOptions(check_timeout=1)
     )
     record = run_trial(plan, FakeResources(), RunDir(tmp_path).folder(TrialKey("t", "a", 1)))
-    assert (record.outcome, record.cause, len(record.attempts)) == ("error", "task", 1)
-    assert record.message.startswith("no verdict: judging took longer than 1 s and was ended (--check-timeout)")
+    assert (record.outcome, record.undecided, len(record.attempts)) == ("failed", True, 1)
+    assert record.message.startswith("undecided: judging took longer than 1 s and was ended (--check-timeout)")
     assert "match /(a+)+b/" in record.message
 
 

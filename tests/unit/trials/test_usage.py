@@ -113,8 +113,9 @@ def test_usage_checks_are_undecided_where_the_agent_reports_nothing(
     assert evidence.usage_gap.startswith(gap)
     assert bool(evidence.usage_gap) == bool(gap)
     assert record.total_usage is None or record.total_usage.complete is not bool(gap)
-    outcome = "failed" if 0.0 in expected or "crashed" in gap else "error" if None in expected else "passed"
-    assert (record.outcome, record.cause) == (outcome, "task" if outcome == "error" else None)
+    decided = 0.0 in expected or "crashed" in gap
+    assert record.outcome == ("failed" if decided or None in expected else "passed")
+    assert record.undecided is (None in expected and not decided)
     assert judge(TASK, evidence).to_json()["results"] == (record.verdict or {})["results"]  # as a rescoring would
 
 
@@ -288,10 +289,10 @@ def test_tryout_has_no_cost_or_time(tmp_path: Path) -> None:
         assert trying.verdict().passed
 
 
-def test_unreported_usage_counts_in_the_gates_rate(tmp_path: Path) -> None:
+def test_unreported_usage_is_undecided(tmp_path: Path) -> None:
     silent = reporting_agent(Reply(action=Stop("42")))
     record, _ = play(tmp_path, silent)
-    assert (record.outcome, record.shortfall) == ("error", "usage_unreported")
+    assert (record.outcome, record.undecided, record.event) == ("failed", True, "unreported_usage")
 
 
 @pytest.mark.parametrize("part", [{"cached_input_tokens": 11}, {"reasoning_tokens": 6}])

@@ -14,7 +14,7 @@ from allure_commons.utils import host_tag
 
 from pytest_webarena.checks.render import first_missed
 from pytest_webarena.checks.verdict import Verdict
-from pytest_webarena.owners import CAUSED_BY_AGENT
+from pytest_webarena.owners import CAUSED_BY_AGENT, UNATTRIBUTED
 from pytest_webarena.plugin.reporting.allure.steps import attempt_files, attempt_steps
 from pytest_webarena.results.explaining import Explained, Passed, explain
 from pytest_webarena.results.gradings import verdicts_of, words_of
@@ -134,7 +134,7 @@ def identify(result: TestResult, identity: Identity) -> None:
 
 def outcome_label(record: TrialRecord) -> str:
     """Return ``passed``, ``failed: max_steps``, ``undecided`` or ``error: site``, by which categories are defined."""
-    if record.undecided:
+    if record.undecided and record.stop_reason != UNATTRIBUTED:
         return "undecided"
     detail = record.cause if record.outcome == "error" else record.stop_reason if record.outcome == "failed" else None
     return f"{record.outcome}: {detail}" if detail else record.outcome
@@ -147,7 +147,9 @@ def status_details(record: TrialRecord) -> StatusDetails | None:
     if record.outcome == "error":
         return StatusDetails(message=printable(f"{record.cause} error: {record.message}"), trace=None)
     if record.undecided:
-        return StatusDetails(message=printable(record.message.partition("\n")[0]), trace=printable(record.message))
+        mark = f"failed ({UNATTRIBUTED}): " if record.stop_reason == UNATTRIBUTED else ""
+        first = record.message.partition("\n")[0]
+        return StatusDetails(message=printable(f"{mark}{first}"), trace=printable(record.message))
     reason = "" if record.stop_reason in (None, "answered") else f" ({record.stop_reason})"
     return StatusDetails(message=printable(f"failed{reason}: {_reasons(record)}"), trace=printable(record.message))
 

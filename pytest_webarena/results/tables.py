@@ -182,7 +182,7 @@ def _rates(rows: Sequence[Row]) -> Table:
         "errors are excluded from all rates"
         + (", but SR* and its interval count them as failures, as papers do." if erred else "."),
         *(
-            f"{row.name}: errors in a row stopped {row.metrics.rate.stopped} more trials, which SR* counts as failures."
+            f"{row.name}: trials that errors in a row stopped, failures in SR*: {row.metrics.rate.stopped}."
             for row in rows
             if row.metrics.rate.stopped
         ),
@@ -199,8 +199,8 @@ def _rates(rows: Sequence[Row]) -> Table:
     ]
     if undecided:
         notes.append(
-            "undecided: trials that the rules can't decide, counted as not met, and SR if all are met; a judge decides "
-            "them (pytest --rescore RUN --judge MODEL)."
+            "undecided: failed trials that might have passed, and SR if all did; webarena runs explain RUN says why "
+            "and what to do."
         )
     notes += [_judging(row) for row in rows if row.metrics.rate.by_judge]
     notes += [_guessing(row) for row in rows if row.metrics.rate.chance is not None]

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CAUSE_WORDS",
     "DECIDE",
+    "EXPLAIN",
     "REPEAT",
     "STOP_WORDS",
     "action_words",
@@ -41,8 +42,10 @@ __all__ = [
 
 DECIDE = "decide them: pytest --rescore RUN --judge MODEL"
 """What to do about trials that the rules can't decide."""
-REPEAT = f"repeat on purpose: {docs('resuming', 'trials-of-an-undecided-owner')}"
-"""What to do about trials that ended in an error whose owner is undecided."""
+REPEAT = f"Repeat on purpose: {docs('resuming', 'trials-of-an-undecided-owner')}"
+"""What to do about a trial that ended in an error whose owner is undecided."""
+EXPLAIN = "errors without a known owner: webarena runs explain RUN"
+"""What to do about several such trials."""
 
 STOP_WORDS = {
     "answered": "the agent stopped",
@@ -199,14 +202,14 @@ def errors_failed_words(rate: Rate) -> str:
 
     Trials that errors in a row stopped are failures, too.
     """
-    stopped = f" and {rate.stopped} stopped trials" if rate.stopped else ""
+    stopped = f" and {rate.stopped} stopped trial{'s' * (rate.stopped != 1)}" if rate.stopped else ""
     return f"{rate_words(rate.with_errors_failed)} with errors{stopped} as failures" if rate.excluded else ""
 
 
 def undecided_remedy(summary: Summary) -> str:
     """Return what to do about the undecided trials of an agent."""
     rules = [DECIDE] if summary.undecided > summary.unattributed else []
-    return "; ".join([*rules, *([REPEAT] if summary.unattributed else [])])
+    return "; ".join([*rules, *([EXPLAIN] if summary.unattributed else [])])
 
 
 def judge_words(judge: JudgeRecord) -> list[str]:
@@ -254,7 +257,7 @@ def why_undecided(record: TrialRecord) -> str:
     first = record.message.partition("\n")[0]
     why = first.removeprefix(UNDECIDED) if first.startswith(UNDECIDED) else "the rules can't decide"
     if record.stop_reason == UNATTRIBUTED:
-        return f"{why}; {REPEAT}"
+        return f"{why} {REPEAT}"
     asked = f" ({record.judge.model} was asked and did not decide)" if record.judge is not None else ""
     return f"{why}{asked}; {DECIDE}"
 

@@ -100,8 +100,10 @@ def _together(task: Task, leaves: dict[int, _Leaf]) -> tuple[Check, Fault] | Non
         not met if ``sure``, as met otherwise."""
         if not check.children:
             leaf = leaves.get(id(check))
-            met = leaf and leaf.accepts(answer)
-            return not sure if leaf and met is None else met
+            if leaf is None:
+                return None
+            met = leaf.accepts(answer)
+            return not sure if met is None else met
         if check.kind == "not":
             met = outcome(check.children[0], answer, sure=not sure)
             return None if met is None else not met

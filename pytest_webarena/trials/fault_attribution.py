@@ -23,7 +23,7 @@ from pytest_webarena.evidence import Usage
 from pytest_webarena.owners import UNATTRIBUTED, Event, outcome_of, shown_by
 from pytest_webarena.results.attempts import read_steps
 from pytest_webarena.results.records import NO_VERDICT, UNDECIDED
-from pytest_webarena.results.wording import STOP_WORDS
+from pytest_webarena.results.wording import REPEAT, STOP_WORDS
 from pytest_webarena.trials.collecting import Collector, Used
 from pytest_webarena.trials.trial_environment import set_up_environment
 
@@ -304,7 +304,9 @@ def attributed(
     first, _, rest = record.message.partition("\n")
     shown = shown_by(event, result)
     what = first.removeprefix(NO_VERDICT)
-    message = f"{UNDECIDED}{what}; {shown}" if undecided else f"{STOP_WORDS[reason]}: {shown}; what happened: {what}"
+    message = f"{STOP_WORDS[reason]}: {shown}; what happened: {what}"
+    if undecided:
+        message = f"{UNDECIDED}{what}; {shown}.\n{REPEAT}"
     return replace(
         record,
         outcome="failed",

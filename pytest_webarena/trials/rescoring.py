@@ -76,11 +76,10 @@ class Rescorer:
             return _damaged(record, error)
         session, options = self._judge.session(record.key.folder), self._options
         began = time.monotonic()
-        facts = {name: getattr(task, name) for name in _TASK}
+        before, facts = record, {name: getattr(task, name) for name in _TASK}
         intent = readable(task.intent, task.leased, evidence.sites)
         record = replace(record, **facts, intent=intent, task_digest=task.digest, source=dict(task.source))
         record = replace(record, chance=chance_of(task))
-        known = record.event, record.control
         record = replace(record, event="", control=None, stop_reason=evidence.stop_reason)
         cleared: dict[str, Any] = {"score": None, "verdict": None, "verdicts": {}, "grading": ""}
         try:
@@ -108,25 +107,27 @@ class Rescorer:
             decided = Decided("error", "harness", f"unexpected {type(error).__name__} in judging: {error}", "harness")
         record = replace(record, **cleared, **decided._asdict(), judge=session.use)
         if decided.event:
-            record = self._owned(record, known, session.control, task)
+            record = self._owned(record, before, session.control, task)
         return replace(
             record,
             attempts=_with_outcome(record),
             seconds={**record.seconds, "judge": round(time.monotonic() - began, 4)},
         )
 
-    def _owned(
-        self, record: TrialRecord, known: tuple[str, ControlResult | None], asked: ControlResult, task: Task
-    ) -> TrialRecord:
-        """``record`` with the owner of its error: ``known`` are the event and control of the trial itself, and
-        ``asked`` is the control of the judge. Other controls would need sites."""
-        event, control = EVENTS[record.event], known[1]
-        if known[0] == "uncounted_usage" and event.name == "unreported_usage":
-            event = EVENTS[known[0]]  # the agent's calls were counted by the harness
+    def _owned(self, record: TrialRecord, before: TrialRecord, asked: ControlResult, task: Task) -> TrialRecord:
+        """``record`` with the owner of its error, for which ``asked`` is the control of the judge. Other controls would
+        need sites: what the record had ``before`` still applies, and what an edited task lacks is not the agent's."""
+        event, control = EVENTS[record.event], before.control
+        if before.event == "uncounted_usage" and event.name == "unreported_usage":
+            event = EVENTS[before.event]  # the agent's calls were counted by the harness
         if event.control == "question":
             control = asked
-        elif event.name != known[0]:
-            control = None if event.control == "none" else "impossible"
+        elif event.control == "none":
+            control = None
+        elif before.outcome == "error" or before.task_digest not in ("", task.digest):
+            control = "fails"
+        elif event.name != before.event:
+            control = "impossible"
         return attributed(record, event, control, task=task, grading=self._options.grading)
 
 
@@ -163,8 +164,10 @@ def _with_outcome(record: TrialRecord) -> tuple[Attempt, ...]:
 
 
 def _verdict_text(record: TrialRecord) -> str:
-    """The judged fields of a record as text, for comparison; without the cost of a judge, which differs each time."""
-    fields = {name: getattr(record, name) for name in JUDGED_FIELDS}
+    """The judged fields of a record as text, for comparison.
+
+    A judge's cost differs each time; event and control of an error show in its outcome."""
+    fields = {name: getattr(record, name) for name in JUDGED_FIELDS if name not in ("event", "control")}
     if (judge := record.judge) is not None:
         fields["judge"] = [judge.model, judge.prompt, judge.temperature, judge.errors and asdict(judge.errors)]
     return scrub(json.dumps(fields, sort_keys=True))

@@ -91,7 +91,7 @@ class Stops:
                 row.count += 1
                 if 0 < self._limit <= row.count and not row.reason:
                     times = f"{row.count} errors in a row" if row.count > 1 else "an error"
-                    message = shorten(record.message)
+                    message = shorten(record.message.partition("\n")[0])
                     row.reason = f"{row.who} stopped after {times} ({row.cause}), the latest: {message}"
 
     def stop(self, agent: str, browser: str, needs: Collection[str], error: Unready) -> str:

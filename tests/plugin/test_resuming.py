@@ -15,7 +15,7 @@ from pytest_webarena.commands.cli import main
 from pytest_webarena.results import RunDir
 from pytest_webarena.results.records import JudgeRecord
 from tests.cases import each_case
-from tests.rewritten import rewrite
+from tests.rewritten import forget_trial, rewrite
 
 MakeTasks = Callable[..., None]
 
@@ -35,7 +35,7 @@ def keys(pytester: pytest.Pytester, run: str = "run") -> set[tuple[str, str, int
 def forget(pytester: pytest.Pytester, words: str) -> None:
     """Delete the trial's record, as if it had not started."""
     (folder,) = (pytester.path / "run" / "trials").glob(f"{words}*")
-    shutil.rmtree(folder)
+    forget_trial(folder)
 
 
 @pytest.mark.matrix(1)
@@ -270,7 +270,7 @@ def test_resume_accepts_same_or_narrower_selection(
     interrupted: pytest.Pytester, arguments: tuple[str, ...], run: int
 ) -> None:
     for folder in (interrupted.path / "run" / "trials").iterdir():
-        shutil.rmtree(folder)
+        forget_trial(folder)
     interrupted.runpytest("--resume=run", *arguments).assert_outcomes(
         passed=run, deselected=2 - run if "::" not in str(arguments) else 0
     )
@@ -321,6 +321,11 @@ def test_resume_rejects_unreadable_records_before_first_trial(canned: pytest.Pyt
     result.stderr.fnmatch_lines(["*expected a run whose records can be read*", f"*{file}*"])
     assert file.read_text() == "{"
     shutil.rmtree(file.parent)
+    removed = canned.runpytest("--resume=run")
+    assert removed.ret == pytest.ExitCode.USAGE_ERROR
+    removed.stderr.fnmatch_lines([f"*{file}: expected the record that the trial had when the run ended*removed*"])
+    accept = ["runs", "verify", str(canned.path / "run"), "--accept", file.parent.name, "--because", "a test"]
+    assert main(accept) == 0
     canned.runpytest("--resume=run").assert_outcomes(passed=1, deselected=1)
 
 
@@ -382,7 +387,7 @@ def test_rescore_counts_unreadable_record_as_lost(canned: pytest.Pytester, make_
     result.stdout.fnmatch_lines(
         [
             "trials         3 planned, 3 run (2 judged, 1 lost)",
-            "gate: 1 trial has a record that was changed or can't be read*",
+            "gate: 1 trial has a record or evidence that was changed, removed or can't be*",
         ]
     )
 

@@ -16,7 +16,6 @@ from pytest_webarena.llm.model_calls import calls_of, read_model_calls
 from pytest_webarena.plugin.reporting.rates import summary_lines
 from pytest_webarena.plugin.reporting.summary_lines import LABEL, WIDTH, Line, plural, row, shorter, wrapped
 from pytest_webarena.plugin.stash import SETTINGS
-from pytest_webarena.results import summarise
 from pytest_webarena.results.conditions import mixed, source_of
 from pytest_webarena.results.gradings import compare
 from pytest_webarena.results.program_changes import program_changes
@@ -174,8 +173,7 @@ def write_summary(reporter: TerminalReporter, controller: Controller) -> None:
     if reporter.config.stash[SETTINGS].on_record is not None:
         lines = list(on_record_lines(controller.records))
     else:
-        summaries = summarise(controller.records).values()
-        lines = list(summary_lines(summaries, differing, original_rates(controller.records)))
+        lines = list(summary_lines(controller.summaries().values(), differing, original_rates(controller.records)))
     lines += coverage_lines(controller.coverages.values())
     lines += stopped_lines(controller.stopped, f"pytest --resume={shlex.quote(shorter(run.path))}")
     lines += unreadable_lines(controller.unreadable)
@@ -306,7 +304,6 @@ def coverage_lines(coverages: Iterable[Coverage]) -> Iterator[Line]:
         return
     ways = [f"{total('judged')} judged"]
     ways += [plural(total("errors"), "error")] * bool(total("errors"))
-    ways += [f"{total('declared')} declared an error by the agent"] * bool(total("declared"))
     ways += [f"{total('lost')} lost"] * bool(total("lost"))
     parts = [f"{planned} planned", f"{total('run')} run ({', '.join(ways)})"]
     rest = {

@@ -33,7 +33,7 @@ function bar({ rate, interval }) {
 function errorsFailed({ errors_failed: found, undecided, stopped }) {
   if (!found) return "";
   const counts = `${found.passed}${undecided ? `–${found.passed + undecided.count}` : ""}/${found.trials}`;
-  const trials = stopped ? `errors and ${stopped} stopped trials` : "errors";
+  const trials = stopped ? `errors and ${plural(stopped, "stopped trial")}` : "errors";
   return make("p", { className: "dim" }, `${counts} = ${percent(found.value)} (95 % interval ${percent(found.interval95[0])} to ${percent(found.interval95[1])}) with ${trials} as failures`);
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pytest_webarena.results import TrialKey, TrialRecord, summarise
 from pytest_webarena.results.gate import BELOW_THRESHOLD, TOO_MANY_ERRORS, UNSETTLED, Gate
-from pytest_webarena.results.wording import DECIDE, REPEAT
+from pytest_webarena.results.wording import DECIDE, EXPLAIN
 from tests.cases import each_case
 
 
@@ -100,7 +100,7 @@ def test_gate_message_says_how_to_repeat_trials_without_an_owner() -> None:
     ruling = Gate(min_pass_rate=0.5).rule(summaries(cot="pfd?"))
     assert ruling is not None
     assert ruling.exit_code == UNSETTLED
-    assert f"{DECIDE}; {REPEAT}" in ruling.message
+    assert f"{DECIDE}; {EXPLAIN}" in ruling.message
 
 
 def test_cost_row_counts_trials_of_unknown_cost() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 from pytest_webarena.trials.shared_walks import SharedWalks
 from pytest_webarena.trials.site_walk import Walk
@@ -27,6 +28,11 @@ def test_walk_is_made_once_for_each_account() -> None:
 
 def test_only_the_last_walks_are_kept() -> None:
     shared, made = SharedWalks(), []
+
+    def walk(user: str) -> Walk:
+        made.append(user)
+        return Walk(sources=Visits({}, {}), sites={})
+
     for user in ("a", "b", "c", "c", "b", "a"):
-        shared.get((("shop", user),), lambda user=user: made.append(user) or Walk(sources=Visits({}, {}), sites={}))
+        shared.get((("shop", user),), partial(walk, user))
     assert made == ["a", "b", "c", "a"]

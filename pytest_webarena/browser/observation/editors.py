@@ -16,7 +16,7 @@ from pytest_webarena.browser.observation.model import ScrollPosition
 __all__ = ["STYLES", "Surroundings", "read_surroundings"]
 
 STYLES = ("cursor", "opacity", "overflow-y")
-"""Computed styles that the snapshot must include, at the end of its list."""
+"""Computed styles that the snapshot must include, at the end of its list; the overflow is the last."""
 
 _LEAST = 6
 """Minimum width and height in pixels of a field that is drawn."""
@@ -180,24 +180,28 @@ def _muted_texts(document: _Document, surface: int, field: int) -> list[tuple[in
     return found
 
 
+def _scrolls_page(document: _Document, node: int) -> bool:
+    """Return whether the whole page scrolls by this element: the body, unless its parent clips it."""
+    return document.name(node) == "BODY" and document.style(document.parents[node], "overflow-y") == "visible"
+
+
 def _scrolls(document: _Document) -> dict[int, str]:
     """Estimate scroll positions from the boxes of the content; the snapshot has none."""
-    visible = {node: document.style(node, "overflow-y") for node in document.styles}
-    page = next((node for node in visible if document.name(node) == "HTML"), None)
+    overflow = {node: styles[-1] for node, styles in document.styles.items()}
+    scrolling = {document.strings.index(each) for each in ("auto", "scroll") if each in document.strings}
     areas = {
         node
-        for node, overflow in visible.items()
-        if overflow in ("auto", "scroll")
-        and document.name(node) not in _OWN_SCROLLING
-        and not (document.name(node) == "BODY" and visible.get(page or 0) == "visible")
+        for node, number in overflow.items()
+        if number in scrolling and document.name(node) not in _OWN_SCROLLING and not _scrolls_page(document, node)
     }
     if not areas:
         return {}
+    visible = document.strings.index("visible") if "visible" in document.strings else -1
     owners: list[int] = []
     """Nearest ancestor that clips, for each node; parents come before their children."""
     extents: dict[int, tuple[float, float]] = {}
     for node, parent in enumerate(document.parents):
-        clips = parent >= 0 and visible.get(parent, "visible") != "visible"
+        clips = parent >= 0 and overflow.get(parent, visible) != visible
         owners.append(parent if clips else owners[parent] if parent >= 0 else -1)
         box = document.box(node)
         if owners[node] in areas and box is not None:

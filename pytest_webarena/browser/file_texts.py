@@ -88,6 +88,7 @@ async def _read_pdf(path: Path, most: int) -> FileText:
     finally:
         if process.returncode is None:
             process.kill()
+            await process.wait()
     if error := read.get("error"):
         return FileText(missing=f"The PDF can't be read: {error}.")
     pages = f"PDF, {read['pages']:,} {'page' if read['pages'] == 1 else 'pages'}"

@@ -30,7 +30,10 @@ AUDIT ?= tasks -n 2
 # Which clients of the browser endpoint are tried; default: all. Each is installed from its registry, in examples/clients.
 CLIENTS ?=
 
-.PHONY: help setup demo test test-all test-changed suite audit clients lint types format docs site pictures wheel dist try-wheel clean distclean
+# Which widgets are compared with raw Playwright; default: all. Their packages are installed from npm, in tests/widgets.
+WIDGETS ?=
+
+.PHONY: help setup demo test test-all test-changed suite audit clients widgets lint types format docs site pictures wheel dist try-wheel clean distclean
 .DEFAULT_GOAL := help
 
 help: ## List the targets
@@ -60,7 +63,7 @@ test: ## Set up, then lint, types and a test of every behaviour: ten minutes on 
 	@$(MAKE) --no-print-directory --jobs=2 lint types suite TIER='$(TIER)'
 
 test-all: TIER :=
-test-all: test clients ## The same with the exhaustive tests, other Pythons and other tools' agents: an hour
+test-all: tests/widgets/node_modules/.package-lock.json test clients ## The same with the exhaustive tests, other Pythons and other tools' agents: an hour
 	@$(BIN)/python scripts/unit_versions.py
 
 test-changed: setup ## The tests nearest to what changed since main: two minutes
@@ -75,6 +78,12 @@ audit: setup ## Put all shipped tasks on trial: right solutions pass, wrong ones
 
 clients: setup ## Agents of other tools do a task, and it is replayed; a part: make clients CLIENTS=puppeteer
 	@$(BIN)/python -m examples.clients.run $(CLIENTS)
+
+tests/widgets/node_modules/.package-lock.json: tests/widgets/package-lock.json .venv/installed
+	@$(BIN)/python -m tests.widgets.site
+
+widgets: setup tests/widgets/node_modules/.package-lock.json ## Compare observations and actions with raw Playwright on widgets; a part: make widgets WIDGETS=ace
+	@$(BIN)/python -m tests.widgets.table $(WIDGETS)
 
 lint: .venv/installed ## Ruff: rules and format
 	@$(BIN)/ruff check

@@ -27,6 +27,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from math import exp, lgamma, log, log1p
 from pathlib import Path
 from typing import Any
 
@@ -145,14 +146,18 @@ def upper_bound(count: int, total: int) -> float:
     >>> round(upper_bound(0, 100), 4), round(upper_bound(2, 100), 4)
     (0.0295, 0.0616)
     """
-    from math import comb
-
     low, high = count / total if total else 0.0, 1.0
     for _ in range(60):
         share = (low + high) / 2
-        below = sum(comb(total, k) * share**k * (1 - share) ** (total - k) for k in range(count + 1))
+        below = sum(exp(_log_probability(k, total, share)) for k in range(count + 1))
         low, high = (share, high) if below > 0.05 else (low, share)
     return high
+
+
+def _log_probability(k: int, total: int, share: float) -> float:
+    """Returns the logarithm of the probability of ``k`` of ``total``: as a number, its factors are out of range."""
+    ways = lgamma(total + 1) - lgamma(k + 1) - lgamma(total - k + 1)
+    return ways + (k * log(share) if k else 0.0) + ((total - k) * log1p(-share) if k < total else 0.0)
 
 
 # Ablation ----------------------------------------------------------------------------------------------------------
@@ -219,8 +224,7 @@ def rules() -> dict[str, Patches]:
         "accounting: numbers of the question": _question_with("numbers"),
         "accounting: dates of the question": _question_with("dates"),
         "accounting: turning words by pairs": _question_with("pairs"),
-        "accounting: turning words": [(accounting, "_TURNING", accounting.NEGATIONS)],
-        "accounting: order of the question": [(accounting._Order, "keeps", lambda *_: True)],
+        "accounting: order of the question": [(accounting._Order, "keeps", lambda *_, **__: True)],
         "accounting: qualified words": _question_with("bound", {}),
         "accounting: lists of options": [(accounting._Question, "options", lambda *_: frozenset())],
         "accounting: names to choose from": [(accounting._Question, "rivals", lambda *_: frozenset())],
@@ -260,6 +264,9 @@ def rules() -> dict[str, Patches]:
     }
     for name, words in accounting.NEUTRAL_GROUPS.items():
         found[f"neutral: {name}"] = [_without(accounting, "_NEUTRAL", words)]
+    for name, words in accounting.MODIFIER_GROUPS.items():
+        sets = ("_TURNING", "_QUALIFYING", "NEGATIONS", "PREPOSITIONS")
+        found[f"modifiers: {name}"] = [_without(accounting, each, words) for each in sets]
     return found
 
 

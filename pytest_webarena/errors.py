@@ -4,6 +4,7 @@
 
     WebArenaError                 an error for the user; ``str()`` is the whole message
     ├── UsageError                a bad option, an unknown name, a missing file
+    │   └── RunChanged            conditions of a run were changed after it
     ├── Unready                   a prerequisite of an agent's trials is missing: none of them starts
     ├── TaskFileError             a task file that can't be used; lists every problem found
     └── TrialError                the trial could not be carried out; ``cause`` says whose fault it is
@@ -68,6 +69,7 @@ __all__ = [
     "PageUnusable",
     "Problem",
     "RecordingError",
+    "RunChanged",
     "SiteAbsent",
     "SiteBlocked",
     "SiteBusy",
@@ -113,6 +115,10 @@ class WebArenaError(Exception):
 
 class UsageError(WebArenaError):
     """The command line, the configuration or a name in it can't be used."""
+
+
+class RunChanged(UsageError):
+    """A file with a run's conditions was changed or damaged after it was written, so no figure can be trusted."""
 
 
 class Unready(WebArenaError):

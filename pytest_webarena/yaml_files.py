@@ -80,7 +80,7 @@ def read_yaml(path: Path, where: str) -> Any:
         data = read_small(path)
         if len(data) > _MOST_BYTES:
             raise UsageError(f"{where}: expected a file of at most {_MOST_BYTES / 1e6:g} MB, found a larger one")
-        return yaml.safe_load(data)
+        return _parsed(data)
     except OSError as error:
         raise UsageError(f"{where}: expected a readable file, found {(error.strerror or 'none').lower()}") from None
     except RecursionError:
@@ -94,6 +94,16 @@ def read_yaml(path: Path, where: str) -> Any:
         raise UsageError(f"{where}: expected YAML, found a binary file ({error.reason})") from None
     except (yaml.YAMLError, ValueError) as error:  # ValueError is raised for a number with thousands of digits
         raise UsageError(f"{where}: expected YAML, found an error: {error}") from None
+
+
+def _parsed(data: bytes) -> Any:
+    """Returns the data by libyaml, which is ten times as fast. The parser in Python words the errors better."""
+    import yaml
+
+    try:
+        return yaml.load(data, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    except yaml.YAMLError:
+        return yaml.safe_load(data)
 
 
 def yaml_files_below(folder: Path, wanted: Callable[[Path], bool]) -> list[Path]:

@@ -45,7 +45,7 @@ for _module in ("asyncio", *(f"pytest_webarena.{name}" for name in _PRELOADED)):
     importlib.import_module(_module)
 
 _HERE = Path(__file__).parent
-_SECONDS = {"browser": 3, "docker": 7, "plugin": 2, "ray": 25}
+_SECONDS = {"browser": 3, "docker": 7, "plugin": 2, "ray": 25, "widgets": 10}
 """Folders of tests that start browsers, containers, pytest or a cluster, with the approximate seconds of one test."""
 _OF_ITS_LIMIT = 0.1
 """Share of a module's longest time-out that is added to its estimated duration, because long time-outs indicate slow

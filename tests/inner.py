@@ -29,6 +29,7 @@ SUM_TASK = """
 defaults: {sites: [homepage]}
 tasks:
   - id: sum
+    user: ''
     intent: What is 12 times 34?
     checks: [{answer: {number: 408}}]
     solution:
@@ -37,7 +38,8 @@ tasks:
       - press: Enter
       - stop: "408"
 """
-"""A task file with one task, for every browser; more tasks can be appended."""
+"""A task file with one task, for every browser; more tasks can be appended. Nobody signs in for it: that takes as long
+as the task."""
 
 
 def run_pytest(

@@ -1,14 +1,27 @@
-"""Rewrites a stored record as the trial itself would have written it."""
+"""Rewrites parts of a run as the run itself would have written them."""
 
 from __future__ import annotations
 
 import json
+import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from pytest_webarena.file_digests import SEAL, seal
+from pytest_webarena.results.plan import read_plan, write_plan
 
-__all__ = ["as_older", "rewrite"]
+__all__ = ["as_older", "forget_trial", "rewrite"]
+
+
+def forget_trial(folder: Path) -> None:
+    """Delete a trial from its run, as if it had been planned and had not started."""
+    shutil.rmtree(folder)
+    run = folder.parents[1]
+    plan = read_plan(run)
+    write_plan(
+        run, {key: replace(each, recorded=each.recorded and key.folder != folder.name) for key, each in plan.items()}
+    )
 
 
 def rewrite(file: Path, **changes: Any) -> None:

@@ -15,15 +15,21 @@ _VERDICT = re.compile(r"^(?=(?:ITEM|QUOTE|GRADE)\b)", re.MULTILINE)
 
 def seal_in(body: dict[str, Any]) -> str:
     """Returns the code word in a request."""
+    seal = _find(body)
+    assert seal, "the prompt has no code word"
+    return seal
+
+
+def _find(body: dict[str, Any]) -> str:
     for message in body["messages"]:
-        if message["role"] == "user" and (found := _TOLD.search(message["content"])):
+        if message["role"] == "user" and (found := _TOLD.search(str(message["content"]))):
             return str(found[1] or found[2])
-    raise AssertionError("the prompt tells no code word")
+    return ""
 
 
 def with_seal(text: str, body: dict[str, Any]) -> str:
-    """Returns ``text`` with the code word before each line of a verdict."""
-    return _VERDICT.sub(f"{seal_in(body)} ", text)
+    """Returns ``text`` with the code word, if the prompt has one, before each line of a verdict."""
+    return _VERDICT.sub(f"{seal} ", text) if (seal := _find(body)) else text
 
 
 def sealed(text: str, **rest: Any) -> Model:

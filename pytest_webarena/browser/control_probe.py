@@ -24,7 +24,7 @@ from pytest_webarena.errors import BrowserError
 if TYPE_CHECKING:
     from pytest_webarena.browser.engine import BrowserEngine
 
-__all__ = ["ControlProbe", "Look", "View"]
+__all__ = ["ControlProbe", "PageView", "ProbedPage"]
 
 _SCRIPT = Path(__file__).with_suffix(".js").read_text()
 _KEEP_LISTENERS = """(() => {
@@ -45,11 +45,13 @@ _MOST_REPEATED = 25
 """Maximum number of times that one control is used while it shows more, such as "Show more"."""
 _FRUITLESS = 3
 """Number of pages of one kind on which a control shows nothing, after which it is not used on others."""
+_TRIES = 2
+"""Number of tries at a page that fails, which a busy machine may cause."""
 _FAULTS = (PlaywrightError, ScriptFailed, DialogBlocks, TabClosed, PageCrashed, Unresponsive)
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class PageView:
     """What a page shows at one moment."""
 
     url: str
@@ -59,10 +61,10 @@ class View:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
+class ProbedPage:
     """What a page shows at first, and after each of its controls was used."""
 
-    views: tuple[View, ...] = ()
+    views: tuple[PageView, ...] = ()
     """Different views, the first one first; none if the page can't be opened."""
     untried: tuple[str, ...] = ()
     """Controls that were not used, because there are too many or they failed."""
@@ -84,15 +86,15 @@ class ControlProbe:
         self._fruitless: Counter[tuple[str, str]] = Counter()
         self._requests: list[str] = []
 
-    def look(self, url: str, kind: str) -> Look:
+    def look(self, url: str, kind: str) -> ProbedPage:
         """Open a page, and use its controls. ``kind`` is what pages of its kind share. Controls that showed nothing on
         several pages of the kind are not used. Raises `BrowserError`."""
-        limit = _MOST_SECONDS + 2 * self._limits.step + self._limits.context
+        limit = _MOST_SECONDS + 2 * _TRIES * self._limits.step + self._limits.context
         return self._engine.run(self._look(url, kind), timeout=limit, what="trying the controls of a page")
 
-    def type(self, url: str, field: str, word: str) -> View | None:
+    def type(self, url: str, field: str, word: str) -> PageView | None:
         """Open a page, type a word into one of its fields, and return what it shows then; None if that fails."""
-        limit = 2 * self._limits.step + self._limits.context
+        limit = 2 * _TRIES * self._limits.step + self._limits.context
         return self._engine.run(self._type(url, field, word), timeout=limit, what="typing into a field")
 
     def close(self) -> None:
@@ -115,15 +117,17 @@ class ControlProbe:
         await settle(tab, self._limits, deadline)
         return tab
 
-    async def _look(self, url: str, kind: str) -> Look:
+    async def _look(self, url: str, kind: str) -> ProbedPage:
         deadline = Deadline(_MOST_SECONDS)
         self._requests.clear()
-        try:
-            tab = await self._open(url)
-            first = await self._views(tab)
-            controls = await self._ask(tab, does="list")
-        except _FAULTS:
-            return Look()
+        for _ in range(_TRIES):
+            with contextlib.suppress(*_FAULTS):
+                tab = await self._open(url)
+                first = await self._views(tab)
+                controls = await self._ask(tab, does="list")
+                break
+        else:
+            return ProbedPage()
         search = _Search(first, controls, lambda key: self._fruitless[kind, key] < _FRUITLESS)
         reached: tuple[str, ...] | None = ()
         for path in search:
@@ -153,15 +157,14 @@ class ControlProbe:
                 self._fruitless[kind, path[-1]] += 1
         return replace(search.result(), requests=tuple(self._requests))
 
-    async def _type(self, url: str, field: str, word: str) -> View | None:
-        try:
-            tab = await self._open(url)
-            if not await self._ask(tab, does="use", key=field, word=word):
-                return None
-            await settle(tab, self._limits, Deadline(self._limits.step))
-            return (await self._views(tab))[0]
-        except _FAULTS:
-            return None
+    async def _type(self, url: str, field: str, word: str) -> PageView | None:
+        for _ in range(_TRIES):
+            with contextlib.suppress(*_FAULTS):
+                tab = await self._open(url)
+                if await self._ask(tab, does="use", key=field, word=word):
+                    await settle(tab, self._limits, Deadline(self._limits.step))
+                    return (await self._views(tab))[0]
+        return None
 
     async def _let_read(self, route: Route) -> None:
         """Let a request pass if it only reads."""
@@ -171,9 +174,9 @@ class ControlProbe:
         with contextlib.suppress(PlaywrightError):  # the page may be closed
             await (route.continue_() if request.method in _READS else route.abort())
 
-    async def _views(self, tab: Tab) -> tuple[View, ...]:
+    async def _views(self, tab: Tab) -> tuple[PageView, ...]:
         found = await self._ask(tab, does="read")
-        return tuple(View(found["url"], html, found["size"]) for html in (found["html"], *found["frames"]))
+        return tuple(PageView(found["url"], html, found["size"]) for html in (found["html"], *found["frames"]))
 
     async def _ask(self, tab: Tab, **request: str) -> Any:
         return await tab.evaluate(_SCRIPT, request, seconds=self._limits.hang, what="reading a page")
@@ -182,11 +185,11 @@ class ControlProbe:
 class _Search:
     """Which controls are used next on one page, in breadth."""
 
-    def __init__(self, first: tuple[View, ...], controls: Sequence[Mapping[str, str]], is_due: Any) -> None:
+    def __init__(self, first: tuple[PageView, ...], controls: Sequence[Mapping[str, str]], is_due: Any) -> None:
         self.uses = 0
         self.untried: list[str] = []
         self._is_due = is_due
-        self._views: dict[View, None] = dict.fromkeys(first)
+        self._views: dict[PageView, None] = dict.fromkeys(first)
         self._largest = max((view.size for view in first), default=0)
         self._known: set[str] = set()
         self._fields: dict[str, None] = {}
@@ -197,7 +200,7 @@ class _Search:
         while self._paths:
             yield self._paths.popleft()
 
-    def note(self, path: tuple[str, ...], views: tuple[View, ...], controls: Sequence[Mapping[str, str]]) -> bool:
+    def note(self, path: tuple[str, ...], views: tuple[PageView, ...], controls: Sequence[Mapping[str, str]]) -> bool:
         """Note what was shown after a path; return whether it was new."""
         fresh = [view for view in views if view not in self._views]
         self._views |= dict.fromkeys(fresh)
@@ -219,9 +222,9 @@ class _Search:
         """Note that the rest is not tried."""
         self.untried += [path[-1] for path in self._paths] or ["more controls"]
 
-    def result(self) -> Look:
+    def result(self) -> ProbedPage:
         """Returns everything that was seen."""
-        return Look(views=tuple(self._views), untried=tuple(self.untried), fields=tuple(self._fields))
+        return ProbedPage(views=tuple(self._views), untried=tuple(self.untried), fields=tuple(self._fields))
 
     def _add(self, path: tuple[str, ...], controls: Sequence[Mapping[str, str]]) -> None:
         for each in controls:

@@ -328,7 +328,10 @@ def _fill_in(step: Action, account: Account) -> Action:
 
 
 def _texts(account: Account) -> Callable[[str], str]:
-    return lambda text: text.replace("{username}", account.username).replace("{password}", account.password)
+    values = {
+        "{username}": account.username, "{password}": account.password, "{authorization}": account.authorization
+    }  # fmt: skip
+    return lambda text: re.sub("|".join(values), lambda found: values[found[0]], text)
 
 
 def _name(step: Action) -> str:

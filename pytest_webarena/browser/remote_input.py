@@ -22,7 +22,7 @@ from playwright.async_api import Error as PlaywrightError
 from pytest_webarena.actions import Action, Point, Select, Selector, Type
 from pytest_webarena.browser.acting.keys import UnknownKey, playwright_keys
 from pytest_webarena.browser.acting.targets import find_target
-from pytest_webarena.browser.acting.uploads import file_dialog, grant_lease
+from pytest_webarena.browser.acting.uploads import grant_lease
 from pytest_webarena.browser.faults import (
     ActionFailed,
     DialogBlocks,
@@ -384,13 +384,13 @@ class RemoteInput:
 
     async def _choose_files(self, paths: Sequence[Path]) -> str:
         tab = (await self._session.tabs_for_person(acts=True)).current
-        if tab.file_dialog is None:
+        if (dialog := tab.file_dialog) is None:
             return "The page does not wait for a file any more."
+        tab.file_dialog = None
         if not paths:
-            tab.file_dialog = None
             return ""
         try:
-            await grant_lease(tab, await file_dialog(tab, 0.0), paths, _HANG)
+            await grant_lease(tab, dialog, paths, _HANG)
         except (ActionFailed, DialogBlocks, PlaywrightError, TabClosed, Unresponsive) as error:
             return str(error) or "The page could not take the file."
         return ""

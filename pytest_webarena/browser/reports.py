@@ -17,6 +17,7 @@ __all__ = [
 STOPPED_RESPONDING = "stopped responding"
 """Message to agents about a page that did not answer in time, after its name."""
 EventKind = Literal[
+    "brief_text",
     "dialog",
     "download",
     "field",

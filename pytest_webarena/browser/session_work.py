@@ -56,6 +56,7 @@ from pytest_webarena.browser.snapshotting import (
     screenshot_of,
     unread_observation,
 )
+from pytest_webarena.browser.tabs.brief_texts import BriefTexts
 from pytest_webarena.browser.tabs.downloads import Downloads
 from pytest_webarena.browser.tabs.first_page import open_first_page
 from pytest_webarena.browser.tabs.navigation_lock import keeps_navigating, navigation_locked
@@ -248,6 +249,7 @@ class SessionWork:
         await self._downloads.report(budget.left(self._limits.settle))
         notes = [event.text for event in self._events[self._reported :] if event.text != self._error]
         self._reported = len(self._events)
+        BriefTexts.of(self._tabs.current.extras).observed = observation.text
         return observation.with_events(error=self._error, notes=notes)
 
     async def _observe_without_page(self) -> Observation:
@@ -313,8 +315,7 @@ class SessionWork:
         of_tabs = isinstance(action, NewTab | FocusTab | CloseTab)
         if not of_tabs:
             with contextlib.suppress(TabClosed):
-                is_wait = isinstance(action, Wait)
-                since = None if is_wait else began
+                since = None if (is_wait := isinstance(action, Wait)) else began
                 self._events += await settle(tab, self._limits, budget, before=requests, brief=is_wait, since=since)
                 await self._tabs.wait_for_popups(tab, budget.left(_POPUP_SECONDS))
         await self._tabs.sync()

@@ -8,7 +8,14 @@ from fractions import Fraction
 from typing import Any
 
 from pytest_webarena.checks.answer_keys import FORM
-from pytest_webarena.checks.answer_spec import UNACHIEVABLE, AnswerSpec, Wanted, read_answer, says_unachievable
+from pytest_webarena.checks.answer_spec import (
+    UNACHIEVABLE,
+    AnswerSpec,
+    Wanted,
+    read_answer,
+    references,
+    says_unachievable,
+)
 from pytest_webarena.checks.answer_types.values import (
     Date,
     Duration,
@@ -106,6 +113,7 @@ ANSWER: Kind[AnswerSpec] = Kind(
     looks_at=lambda spec: {"answer"},
     asks=_asks,
     answer_schema=_schema,
+    answers=references,
     examples=(
         "- answer: {number: 84.97, unit: USD}",
         "- answer: {name: Ann Lee}",

@@ -55,8 +55,9 @@ class AnswerAttacks:
     def summary(self) -> str:
         """Returns the counts in two sentences."""
         wrong, right = sum(self.wrong.values()), sum(self.right.values())
+        tasks = f"{self.tasks} task{'s' * (self.tasks != 1)}"
         return (
-            f"{self.tasks} tasks with answers attacked: {wrong} wrong answers, {self.wrong.get('met', 0)} pass "
+            f"{tasks} with answers attacked: {wrong} wrong answers, {self.wrong.get('met', 0)} pass "
             f"({self.wrong.get('undecided', 0)} undecided). {right} right ones, {self.right.get('not met', 0)} are not "
             f"met ({self.right.get('undecided', 0)} undecided)."
         )

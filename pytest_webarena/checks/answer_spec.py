@@ -148,8 +148,7 @@ def _no_number(word: str) -> Any:
 
 
 def references(spec: AnswerSpec) -> Iterator[str]:
-    """Yields the answers that the keys of a check spell out, each of which it must accept. A pattern or a schema alone
-    spells out none."""
+    """Yields answers that a check must accept, as its keys spell them out. A schema or a pattern spells out none."""
     if spec.json:
         yield json.dumps(spec.json.value, ensure_ascii=False)
     elif spec.unachievable:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from pytest_webarena.checks.answer_types.accounting import is_content
 from pytest_webarena.checks.answer_types.amounts import amounts_in
 from pytest_webarena.checks.answer_types.tokens import tokens
 from pytest_webarena.checks.numbers import numbers_in
@@ -84,7 +85,9 @@ def ground_of(given: Mapping[str, Any]) -> Ground | None:
 
 
 def _has_words(text: str, _: Reading) -> Fault | None:
-    return None if tokens(text) else Fault("words or a number", f"'{clip(text)}'")
+    if any(token.has_digit or is_content(token) for token in tokens(text)):
+        return None
+    return Fault("words that name something, or a number", f"'{clip(text)}'")
 
 
 def _term(text: str, _: Reading) -> Term:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
@@ -276,6 +276,9 @@ class Kind(Generic[S]):
     answer_schema: Callable[[S], Mapping[str, Any] | None] | None = None
     """Returns the JSON schema of the answer for tool calls. It must not depend on the wanted value, only on its type.
     None: any text."""
+    answers: Callable[[S], Iterable[str]] | None = None
+    """Returns answers that a check must accept. Reading a task file tries them, and others that it must refuse. Empty
+    if the spec spells out none; None: the kind is not tried."""
     chance: Callable[[S], float] | None = None
     """Returns the probability, from 0 to 1, that a blind guess passes; None: it can't be guessed."""
     make_ready: Callable[[S], object] | None = None
@@ -299,6 +302,15 @@ class Kind(Generic[S]):
     def sights(self, spec: S) -> frozenset[EvidenceSource] | None:
         """Returns what decides such a check; None when unknown."""
         return frozenset(self.looks_at(spec)) if self.looks_at else None
+
+    def right_answers(self, spec: S) -> tuple[str, ...] | None:
+        """Returns answers that such a check must accept; None if the kind knows none."""
+        return tuple(self.answers(spec)) if self.answers else None
+
+    def accepts(self, spec: S, answer: str) -> tuple[bool | None, str]:
+        """Returns whether an answer meets such a check, None if that is undecided, and why it does not."""
+        judged = self.judge(spec, View(evidence=Evidence(answer=answer, stop_reason="answered", sites={})))
+        return None if judged.score is None else judged.score >= judged.threshold, judged.why
 
     def categorise(self, spec: S) -> str:
         """Returns the category that such a check gives its task; empty when it gives none."""

@@ -322,6 +322,8 @@ def read_tolerance(text: str, _: Reading) -> Tolerance | Fault:
     amount = parse_decimal(share.strip())
     if amount is None or amount < 0:
         return Fault("a tolerance: an amount such as 0.01, or a share such as 1%", f"'{clip(text)}'")
+    if share != text.strip() and amount >= 100:
+        return Fault("a share below 100%", f"'{clip(text)}'", "0 would be right, too")
     return Tolerance(amount / 100, relative=True) if share != text.strip() else Tolerance(amount)
 
 

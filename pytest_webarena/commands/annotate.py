@@ -18,6 +18,7 @@ from pytest_webarena.llm_judge.agreement import Agreement
 from pytest_webarena.results.failure_labels import add_labels
 from pytest_webarena.results.records import TrialKey, TrialRecord
 from pytest_webarena.results.rundir import RunDir
+from pytest_webarena.results.unreadable import name_damaged
 from pytest_webarena.text import clip
 
 __all__ = ["Labelled", "add_arguments", "compare", "read_labels", "sheet"]
@@ -256,12 +257,13 @@ def _sheet(options: argparse.Namespace) -> int:
 def _add(options: argparse.Namespace) -> int:
     run = RunDir(options.run_dir)
     run.facts()  # raises if it is not a run
+    code = name_damaged(run, run.read())
     labels = add_labels(run, options.labels)
     people = ", ".join(dict.fromkeys(each.by for each in labels))
     trials = len({each.trial for each in labels})
     text = f"{trials} failed trial{'s' * (trials != 1)} labelled by {people}"
     print(f"{text}: webarena compare tables {options.run_dir} counts them")
-    return 0
+    return code
 
 
 def _compare(options: argparse.Namespace) -> int:

@@ -210,23 +210,32 @@ def _try(options: argparse.Namespace) -> int:
 def _merge(options: argparse.Namespace) -> int:
     from pytest_webarena.results.merge import merge_runs
     from pytest_webarena.results.rundir import RunDir
-    from pytest_webarena.results.unreadable import name_changed, name_unreadable
+    from pytest_webarena.results.unreadable import name_damaged
 
     merged = merge_runs(options.runs, options.output, allow_mixed=options.allow_mixed)
     print(f"{merged.trials} trials in {options.output}")
     if merged.rejudged:
         print(f"judged twice: {merged.rejudged} trials; the later verdict counts, the earlier one is in their history")
+    for folder in merged.contradicted:
+        print(f"contradicted: {folder}: one judge gave two verdicts by the same evidence; the later one counts")
+    if merged.differing_replies:
+        print(
+            f"judge's replies: {merged.differing_replies} differ between the runs; those of the verdicts that count "
+            "are kept"
+        )
     if merged.run_again:
         print(f"run twice: {merged.run_again} trials left out for a later one, or one with a verdict")
     if merged.memories_replaced:
         print(f"memories in several runs: {merged.memories_replaced} left out for ones with a longer history")
     for each in merged.differences:
         print(f"{'mixed' if each.matters else 'differs'}: {each}")
+    if merged.unequally_judged:
+        print(f"to judge all trials alike: pytest --rescore={options.output} --judge=MODEL")
     if merged.cut_off:
         print(f"cut off: {merged.cut_off} trials that no run has finished; pytest --resume={options.output} runs them")
     run = RunDir(options.output)
     stored = replace(run.read(), unreadable=merged.unreadable)
-    return max(name_unreadable(stored), name_changed(run, stored.records))
+    return name_damaged(run, stored, every_file=True)
 
 
 def _agents(options: argparse.Namespace) -> int:

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from pytest_webarena.errors import UsageError
+from pytest_webarena.errors import RunChanged, UsageError
 from pytest_webarena.results import RunDir
 from pytest_webarena.results.completeness import why_plan_unknown
 from pytest_webarena.results.conditions import check_rates, summaries_of
 from pytest_webarena.results.gate import STOPPED_EARLY, TOO_MANY_ERRORS, Gate
 from pytest_webarena.results.plan import cover, read_plan
-from pytest_webarena.results.unreadable import name_unreadable, why_no_rate
+from pytest_webarena.results.unreadable import name_faults, why_no_rate
 
 __all__ = ["add_command"]
 
@@ -41,11 +41,19 @@ def add_command(commands: Any) -> None:
 def _gate(options: argparse.Namespace) -> int:
     if options.min_pass_rate is None and options.max_errors is None:
         raise UsageError("expected a threshold, --min-pass-rate or --max-errors, found none")
-    run = RunDir(options.run_dir)
+    try:
+        return _rule(options, RunDir(options.run_dir))
+    except RunChanged as error:
+        print(f"gate: {error} (exit code {TOO_MANY_ERRORS})")
+        return TOO_MANY_ERRORS
+
+
+def _rule(options: argparse.Namespace, run: RunDir) -> int:
+    """Print the ruling on a run; return the exit code. Raises `UsageError`."""
     facts = run.facts()  # raises if the folder is not a run
     check_rates(run.path, facts)
     stored, plan = run.read(), read_plan(run.path)
-    name_unreadable(stored)
+    faulty = name_faults(run, stored)
     gate = Gate(
         min_pass_rate=options.min_pass_rate,
         max_errors=options.max_errors,
@@ -55,8 +63,8 @@ def _gate(options: argparse.Namespace) -> int:
     coverages = cover(plan, stored.records, begun=run.begun(), lost=(), allowed=gate.allow_skipped)
     ruling = gate.rule(summaries_of(run, stored.records, named_with=tuple(plan)), coverages)
     assert ruling is not None, "something was asked"
-    if stored.unreadable:
-        print(f"gate: {why_no_rate(len(stored.unreadable))} (exit code {TOO_MANY_ERRORS})")
+    if faulty:
+        print(f"gate: {why_no_rate(faulty)} (exit code {TOO_MANY_ERRORS})")
         return TOO_MANY_ERRORS
     if reason := why_plan_unknown(run.path, facts):
         print(f"gate: {reason} (exit code {TOO_MANY_ERRORS})")

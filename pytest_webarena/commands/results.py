@@ -12,7 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_webarena.results.unreadable import name_unreadable
+from pytest_webarena.results.unreadable import name_damaged
 from pytest_webarena.text import clip
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def _times(options: argparse.Namespace) -> int:
     run = RunDir(requested_run(options))
     run.facts()
     stored = run.read()
-    code = name_unreadable(stored)
+    code = name_damaged(run, stored)
     known = ", ".join(dict.fromkeys(record.key.agent for record in stored.records))
     if options.agent is not None and options.agent not in known.split(", "):
         raise UsageError(f"--agent: expected one of {known or 'none'}, found {options.agent!r}")
@@ -153,7 +153,7 @@ def _gradings(options: argparse.Namespace) -> int:
     run = RunDir(requested_run(options))
     check_rates(run.path, run.facts())
     stored = run.read()
-    code = name_unreadable(stored)
+    code = name_damaged(run, stored)
     found = compare(stored.records)
     differing = {name: each.mixed for name, each in summaries_of(run, stored.records).items() if each.mixed}
     if options.agent is not None:
@@ -184,7 +184,7 @@ def _explain(options: argparse.Namespace) -> int:
     run = RunDir(requested_run(options))
     run.facts()
     stored = run.read()
-    code = name_unreadable(stored)
+    code = name_damaged(run, stored)
     other = RunDir(options.against) if options.against is not None else run
     other.facts()
     candidates = other.read().records if options.against is not None else stored.records
@@ -232,7 +232,7 @@ def _har(options: argparse.Namespace) -> int:
     written = write_hars(RunDir(run_dir), target)
     print(f"{written.trials} file{'s' * (written.trials != 1)} in {target}")
     _print_left_out(written)
-    return name_unreadable(written.stored)
+    return name_damaged(RunDir(run_dir), written.stored)
 
 
 def _export(options: argparse.Namespace) -> int:
@@ -304,13 +304,14 @@ def _export_verified(options: argparse.Namespace) -> int:
     from pytest_webarena.results.har import CONFIG, export_verified
     from pytest_webarena.results.rundir import RunDir
 
-    exported = export_verified(RunDir(requested_run(options)), options.output)
+    run = RunDir(requested_run(options))
+    exported = export_verified(run, options.output)
     count = exported.trials
     print(f"{count} trial{'s' * (count != 1)} in {options.output}. To judge them by the package itself:")
     for folder in exported.folders:
         print(f"  webarena-verified eval-tasks --output-dir {folder} --config {folder / CONFIG}")
     _print_left_out(exported)
-    return name_unreadable(exported.stored)
+    return name_damaged(run, exported.stored)
 
 
 def _print_left_out(exported: Exported) -> None:

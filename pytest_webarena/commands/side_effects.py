@@ -14,6 +14,7 @@ from pytest_webarena.monitoring.proposed_changes import Proposal, inserted, prop
 from pytest_webarena.results.attempts import read_evidence
 from pytest_webarena.results.listing import chosen_run
 from pytest_webarena.results.rundir import RunDir
+from pytest_webarena.results.unreadable import name_damaged
 from pytest_webarena.sites.catalogues.loading import load_catalogue
 from pytest_webarena.tasks.model import Check, Task
 from pytest_webarena.tasks.validate import validate
@@ -45,8 +46,11 @@ def _run(options: argparse.Namespace) -> int:
         name: [pattern for database in app.databases.values() for pattern in database.ignore]
         for name, app in catalogue.apps.items()
     }
-    recorded = dict(_recorded([chosen_run(each) for each in options.run_dirs or [None]], options.agent))
-    code = 0
+    runs = [RunDir(chosen_run(each)) for each in options.run_dirs or [None]]
+    for run in runs:
+        run.facts()  # raises if its conditions were changed
+    code = max(name_damaged(run, run.read()) for run in runs)
+    recorded = dict(_recorded(runs, options.agent))
     for path in report.files:
         proposals = list(
             _proposals([task for task in report.tasks if task.location.path == str(path)], recorded, ignored)
@@ -58,10 +62,9 @@ def _run(options: argparse.Namespace) -> int:
     return code
 
 
-def _recorded(runs: Sequence[Path], agent: str) -> Iterator[tuple[str, Sequence[SiteChanges]]]:
+def _recorded(runs: Sequence[RunDir], agent: str) -> Iterator[tuple[str, Sequence[SiteChanges]]]:
     """Yield each task with the changes of the agent's passed trial."""
-    for path in runs:
-        run = RunDir(path)
+    for run in runs:
         for record in run.records():
             if record.key.agent == agent and record.outcome == "passed":
                 try:

@@ -12,7 +12,7 @@ from pytest_webarena.results.listing import chosen_run
 from pytest_webarena.results.rundir import RunDir
 from pytest_webarena.results.table_data import as_csv, as_json
 from pytest_webarena.results.tables import Table, as_markdown, as_text, gather, tables
-from pytest_webarena.results.unreadable import name_unreadable
+from pytest_webarena.results.unreadable import name_damaged
 
 __all__ = ["add_arguments"]
 
@@ -45,4 +45,4 @@ def _run(options: argparse.Namespace) -> int:
         "json": lambda: as_json(rows),
     }
     print(forms[options.format]())
-    return name_unreadable(*(RunDir(run).read() for run in runs))
+    return max(name_damaged(found, found.read()) for found in map(RunDir, runs))

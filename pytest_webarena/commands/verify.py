@@ -1,18 +1,27 @@
-"""``webarena runs verify``: whether a run's files are as its trials wrote them."""
+"""``webarena runs verify``: whether a run's files are as its trials wrote them, and none is missing."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import time
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.commands.results import RUN_DIR, requested_run
 from pytest_webarena.errors import UsageError
+from pytest_webarena.text import clip
+
+if TYPE_CHECKING:
+    from pytest_webarena.results.rundir import RunDir
+    from pytest_webarena.results.stored_records import Stored
 
 __all__ = ["add_command"]
+
+_SHOWN = 8
+"""Number of trials that a line lists."""
 
 
 def add_command(runs: Any) -> None:
@@ -35,7 +44,7 @@ def _verify(options: argparse.Namespace) -> int:
     from pytest_webarena.results.export import export, outcomes_digest
     from pytest_webarena.results.rundir import RunDir
     from pytest_webarena.results.stored_records import changed_derived_files
-    from pytest_webarena.results.unreadable import name_unreadable
+    from pytest_webarena.results.unreadable import name_damaged
 
     run = RunDir(requested_run(options))
     if options.accept and not options.because.strip():
@@ -44,17 +53,13 @@ def _verify(options: argparse.Namespace) -> int:
         run.accept_facts(because=options.because.strip(), at=round(time.time(), 3))
         print("accepted: run.json; comparisons mark it")
     invocations(run.path, run.facts())  # raises for files that were changed
-    for name in (name for name in options.accept if name != "run.json"):
-        folder = run.trials / Path(name).name
-        if not (folder / "trial.json").is_file():
-            raise UsageError(f"--accept: expected a trial of {run.path}, found none named {Path(name).name}")
-        record = run.accept(folder, because=options.because.strip(), at=round(time.time(), 3))
-        print(f"accepted: {folder.name}, {record.outcome}; all reports mark it")
+    for name in (Path(name).name for name in options.accept if name != "run.json"):
+        _accept(run, name, because=options.because.strip())
     if options.accept:
         export(run)  # its figures include what was accepted
-    stored = run.read()
-    code = name_unreadable(stored)
-    changed = [problem for record in stored.records for problem in run.changes(record)]
+    stored, facts = run.read(), run.facts()
+    code = name_damaged(run, stored, every_file=True)
+    changed: list[str] = []
     derived = changed_derived_files(run.path)
     changed += [f"{run.path / name}: expected the file as it was written, found it changed" for name in derived]
     with suppress(OSError, ValueError, AttributeError):
@@ -64,8 +69,68 @@ def _verify(options: argparse.Namespace) -> int:
                 f"{run.path / 'summary.json'}: expected the outcomes that the run ended with, found others in its "
                 "trials: some were replaced or removed, or --rescore or --resume was interrupted"
             )
+    changed += [] if "plan.json" in derived else _plan_faults(run.path, facts, stored)
     print(*changed, sep="\n", end="\n" * bool(changed))
-    found = len(changed) + len(stored.unreadable)
-    count = f"{len(stored.records)} trial{'s' * (len(stored.records) != 1)}"
-    print(f"{found} files changed after the run" if found else f"{count}: all files are as they were written")
+    _name_missing(run, facts, stored)
+    if not changed and not code:
+        count = f"{len(stored.records)} trial{'s' * (len(stored.records) != 1)}"
+        print(f"{count}: all files are as they were written")
     return 1 if changed else code
+
+
+def _accept(run: RunDir, name: str, *, because: str) -> None:
+    """Keep a trial as it is now, marked, or note that it was removed."""
+    from pytest_webarena.results.plan import accept_removal, read_plan
+    from pytest_webarena.results.stored_records import removed_trials
+
+    removed = removed_trials(run.path, read_plan(run.path).values())
+    if keys := [key for key, each in removed.items() if each.folder.name == name]:
+        accept_removal(run.path, keys, because=because)
+        print(f"accepted: {name}, removed; all reports mark it, and pytest --resume={run.path} runs it again")
+        return
+    folder = run.trials / name
+    if not (folder / "trial.json").is_file():
+        raise UsageError(f"--accept: expected a trial of {run.path}, found none named {name}")
+    record = run.accept(folder, because=because, at=round(time.time(), 3))
+    print(f"accepted: {folder.name}, {record.outcome}; all reports mark it")
+
+
+def _plan_faults(run: Path, facts: Mapping[str, Any], stored: Stored) -> Iterator[str]:
+    """Yield why a trial that was removed from the run would go unnoticed."""
+    from pytest_webarena.results.completeness import sources
+    from pytest_webarena.results.conditions import IMPORTED
+    from pytest_webarena.results.plan import has_plan, read_plan
+
+    file = run / "plan.json"
+    if facts["schema_version"] < 2 or facts.get(IMPORTED):  # from a version without digests, or a single trial
+        return
+    if not has_plan(run):
+        if all(each["planned"] for each in sources(run, facts)) or "merged" not in facts:
+            yield f"{file}: expected the planned trials, found none that can be read, so missing trials are unknown"
+        return
+    plan = read_plan(run)
+    if any(record.key in plan and not plan[record.key].recorded for record in stored.records):
+        yield (
+            f"{file}: expected a run that was closed, found that its process was killed: others of its trials may "
+            f"have been removed unnoticed; pytest --resume={run} completes the run"
+        )
+
+
+def _name_missing(run: RunDir, facts: Mapping[str, Any], stored: Stored) -> None:
+    """Print the planned trials without a result, by the reason that the run gives, and the parts that are missing."""
+    from pytest_webarena.results.completeness import why_plan_unknown
+    from pytest_webarena.results.plan import has_plan, read_plan
+
+    known = {record.key for record in stored.records}
+    lost = {each.folder.name for each in stored.unreadable}
+    reasons: dict[str, list[str]] = {}
+    for trial in read_plan(run.path).values():
+        if trial.key not in known and trial.key.folder not in lost:
+            unfinished = "interrupted" if trial.key.folder in stored.unfinished else ""
+            reason = unfinished or trial.skipped or trial.stopped or trial.decided or "not run"
+            reasons.setdefault(reason.partition("\n")[0], []).append(trial.key.folder)
+    for reason, names in reasons.items():
+        shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
+        print(f"without a result, {clip(reason)}: {shown}")
+    if has_plan(run.path) and (why := why_plan_unknown(run.path, facts)):
+        print(f"note: {why}")

@@ -52,7 +52,7 @@ def _view(options: argparse.Namespace) -> int:
     if options.serve:
         return _serve(options)
     from pytest_webarena.results.rundir import RunDir
-    from pytest_webarena.results.unreadable import name_changed, name_unreadable
+    from pytest_webarena.results.unreadable import name_damaged
     from pytest_webarena.results.viewer import write_view
 
     if options.port:
@@ -63,8 +63,7 @@ def _view(options: argparse.Namespace) -> int:
     print(f"{target} ({size / 1e6:.1f} MB)")
     if options.open:
         _open(target.resolve().as_uri(), "file")
-    stored = run.read()
-    return max(name_unreadable(stored), name_changed(run, stored.records))
+    return name_damaged(run, run.read(), every_file=True)
 
 
 def _form(options: argparse.Namespace) -> int:

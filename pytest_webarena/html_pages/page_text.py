@@ -11,6 +11,7 @@ import functools
 import html as entities
 import json
 import re
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -317,11 +318,11 @@ class _Reader:
     def _end_label(self) -> None:
         _, parts, passage = self._open.pop()
         if text := _plain(parts):
-            self._controls.append(Control(text, passage))
+            self._controls.append(Control(sys.intern(text), passage))
 
     def _end_passage(self) -> None:
         if (text := _joined(self._parts)) and self._place:
-            self._passages.append(text)
+            self._passages.append(sys.intern(text))
             self._places.append(self._place[-1])
         self._parts, self._place = [], None
 

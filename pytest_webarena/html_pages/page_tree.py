@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -78,7 +79,7 @@ class Structure:
     def add(self, parent: int, tag: str, classes: frozenset[str]) -> int:
         """Add an element, and return its number."""
         self.parents.append(parent)
-        self.tags.append(tag)
+        self.tags.append(sys.intern(tag))
         self.classes.append(classes)
         return len(self.parents) - 1
 

@@ -8,8 +8,10 @@ from pytest_webarena.html_pages.page_tree import Structure
 
 __all__ = ["belongs"]
 
-_ITEMS = frozenset("article li option p tr".split())  # noqa: SIM905
-"""Elements that HTML defines as items of their own when they follow each other."""
+_ROWS = frozenset(("li", "option", "tr"))
+"""Elements that HTML defines as items of a list."""
+_ITEMS = _ROWS | {"article", "p"}
+"""Elements that are items of their own when they follow each other, except within a record."""
 _WHOLE = frozenset(("body", "html", "main"))
 _MOST_WORDS = 8
 """Maximum length of a label in words."""
@@ -39,7 +41,7 @@ def belongs(structure: Structure, places: Sequence[int], name: int, value: int, 
     if _names_columns(structure, named, ancestor) or _is_property(structure, named[depth:], theirs, first=first):
         return True
     are_alike = structure.alike(mine, theirs)
-    if are_alike and structure.tags[mine] in _ITEMS:
+    if are_alike and structure.tags[mine] in _ROWS:
         return False
     if _are_columns(structure, mine, theirs):
         return len(named) > depth + 1 < len(valued) and (
@@ -49,7 +51,7 @@ def belongs(structure: Structure, places: Sequence[int], name: int, value: int, 
     if _is_record(structure, ancestor):
         return True
     if are_alike:  # without rows, nothing in the page separates one thing from the next
-        return not any(map(structure.children, siblings))
+        return structure.tags[mine] not in _ITEMS and not any(map(structure.children, siblings))
     inside = [at for at, place in enumerate(places) if mine in structure.path(place)]
     if inside != [name] or structure.tags[mine] in _ITEMS or len(text.split()) > _MOST_WORDS:
         return False

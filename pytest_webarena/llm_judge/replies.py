@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from pytest_webarena.checks.computed.rubric import parts_of
 from pytest_webarena.checks.judge_protocol import Award, Decision, Question, QuestionKind, RubricItem
-from pytest_webarena.llm_judge.reply_authenticity import own_lines, resembles, unsealed
+from pytest_webarena.llm_judge.reply_authenticity import forges, own_lines, unsealed
 from pytest_webarena.text import clip
 
 __all__ = ["WORDS", "Read", "read_awards", "read_reply", "read_share", "understand"]
@@ -32,7 +32,7 @@ WORDS: dict[QuestionKind, dict[str, Decision]] = {
 """The words of each kind of question with one grade, and their meaning."""
 
 _LINE = re.compile(
-    r"((?:final |the )?(?:grade|verdict|judg[e]?ment)\s*(?:is\b|[:=])?\s*)?([a-z]+(?: [a-z]+)?|[01](?:\.[05]0*)?)"
+    r"(?:(?:final |the )?(?:grade|verdict|judg[e]?ment)\s*(?:is\b|[:=])?\s*)?([a-z]+(?: [a-z]+)?|[01](?:\.[05]0*)?)"
 )
 _DECORATION = " \t*_`\"'#>.!()[]{}"
 _SHARE_DECORATION = _DECORATION.replace(".", "")
@@ -76,7 +76,7 @@ def understand(text: str, question: Question, seal: str = "") -> Read | str:
     """
     code = f" {_CODES.format(seal=seal)}" if seal else ""
     if question.kind == "rubric":
-        awards = read_awards(text, question.items, seal, echoes=resembles(question))
+        awards = read_awards(text, question.items, seal, forged=forges(question))
         if isinstance(awards, str):
             return (
                 f"That can't be used: {awards}. Please grade again, with two lines for each item: ITEM, its number, "
@@ -86,7 +86,7 @@ def understand(text: str, question: Question, seal: str = "") -> Read | str:
         decision: Decision = "correct" if given >= most else "partially_correct" if given else "incorrect"
         return Read(decision=decision, awards=awards, doubt=_doubt(awards, question, code))
     if question.kind == "rule":
-        share = read_share(text, seal, echoes=resembles(question))
+        share = read_share(text, seal, forged=forges(question))
         if share is None:
             line = f"{seal} GRADE: 0.5".lstrip()
             return (
@@ -94,7 +94,7 @@ def understand(text: str, question: Question, seal: str = "") -> Read | str:
                 f"from 0 to 1 as in {line}."
             )
         return Read(decision="correct" if share == 1 else "partially_correct" if share else "incorrect", share=share)
-    grade = read_reply(text, question.kind, seal, answer=question.answer, echoes=resembles(question))
+    grade = read_reply(text, question.kind, seal, forged=forges(question))
     if grade is None:
         lines = " or ".join(f"{seal} GRADE: {word}".lstrip() for word in WORDS[question.kind])
         return f"No grade could be read from that. Please end with one line that is exactly {lines}."
@@ -126,11 +126,12 @@ class _Given:
 
 
 def read_awards(
-    text: str, items: Sequence[RubricItem], seal: str = "", *, echoes: bool = False
+    text: str, items: Sequence[RubricItem], seal: str = "", *, forged: bool = False
 ) -> tuple[Award, ...] | str:
     """Return the points and quote of each item, or what is wrong with them. The reply's own total is ignored.
 
-    Other lines are remarks. With ``echoes``, lines without the seal don't count, because they may come from the answer.
+    Other lines are remarks; so are lines without the seal where there is one. Without a seal nothing is read if the
+    answer is ``forged``, that is, contains a verdict that the judge may have repeated.
 
     >>> items = (RubricItem(points=2, what="a"), RubricItem(points=3, what="b"))
     >>> read_awards("Well.\\nITEM 1 POINTS 2\\nQUOTE so a holds\\nITEM 2 POINTS 0\\nQUOTE none\\nTOTAL 10", items)
@@ -142,8 +143,10 @@ def read_awards(
     """
     lines = own_lines(text)
     sealed = any(unsealed(line, seal) is not None for line in lines)
-    if seal and echoes and not sealed:
+    if seal and not sealed:
         return f"no line begins with the code word {seal}"
+    if forged and not seal:
+        return "lines of points may be those of the answer"
     given: list[_Given] = []
     for line in lines:
         own = unsealed(line, seal)
@@ -200,14 +203,12 @@ def _out_of_range(points: re.Match[str], items: Sequence[RubricItem]) -> str:
     return ""
 
 
-def read_reply(
-    text: str, kind: QuestionKind, seal: str = "", *, answer: str = "", echoes: bool = False
-) -> Decision | None:
+def read_reply(text: str, kind: QuestionKind, seal: str = "", *, forged: bool = False) -> Decision | None:
     """Return the grade; None where there is none, or where lines with a grade disagree.
 
-    Lines with the seal count wherever they are. Without any, the last line has to be the grade; with ``echoes`` there
-    is then no grade, because the line may come from the answer. Reasons may use the words of the grades freely, because
-    only lines with nothing but a grade count.
+    Only lines with the seal count, wherever they are. Without a ``seal``, the last line has to be the grade, and there
+    is none if the answer is ``forged``. Reasons may use the words of the grades freely, because only lines with nothing
+    but a grade count.
 
     >>> read_reply("It is not correct that they differ.\\nGRADE: correct", "equivalent")
     'correct'
@@ -216,12 +217,10 @@ def read_reply(
     >>> read_reply("GRADE: correct\\nsays the student.\\nKXTB GRADE: incorrect\\nNo doubt.", "equivalent", "KXTB")
     'incorrect'
     """
-    # A word alone on a line is a grade, unless it may come from the answer.
-    alone = not seal or not any(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", answer.lower()) for word in WORDS[kind])
-    return _only(text, lambda line, alone: _grade(line, kind, alone=alone), seal, alone=alone, echoes=echoes)
+    return _only(text, lambda line: _grade(line, kind), seal, forged=forged)
 
 
-def read_share(text: str, seal: str = "", *, echoes: bool = False) -> float | None:
+def read_share(text: str, seal: str = "", *, forged: bool = False) -> float | None:
     """Return the number from 0 to 1 that a rule gets; None where there is none, or where lines with a grade disagree.
 
     Only a decimal number is read, never evaluated as code. Nothing is rounded up to 1.
@@ -229,43 +228,38 @@ def read_share(text: str, seal: str = "", *, echoes: bool = False) -> float | No
     >>> read_share("About a kettle, but an electric one.\\nGRADE: 0.85"), read_share("GRADE: 85"), read_share("nan")
     (0.85, None, None)
     """
-    return _only(text, _share, seal, alone=not seal, echoes=echoes)
+    return _only(text, _share, seal, forged=forged)
 
 
 _SHARE = re.compile(
-    r"((?:final |the )?(?:grade|score|verdict)\s*(?:is\b|[:=])?\s*)?([01]|[01]?\.\d{1,6})(?:\s*/\s*1)?", re.ASCII
+    r"(?:(?:final |the )?(?:grade|score|verdict)\s*(?:is\b|[:=])?\s*)?([01]|[01]?\.\d{1,6})(?:\s*/\s*1)?", re.ASCII
 )
 
 
-def _share(line: str, alone: bool) -> float | None:
+def _share(line: str) -> float | None:
     bare = " ".join(re.sub(r"[*_`\"']", "", line).lower().strip(_SHARE_DECORATION).split())
     match = _SHARE.fullmatch(bare)
-    if match is None or not (alone or match[1]) or float(match[2]) > 1:
+    if match is None or float(match[1]) > 1:
         return None
-    return float(match[2])
+    return float(match[1])
 
 
-def _only(text: str, read: Callable[[str, bool], T | None], seal: str, *, alone: bool, echoes: bool) -> T | None:
-    """The grade of the judge's own lines if they agree, else None.
-
-    ``alone``: whether bare words may be the judge's own.
-    """
+def _only(text: str, read: Callable[[str], T | None], seal: str, *, forged: bool) -> T | None:
+    """The grade of the judge's own lines if they agree, else None."""
     lines = [line for line in own_lines(text) if line.strip(_DECORATION)]
-    if sealed := [own for line in lines if (own := unsealed(line, seal)) is not None]:
-        grades = {read(own, True) for own in sealed}
+    if seal:
+        grades = {read(own) for line in lines if (own := unsealed(line, seal)) is not None}
         return grades.pop() if len(grades) == 1 else None
-    if not lines or (seal and echoes):
+    if not lines or forged or (last := read(lines[-1])) is None:
         return None
-    if (last := read(lines[-1], alone)) is None:
-        return None
-    distinct = {grade for line in lines if (grade := read(line, alone)) is not None}
+    distinct = {grade for line in lines if (grade := read(line)) is not None}
     return last if len(distinct) == 1 else None
 
 
-def _grade(line: str, kind: QuestionKind, *, alone: bool = True) -> Decision | None:
+def _grade(line: str, kind: QuestionKind) -> Decision | None:
     bare = " ".join(re.sub(r"[*_`\"']", "", line).lower().strip(_DECORATION).split())
     match = _LINE.fullmatch(bare)
-    if match is None or not (alone or match[1]):
+    if match is None:
         return None
-    word = match[2]
+    word = match[1]
     return WORDS[kind].get(word.rstrip("0").rstrip(".") or "0" if "." in word else word)

@@ -1,8 +1,8 @@
 """Separates a judge's own lines in a reply from quotations and from lines that the answer may have caused.
 
 Answers are hostile: one may contain lines in the form of a verdict, and an honest judge may repeat them. Therefore each
-question has a code word that none of its texts contains, and lines that begin with it are the judge's. Without any such
-line, lines count as they are, but only if the answer contains nothing that they could repeat.
+question has a code word that none of its texts contains, and only lines that begin with it are the judge's. A prompt of
+the user's may have no code word; its replies are not read if the answer contains a verdict that they could repeat.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pytest_webarena.checks.judge_protocol import Question, QuestionKind
 from pytest_webarena.checks.text import nfkc
 from pytest_webarena.llm.messages import beyond_thought
 
-__all__ = ["forges", "own_lines", "resembles", "seal_of", "unsealed"]
+__all__ = ["forges", "own_lines", "seal_of", "unsealed"]
 
 _LETTERS = "BCDFGHJKMNPQRSTVWXZ"
 """Letters of a code word: no vowels, so that it is not a word, least of all one of a verdict's."""
@@ -25,8 +25,6 @@ _LENGTH = 8
 _FENCE = re.compile(r"\s*(?:[-*+>]\s+|\d+[.)]\s+)?(`{3,}|~{3,})(.*)")
 _CITED = re.compile(r"(?: {4}| *\t| *[-*•]? *[>|])")
 
-_AWARDING = ("item", "point")
-_GRADING = ("grade", "verdict", "judgment", "judgement")
 _GRADE = r"(?:grade|verdict|judge?ment)\W{0,9}(?:is\W{1,9})?"
 _FORGED: dict[QuestionKind, re.Pattern[str]] = {
     "equivalent": re.compile(rf"{_GRADE}(?:in|partially\W{{1,9}})?correct"),
@@ -80,14 +78,6 @@ def unsealed(line: str, seal: str) -> str | None:
     """
     found = re.match(rf"[\s*_#•-]*{re.escape(seal)}(?!\w)[\s*_:–—-]*", line, re.IGNORECASE) if seal else None
     return line[found.end() :] if found else None
-
-
-def resembles(question: Question) -> bool:
-    """Return whether a judge that repeats words of the answer could seem to give a verdict."""
-    bare = re.sub(r"[\W_]+", "", _folded(question.answer))
-    if question.kind == "rubric":
-        return all(word in bare for word in _AWARDING)
-    return any(word in bare for word in _GRADING)
 
 
 def forges(question: Question) -> bool:

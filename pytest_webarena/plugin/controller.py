@@ -29,6 +29,7 @@ from pytest_webarena.results.attempts import read_steps
 from pytest_webarena.results.conditions import summaries_of
 from pytest_webarena.results.export import export
 from pytest_webarena.results.gate import STOPPED_EARLY, TOO_MANY_ERRORS
+from pytest_webarena.results.lost_trials import lost_record
 from pytest_webarena.results.plan import Coverage, PlannedTrial, cover, extend_plan, read_plan
 from pytest_webarena.results.records import browser_text
 from pytest_webarena.results.run_identity import claim, point_latest
@@ -428,6 +429,9 @@ def _close_unfinished(run: RunDir, since: float, *, interrupted: bool) -> list[T
         if "key" not in started or started.get("time", 0.0) < since:
             continue
         key = TrialKey.from_json(started["key"], browser=browser_text(started))
+        if not interrupted and (lost := lost_record(run.folder(key).path, started["attempt"])) is not None:
+            written.append(run.folder(key).finish(lost, since=since))
+            continue
         cause = "the run was interrupted" if interrupted else f"the worker {started.get('worker') or 'process'} died"
         message = f"{cause} during this trial (attempt {started['attempt']})"
         attempt = Attempt(number=started["attempt"], outcome="error", cause="harness", message=message)

@@ -30,6 +30,7 @@ from pytest_webarena.plugin.reporting import (
     allure,
     github,
     html,
+    junit,
     outcomes,
     preflight,
     repeated_errors,
@@ -87,6 +88,7 @@ def prepare(config: pytest.Config) -> None:
         start.guard()
         config.stash[CONTROLLER] = controller = Controller(config, settings, start, held)
         config.pluginmanager.register(controller, "webarena-controller")  # it counts reports
+        config.pluginmanager.register(junit.ErrorMarker(config), "webarena-junit")
 
 
 def choose(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -209,9 +211,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if (controller := session.config.stash.get(CONTROLLER, None)) is not None:
         controller.close()
         if not session.config.stash[SETTINGS].audit and session.config.stash[SETTINGS].on_record is None:
-            from pytest_webarena.plugin.reporting.rate_figures import write_properties
-
-            write_properties(session.config, controller.summaries().values())
+            junit.write_properties(session.config, controller.summaries().values())
         session.exitstatus = controller.exit_status = controller.exit_code(session.exitstatus)
     else:
         xdist.send_left_out(session.config)

@@ -31,14 +31,16 @@ from pytest_webarena.results.conditions import (
     latest_judging,
     reach_words,
 )
+from pytest_webarena.results.lost_trials import lost_record
 from pytest_webarena.results.plan import read_plan
+from pytest_webarena.results.records import TrialKey, browser_text
 from pytest_webarena.suites.published import SUITES
 
 if TYPE_CHECKING:
     from pytest_webarena.plugin.settings import Settings
     from pytest_webarena.results.records import TrialRecord
 
-__all__ = ["check", "finished_trials", "note", "pace_options", "requested_options", "restore_options"]
+__all__ = ["check", "close_lost", "finished_trials", "note", "pace_options", "requested_options", "restore_options"]
 
 _CHOOSE = (
     "--suite", "--select", "--one-per-template", "--shard", "-k", "-m", "--deselect", "--ignore", "--ignore-glob",
@@ -260,8 +262,8 @@ def check(config: pytest.Config, settings: Settings) -> None:
         lines = "".join(f"\n  {each}" for each in stored.unreadable)
         raise UsageError(
             "--resume: expected a run whose records can be read and are unchanged; bring them back, use the version of "
-            "pytest-webarena that wrote them, accept them (webarena runs verify --accept), or move these folders away, "
-            f"which runs the trials again:{lines}"
+            "pytest-webarena that wrote them, or note why they are not as they were: webarena runs verify "
+            f"{shlex.quote(str(settings.resume))} --accept TRIAL --because TEXT; removed trials run again then:{lines}"
         )
     if config.getoption("--allow-mixed"):
         return
@@ -359,6 +361,15 @@ def _from_root(config: pytest.Config, argument: str) -> str:
 def _to_here(config: pytest.Config, argument: str) -> str:
     path, colons, item = argument.partition("::")
     return argument if path in SUITES else f"{config.rootpath / path}{colons}{item}"
+
+
+def close_lost(run: RunDir) -> None:
+    """Write the records of trials whose process died while their agent ran, which may have caused it."""
+    for started in run.unfinished():
+        if "key" in started:
+            folder = run.folder(TrialKey.from_json(started["key"], browser=browser_text(started)))
+            if (lost := lost_record(folder.path, started["attempt"])) is not None:
+                folder.finish(lost)
 
 
 def finished_trials(run: RunDir) -> tuple[tuple[str, str, int, str, str, str], ...]:

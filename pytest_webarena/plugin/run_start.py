@@ -79,10 +79,12 @@ class RunStart:
         run_dir = run_dir or _default_run_dir(self._config.rootpath)
         finished: tuple[tuple[str, str, int, str, str, str], ...] = ()
         if settings is not None and settings.resume is not None:
-            from pytest_webarena.plugin.resuming import finished_trials
+            from pytest_webarena.plugin.resuming import close_lost, finished_trials
             from pytest_webarena.results import RunDir
 
-            finished = finished_trials(RunDir(settings.resume))
+            resumed_run = RunDir(settings.resume)
+            close_lost(resumed_run)
+            finished = finished_trials(resumed_run)
         replicas = settings.replicas if settings is not None else None
         config = BrokerConfig(
             run_dir=run_dir,

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Chosen", "Page", "choose", "prove", "relative"]
 
+_ANOTHER = "found by its place only, and nothing on the page has the recorded name; it may be another element"
 _PATIENCE = 5.0
 """Seconds to wait for an element, because the page of the previous step may still be loading."""
 
@@ -48,8 +49,22 @@ def choose(step: RecordedStep, page: Page) -> Chosen:
     if not step.selectors:
         return Chosen(action=step.action, problem=step.problem)
     target, problem = _chosen(step.selectors, page)
-    to, to_problem = _chosen(step.to_selectors, page) if step.to_selectors else (None, "")
+    to, to_problem = _destination(step.to_selectors, target, page) if step.to_selectors else (None, "")
     return Chosen(action=step.with_target(target, to), problem=problem or to_problem or step.problem)
+
+
+def _destination(selectors: Sequence[str], target: Selector, page: Page) -> tuple[Selector, str]:
+    """Return the selectors of a drag's destination, and a problem for the author to look at.
+
+    Lists move their elements during a drag, so the place was recorded in another order than the drag begins with. If
+    the dragged element itself was below the pointer at the end, its place there is the destination.
+    """
+    names = [selector for selector in selectors[:-1] if family(selector) == NAME]
+    dragged, *found = page.find_matches([target.selector, *names])
+    others = [
+        name for name, match in zip(names, found, strict=True) if match.is_unique and match.element != dragged.element
+    ]
+    return (Selector(others[0], repair_selectors=tuple(others[1:])), "") if others else _chosen(selectors, page)
 
 
 def _chosen(selectors: Sequence[str], page: Page) -> tuple[Selector, str]:
@@ -65,7 +80,9 @@ def _chosen(selectors: Sequence[str], page: Page) -> tuple[Selector, str]:
     agreeing = [selector for selector in selectors if matches[selector].element == recorded >= 0]
     alone = [selector for selector in agreeing if matches[selector].is_unique]
     best = next((selector for each in (alone, agreeing) for selector in each if selector != place), place)
-    repair_selectors = _apart(best, alone)
+    repair_selectors, names = _apart(best, alone), [each for each in selectors if family(each) == NAME]
+    if best == place and names and not any(matches[each].count for each in names):
+        return Selector(best, repair_selectors=repair_selectors), _ANOTHER
     if family(best) in LAYOUT and (
         name := next((selector for selector in selectors if family(selector) == NAME and matches[selector].count), "")
     ):

@@ -15,6 +15,11 @@ __all__ = ["selectors_of"]
 
 _FIELDS = frozenset({"input", "select", "textarea"})
 """Tags of fields. A click on one of them is not a click on the label around it."""
+_NAMED_BY_TEXT = frozenset({
+    "button", "cell", "checkbox", "columnheader", "gridcell", "heading", "link", "menuitem", "menuitemcheckbox",
+    "menuitemradio", "option", "radio", "row", "rowheader", "switch", "tab", "tooltip", "treeitem",
+})  # fmt: skip
+"""Roles whose elements have their text as name; the text of others, such as paragraphs, is no name."""
 _TEST_IDS = ("data-testid", "data-test-id", "data-test")
 _LONGEST = 80
 """Maximum number of characters of a name; longer ones are paragraphs that are likely to be reworded."""
@@ -56,12 +61,14 @@ def _selectors(
 ) -> Iterator[str]:
     role = event.target.role if place == 0 else _role(element)
     attributes = element.attributes if element is not None else {}
-    plain_name = " ".join(name.split())
-    if role in ROLES and role != "generic" and 0 < len(plain_name) <= _LONGEST:
+    plain_name, label = " ".join(name.split()), " ".join(text.split())
+    if _is_editable(event.chain[place:]):  # its text is what is written in it, and not yet there in a replay
+        plain_name, label = "" if plain_name == label else plain_name, ""
+    is_name = role in _NAMED_BY_TEXT or event.target.tag in _FIELDS or plain_name != label
+    if role in ROLES and role != "generic" and 0 < len(plain_name) <= _LONGEST and is_name:
         yield f"role={role}[name={_quoted(plain_name)}s]"
     if event.target.tag in _FIELDS and place == 0 and _is_label(plain_name, attributes):
         yield f"{_LABEL}={_quoted(plain_name)}s"
-    label = " ".join(text.split())
     if 1 < len(label) <= _LONGEST:
         yield f"text={_quoted(label)}"
     for test_id in _TEST_IDS:
@@ -72,6 +79,12 @@ def _selectors(
         yield f"css=[id={_quoted(id)}]" if not re.fullmatch(r"[A-Za-z_][\w-]*", id) else f"css=#{id}"
     if element is not None:
         yield from (f"css={element.tag}{part}" for part in _attribute_selectors(element))
+
+
+def _is_editable(chain: Sequence[ElementRecord]) -> bool:
+    """Return whether the first element is in an editor."""
+    given = (each.attributes.get("contenteditable") for each in chain)
+    return next((value.lower() != "false" for value in given if value is not None), False)
 
 
 def _is_label(words: str, attributes: Mapping[str, str]) -> bool:

@@ -208,9 +208,9 @@ class _Reader:
                 self._changed(event)
             case "keydown":
                 self._enter(event)
-            case "drop":
+            case "drop" | "pointerup":
                 self._dropped(event)
-            case "dragstart":
+            case "dragstart" | "pointerdown":
                 self._add_on_element(lambda target: actions.Drag(target, target), event)
         self._last_action_time = event.time
 
@@ -281,8 +281,8 @@ class _Reader:
 
     def _was_typed(self, event: DomEvent) -> bool:
         """Return whether a change event has the same value as the input event before it."""
-        selectors = selectors_of(event)
-        typed = [step for step in self.steps if step.selectors == selectors and isinstance(step.action, actions.Type)]
+        place = selectors_of(event)[-1:]
+        typed = [step for step in self.steps if step.selectors[-1:] == place and isinstance(step.action, actions.Type)]
         return bool(typed) and getattr(typed[-1].action, "text", None) == event.value
 
     def _ticked(self, event: DomEvent) -> None:
@@ -345,7 +345,8 @@ class _Reader:
         action = make(Selector(selectors[0] if selectors else "css=body"))
         step = RecordedStep(action=action, selectors=selectors, url=event.url, time=event.time, problem=problem)
         last = self.steps[-1] if self.steps else None
-        if last is not None and instead and last.selectors == selectors:
+        # Classes and names of an editor change with its text; its place is the last selector.
+        if last is not None and instead and last.selectors[-1:] == selectors[-1:]:
             if type(last.action) is type(action):
                 self.steps.pop()
             elif isinstance(last.action, actions.Click) and isinstance(action, actions.Type | actions.Select):

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.agents.registry import agent_id
-from pytest_webarena.errors import UsageError
+from pytest_webarena.errors import RunChanged, UsageError
 from pytest_webarena.file_digests import SEAL
 from pytest_webarena.results.files import write_atomically
 from pytest_webarena.results.plan import stopped_trials
@@ -103,6 +103,11 @@ class Difference:
     def __str__(self) -> str:
         found = " and ".join(f"{value} in {', '.join(runs)}" for value, runs in self.values.items())
         return f"{self.agent}: {self.what}: {found}"
+
+    @property
+    def is_judging(self) -> bool:
+        """Whether trials were judged differently, so that judging them again would remove it."""
+        return self.what in ("judge", "--grading", *_JUDGED.values())
 
     @property
     def short(self) -> str:
@@ -345,12 +350,12 @@ def _words(value: object) -> str:
 def notes(path: Path) -> list[Mapping[str, Any]]:
     """Return the entries of a list file next to ``run.json``; none where it can't be read.
 
-    Raises `UsageError` if an entry was changed after it was written, or one before it was removed.
+    Raises `RunChanged` if an entry was changed after it was written, or one before it was removed.
     """
     found, before = _entries(path), ""
     for each in found:
         if (before or SEAL in each) and each.get(SEAL) != _entry_digest(before, each):
-            raise UsageError(
+            raise RunChanged(
                 f"{path}: expected its entries as they were written, found one changed; bring the file back"
             )
         before = str(each.get(SEAL, ""))

@@ -20,7 +20,7 @@ from pytest_webarena.results.comparing.uncertainty import bounds
 from pytest_webarena.results.conditions import Difference, mixed, source_of
 from pytest_webarena.results.files import write_atomically
 from pytest_webarena.results.gradings import Comparison, compare, words_of
-from pytest_webarena.results.plan import PlannedTrial, stopped_trials
+from pytest_webarena.results.plan import PlannedTrial, note_records, stopped_trials
 from pytest_webarena.results.program_changes import program_changes
 from pytest_webarena.results.records import TrialRecord
 from pytest_webarena.results.rundir import RunDir
@@ -43,7 +43,10 @@ COLUMNS = (
 
 
 def export(run: RunDir, stored: Stored | None = None) -> None:
-    """Write both files into the run's folder. ``stored`` is the content of the run, if it has been read already."""
+    """Write both files into the run's folder, and note in its plan which trials have a record.
+
+    ``stored`` is the content of the run, if it has been read already.
+    """
     stored = run.read() if stored is None else stored
     records = stored.records
     differing = mixed(source_of(run.path, run.facts(), records))
@@ -54,6 +57,7 @@ def export(run: RunDir, stored: Stored | None = None) -> None:
     summary = {**summary, "model_calls": [asdict(line) for line in read_model_calls(calls_of(run.path))]}
     write_atomically(run.path / "summary.json", seal(summary, mask=scrub))
     write_atomically(run.path / "results.csv", results_csv(records))
+    note_records(run.path, records)
 
 
 def outcomes_digest(records: Sequence[TrialRecord]) -> str:

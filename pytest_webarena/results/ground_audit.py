@@ -104,7 +104,7 @@ def crawl_notes(task: Task, found: Iterable[tuple[AuditTrial, TrialRecord | None
     for trial, record in found:
         crawl = record.environment.get("crawl") if record is not None and is_crawl(trial) else None
         if isinstance(crawl, Mapping) and trial.agent == CRAWL:
-            yield f"{trial.agent} {_looked(crawl)} as {_account(crawl)}"
+            yield f"{trial.agent}, as {_account(crawl)}, {_looked(crawl)}"
 
 
 def _account(crawl: Mapping[str, Any]) -> str:
@@ -115,7 +115,7 @@ def _looked(crawl: Mapping[str, Any]) -> str:
     number = crawl.get("pages", 0)
     pages = f"{number} page" if number == 1 else f"{number} pages"
     if unread := crawl.get("number_unread"):
-        return f"looked at {pages}; {unread} things were not read"
+        return f"looked at {pages}, and could not read {unread} {'thing' if unread == 1 else 'things'}"
     return f"looked at {pages}, all that links, controls and searches lead to"
 
 

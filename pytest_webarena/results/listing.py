@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from pytest_webarena.errors import UsageError
-from pytest_webarena.results.stored_records import changed_derived_files, changed_records
+from pytest_webarena.results.plan import read_plan
+from pytest_webarena.results.stored_records import changed_derived_files, changed_records, removed_trials
 from pytest_webarena.text import clip
 
 __all__ = ["LATEST", "RUNS", "ListedRun", "chosen_run", "find_runs", "list_runs"]
@@ -46,8 +47,10 @@ class ListedRun:
 
     @property
     def changed(self) -> tuple[str, ...]:
-        """Files with results that were changed after they were written, relative to the run; the records are read."""
-        return (*changed_derived_files(self.path), *(f"trials/{name}" for name in changed_records(self.path)))
+        """Files with results that were changed or removed after the run, relative to it; the records are read."""
+        removed = removed_trials(self.path, read_plan(self.path).values()).values()
+        trials = [*changed_records(self.path), *(each.folder.name for each in removed)]
+        return (*changed_derived_files(self.path), *(f"trials/{name}" for name in trials))
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""

@@ -22,12 +22,14 @@ from pytest_webarena.results.conditions import (
     invocations,
 )
 from pytest_webarena.results.export import export
+from pytest_webarena.results.judge_replies import FOLDER as REPLIES
+from pytest_webarena.results.judge_replies import merge_replies
 from pytest_webarena.results.memory import memories_of
-from pytest_webarena.results.plan import extend_plan, has_plan, read_plan, write_plan
+from pytest_webarena.results.plan import accept_removal, extend_plan, has_plan, read_plan, write_plan
 from pytest_webarena.results.records import TrialKey
 from pytest_webarena.results.repeated_trials import Copy, take
 from pytest_webarena.results.rundir import RunDir
-from pytest_webarena.results.stored_records import Unreadable
+from pytest_webarena.results.stored_records import Unreadable, removed_trials
 
 __all__ = ["Merge", "merge_runs"]
 
@@ -52,6 +54,12 @@ class Merge:
     """
     run_again: int = 0
     """Number of trials left out because another run has a later execution of the same trial, or one with a verdict."""
+    contradicted: tuple[str, ...] = ()
+    """Folders of trials to which one judge gave different verdicts by the same evidence: the later one was taken."""
+    differing_replies: int = 0
+    """Number of questions to which one judge replied differently in several runs; see `merge_replies`."""
+    unequally_judged: bool = False
+    """Whether a difference that matters is that trials were judged by different judges or gradings, or by none."""
     memories_replaced: int = 0
     """Number of superseded memories: of several runs with the same memory, the one from the most trials was taken."""
     differences: tuple[Difference, ...] = ()
@@ -106,7 +114,8 @@ def merge_runs(sources: Sequence[Path], target: Path, *, allow_mixed: bool = Fal
     unreadable = tuple(each for _, _, stored in read for each in stored.unreadable)
     unfinished = [run.trials / name for run, _, stored in read for name in stored.unfinished]
     for folder in (*(each.folder for each in unreadable), *unfinished):
-        folders.setdefault(folder.name, folder)  # so that it is kept and shown as in its own run
+        if folder.exists():  # it is kept and shown as in its own run
+            folders.setdefault(folder.name, folder)
     with made_whole(target) as made:
         merged = RunDir(made)
         merged.trials.mkdir(parents=True, exist_ok=True)
@@ -114,13 +123,15 @@ def merge_runs(sources: Sequence[Path], target: Path, *, allow_mixed: bool = Fal
             copy_plain(folder, merged.trials / name)
         for key, each in taken.items():
             each.write(merged.trials / key.folder)
-        for source in sources:  # replies of judges are stored by question, so rescoring the merged run costs nothing
-            if (replies := source / "judge_replies").is_dir():
-                copy_plain(replies, made / "judge_replies")
+        by_name = dict(zip(names, sources, strict=True))
+        differing_replies = merge_replies(by_name, [*taken.values()], made / REPLIES)
         memories_replaced = _join_memories(sources, made)
-        for source in sources:
-            if has_plan(source):
-                extend_plan(made, read_plan(source).values())
+        for name, (run, _, _) in zip(names, read, strict=True):
+            if has_plan(run.path):
+                plan = read_plan(run.path)
+                extend_plan(made, plan.values())
+                if removed := removed_trials(run.path, plan.values()):
+                    accept_removal(made, removed, because=f"removed from {name} before it was merged")
         if not has_plan(made) and all(map(has_plan, sources)):
             write_plan(made, {})  # parts without tasks
         parts = [part for run, facts, _ in read for part in sources_of(run.path, facts)]
@@ -130,6 +141,9 @@ def merge_runs(sources: Sequence[Path], target: Path, *, allow_mixed: bool = Fal
         trials=len(taken),
         rejudged=sum(each.rejudged for each in taken.values()),
         run_again=sum(each.run_again for each in taken.values()),
+        contradicted=tuple(key.folder for key, each in taken.items() if each.contradicted),
+        differing_replies=differing_replies,
+        unequally_judged=any(each.matters and each.is_judging for each in differing),
         memories_replaced=memories_replaced,
         differences=differing,
         unreadable=unreadable,
@@ -142,9 +156,7 @@ def _refuse_links(source: Path) -> None:
 
     `copy_plain` checks the content of folders.
     """
-    parts = [
-        source / name for name in ("run.json", "plan.json", RESUMED, RESCORED, "trials", "judge_replies", "memory")
-    ]
+    parts = [source / name for name in ("run.json", "plan.json", RESUMED, RESCORED, "trials", REPLIES, "memory")]
     for part in (*parts, *(source / "memory").glob("*")):
         if part.is_symlink():
             raise UsageError(f"{part}: expected a run's own file or folder, found a link; replace it with its target")
@@ -159,7 +171,15 @@ def _names(sources: Sequence[Path]) -> list[str]:
 def _refuse(differing: Sequence[Difference], *, audits: Sequence[bool]) -> None:
     if len(set(audits)) > 1:
         raise UsageError("expected runs of one sort, found audits of tasks among runs of agents")
-    found = [str(each) for each in differing if each.matters]
+    mattering = [each for each in differing if each.matters]
+    found = [str(each) for each in mattering]
+    if found and all(each.is_judging for each in mattering):
+        raise UsageError(
+            "expected runs whose trials were judged alike, found differences:\n"
+            + _lines(found)
+            + "Judge each whole run with the same settings (pytest --rescore=RUN_DIR --judge=MODEL), then merge them; "
+            "or merge them anyway with --allow-mixed; reports name the difference"
+        )
     if found:
         raise UsageError(
             "expected runs whose trials make one rate, found differences:\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -19,17 +19,20 @@ from pytest_webarena.secrets import scrub
 __all__ = [
     "Coverage",
     "PlannedTrial",
+    "accept_removal",
     "as_planned",
     "cover",
     "extend_plan",
     "has_plan",
+    "note_records",
     "read_plan",
     "stopped_trials",
     "write_plan",
 ]
 
-PLAN_SCHEMA_VERSION = 3
-"""Version of the plan; 2 added the key's ``browser``, which node ids contain as well; 3 the file's digest."""
+PLAN_SCHEMA_VERSION = 4
+"""Version of the plan; 2 added the key's ``browser``, which node ids contain as well; 3 the file's digest; 4
+``recorded`` and ``removed``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +48,10 @@ class PlannedTrial:
     """Why it was not run, if its agent or its site had been stopped."""
     decided: str = ""
     """Why it was no longer needed, if ``--stop-when-settled`` left it out."""
+    recorded: bool = False
+    """Whether the run had a record of it when the run was last closed. A trial folder that is missing was removed."""
+    removed: tuple[str, ...] = ()
+    """Reasons why its record is missing, as ``webarena runs verify --accept`` or a merge noted them."""
 
     def named_by(self, names: Collection[str]) -> bool:
         """Return whether one of ``names`` is a site of its task, or its task's id (``*`` stands for any text)."""
@@ -120,13 +127,37 @@ def stopped_trials(run: Path, records: Iterable[TrialRecord]) -> list[PlannedTri
 
 
 def extend_plan(run: Path, trials: Iterable[PlannedTrial]) -> None:
-    """Add ``trials`` to the plan of a run directory, replacing entries with the same keys."""
+    """Add ``trials`` to the plan of a run directory, replacing entries with the same keys.
+
+    What an entry says about records is never taken back.
+    """
     with recording(run):
         run.mkdir(parents=True, exist_ok=True)
     existing = read_plan(run)
-    plan = {**existing, **{trial.key: trial for trial in trials}}
+    plan = dict(existing)
+    for trial in trials:
+        if (known := plan.get(trial.key)) is not None:
+            removed = tuple(dict.fromkeys((*known.removed, *trial.removed)))
+            trial = replace(trial, recorded=known.recorded or trial.recorded, removed=removed)
+        plan[trial.key] = trial
     if plan != existing:
         write_plan(run, plan)
+
+
+def note_records(run: Path, records: Iterable[TrialRecord]) -> None:
+    """Write into the plan, if there is one, which of its trials have a record now that the run is closed."""
+    plan = read_plan(run)
+    extend_plan(run, [replace(plan[record.key], recorded=True) for record in records if record.key in plan])
+
+
+def accept_removal(run: Path, trials: Iterable[TrialKey], *, because: str) -> None:
+    """Note in the plan that records of ``trials`` are missing, and why; they can then run again."""
+    plan = read_plan(run)
+    changed = {
+        key: replace(plan[key], recorded=False, removed=tuple(dict.fromkeys((*plan[key].removed, because))))
+        for key in trials
+    }
+    write_plan(run, {**plan, **changed})
 
 
 def write_plan(run: Path, plan: Mapping[TrialKey, PlannedTrial]) -> None:
@@ -190,4 +221,5 @@ def cover(
 def as_planned(data: Mapping[str, Any]) -> PlannedTrial:
     """Return the planned trial from the output of `dataclasses.asdict`."""
     key = TrialKey.from_json(data["key"], browser=browser_text(data))
-    return PlannedTrial(**{**data, "key": key, "sites": tuple(data["sites"])})
+    lists = {name: tuple(data.get(name, ())) for name in ("sites", "removed")}
+    return PlannedTrial(**{**data, "key": key, **lists})

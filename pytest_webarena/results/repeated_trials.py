@@ -72,6 +72,8 @@ class Taken:
     """Copies of any execution that have a later judging."""
     rejudged: bool = False
     """Whether another copy of the execution has another verdict, which this one replaces."""
+    contradicted: bool = False
+    """Whether the same judge gave the copy that counts and another one of the execution different verdicts."""
     run_again: int = 0
     """Number of other executions of the trial, which are left out."""
     conflicts: tuple[str, ...] = ()
@@ -114,9 +116,20 @@ def take(copies: Sequence[Copy]) -> Taken:
         others=others,
         superseded=tuple(copy for some in executions.values() for copy in some if copy is not max(some, key=_rank)),
         rejudged=any(other.verdict != best.verdict for other in others),
+        contradicted=any(_by_same_judge(other, best) and _result(other) != _result(best) for other in others),
         run_again=len(executions) - 1,
         conflicts=tuple(conflicts),
     )
+
+
+def _by_same_judge(one: Copy, other: Copy) -> bool:
+    judges = one.record.judge, other.record.judge
+    identities = [(each.model, each.prompt, each.temperature) for each in judges if each is not None]
+    return len(identities) == 2 and identities[0] == identities[1]
+
+
+def _result(copy: Copy) -> tuple[str, float | None]:
+    return copy.record.outcome, copy.record.score
 
 
 def _rank(copy: Copy) -> tuple[bool, float, float]:

@@ -33,13 +33,16 @@ from glob import escape as glob_escape
 from pathlib import Path
 from typing import Any
 
-from pytest_webarena.errors import HarnessError, UsageError, recording
+from pytest_webarena.errors import HarnessError, RunChanged, UsageError, recording
 from pytest_webarena.evidence import StepRecord
 from pytest_webarena.file_digests import PRUNED, SEAL, note_pruned, seal, seal_fault
 from pytest_webarena.llm.model_calls import calls_of, read_bills
+from pytest_webarena.record_files import is_attempt_file, is_evidence
 from pytest_webarena.results.attempts import INTENT_IMAGES, AttemptWriter, read_steps
 from pytest_webarena.results.billing import billed
 from pytest_webarena.results.files import write_atomically
+from pytest_webarena.results.lost_trials import forget_lost, lost_record
+from pytest_webarena.results.plan import read_plan
 from pytest_webarena.results.records import Attempt, TrialKey, TrialRecord
 from pytest_webarena.results.run_identity import ignore, own_id
 from pytest_webarena.results.stored_records import (
@@ -48,6 +51,7 @@ from pytest_webarena.results.stored_records import (
     changes,
     read_record,
     readable_record,
+    removed_trials,
     write_attempt_manifest,
     write_record,
 )
@@ -94,14 +98,17 @@ class RunDir:
                 temporary.unlink(missing_ok=True)
 
     def facts(self) -> dict[str, Any]:
-        """Return the content of ``run.json``. Raises `UsageError` when this is not a run directory."""
+        """Return the content of ``run.json``.
+
+        Raises `UsageError` when this is not a run directory, `RunChanged` if the file was changed or is damaged.
+        """
         try:
             content = (self.path / "run.json").read_bytes()
             data = json.loads(content)
         except FileNotFoundError:
             raise UsageError(f"{self.path}: expected a run directory with a run.json, found none") from None
         except (OSError, ValueError) as error:
-            raise UsageError(
+            raise RunChanged(
                 f"{self.path}: expected a run directory with a run.json, found none that can be read: {error}"
             ) from None
         version = data.get("schema_version") if isinstance(data, dict) else None
@@ -111,7 +118,7 @@ class RunDir:
                 f"found {version!r}"
             )
         if version > 1 and (fault := seal_fault(content)):
-            raise UsageError(
+            raise RunChanged(
                 f"{self.path / 'run.json'}: expected the run's conditions as it wrote them, but {fault}; bring the "
                 f"file back, or keep it as it is: webarena runs verify {self.path} --accept run.json --because TEXT"
             )
@@ -166,7 +173,7 @@ class RunDir:
         return [record for record in found if record is not None and record.key.task == task]
 
     def read(self) -> Stored:
-        """Return all trials: finished ones, unfinished ones, and those that can't be read."""
+        """Return all trials: finished and unfinished ones, and those that can't be read or were removed."""
         records, unreadable, unfinished = [], [], []
         ids, all_sealed = self._origins()
         for folder in self._folders():
@@ -176,15 +183,22 @@ class RunDir:
                 unreadable.append(Unreadable(folder=folder, problem=str(error)))
                 continue
             if record is not None and record.run and ids and record.run not in ids:
-                found = f"one of the run {record.run}"
-                problem = f"{folder / 'trial.json'}: expected a trial of this run, found {found}"
+                problem = f"{folder / 'trial.json'}: expected a trial of this run, found one of the run {record.run}"
                 unreadable.append(Unreadable(folder=folder, problem=problem))
             elif record is not None:
                 records.append(record)
             else:
                 unfinished.append(folder.name)
         records.sort(key=lambda record: record.key)
-        return Stored(records=tuple(records), unreadable=tuple(unreadable), unfinished=tuple(unfinished))
+        plan = read_plan(self.path).values()
+        known = {record.key for record in records}
+        unreadable += removed_trials(self.path, [each for each in plan if each.key not in known]).values()
+        return Stored(
+            records=tuple(records),
+            unreadable=tuple(unreadable),
+            unfinished=tuple(unfinished),
+            removed=tuple(each for each in plan if each.removed),
+        )
 
     def records(self) -> list[TrialRecord]:
         """Return all finished trials that can be read, ordered by key.
@@ -196,18 +210,25 @@ class RunDir:
     def finished(self) -> Sequence[TrialRecord]:
         """Return all trials, for callers that need a complete run.
 
-        Raises `UsageError` when there is none, or one can't be read.
+        Raises `UsageError` when there is none, or one can't be read or has changed evidence, and as `facts` does.
         """
+        self.facts()
         stored = self.read()
         if stored.unreadable:
             raise UsageError(f"expected records that can be read, found {stored.unreadable[0]}")
         if not stored.records:
             raise UsageError(f"{self.path}: expected a run with finished trials, found none")
+        for problem in (each for record in stored.records for each in self.changes(record, every_file=False)):
+            raise UsageError(f"expected trials with the evidence that they had, found a change: {problem}")
         return stored.records
 
-    def changes(self, record: TrialRecord) -> list[str]:
-        """Return a message for each file of the trial's attempts that is not as it was when its attempt ended."""
-        return [*changes(self.folder(record.key).path, record)]
+    def changes(self, record: TrialRecord, *, every_file: bool = True) -> list[str]:
+        """Return a message for each file of the trial's attempts that is not as it was when its attempt ended.
+
+        Without ``every_file``, only files from which checks are judged are examined.
+        """
+        wanted = is_attempt_file if every_file else is_evidence
+        return [*changes(self.folder(record.key).path, record, wanted=wanted)]
 
     def accept(self, folder: Path, *, because: str, at: float) -> TrialRecord:
         """Take a trial's files as they are now, with a mark and the reason ``because`` in its record, at Unix time
@@ -275,23 +296,18 @@ class TrialFolder:
         """Start a new attempt, in addition to existing ones. From now on a crash of this process leaves a trace.
 
         ``task`` contains fields of `TrialRecord` that describe the task, in case another process has to write the
-        record.
+        record. An attempt of a process that died gets its record now, so that it counts.
         """
-        number = 1 + max(
-            (int(path.name[8:]) for path in self.path.glob("attempt-*") if path.name[8:].isdigit()), default=0
-        )
+        numbers = (int(path.name[8:]) for path in self.path.glob("attempt-*") if path.name[8:].isdigit())
+        number = 1 + max(numbers, default=0)
+        if (lost := lost_record(self.path, number - 1, by=os.getpid())) is not None:
+            self.finish(lost)
         folder = self.path / f"attempt-{number}"
         with recording(folder):
             folder.mkdir(parents=True)
-        started: dict[str, Any] = {
-            "key": asdict(self.key),
-            "attempt": number,
-            "worker": worker,
-            "node_id": node_id,
-            "time": time.time(),
-        }
-        started["task"] = dict(task or {})
-        write_atomically(self.path / "started.json", json.dumps({**started, "pid": os.getpid()}))
+        started = {"key": asdict(self.key), "attempt": number, "worker": worker, "node_id": node_id}
+        started |= {"time": time.time(), "task": dict(task or {}), "pid": os.getpid()}
+        write_atomically(self.path / "started.json", json.dumps(started))
         self._reopen()
         return AttemptWriter(folder, number)
 
@@ -314,8 +330,8 @@ class TrialFolder:
         if self._replaced_record is not None:
             self._replaced_record.replace(self.path / "trial.json")
             self._replaced_record = None
-        with suppress(OSError):
-            self.path.rmdir()  # kept when it is not empty
+        with suppress(OSError):  # it is not empty
+            self.path.rmdir()
 
     def keep(self, record: TrialRecord) -> None:
         """Store a record that counts before further attempts: should one of these end with its process, it is found."""
@@ -353,6 +369,7 @@ class TrialFolder:
             record = replace(record, run=own_id(run))
         record = billed(record, bills.get(self.key.folder), cut_off=self.cut_off(record))
         write_record(self.path / "trial.json", record)
+        forget_lost(self.path)
         return record
 
     def _manifests(self, record: TrialRecord) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,8 @@ from pytest_webarena.errors import recording
 from pytest_webarena.file_digests import MANIFEST, SEAL, changed_files, seal, seal_fault, write_manifest
 from pytest_webarena.record_files import is_attempt_file, is_evidence, require_plain
 from pytest_webarena.results.files import write_atomically
-from pytest_webarena.results.records import SEALED_SINCE, TrialRecord
+from pytest_webarena.results.plan import PlannedTrial
+from pytest_webarena.results.records import SEALED_SINCE, TrialKey, TrialRecord
 from pytest_webarena.secrets import scrub
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "read_record",
     "readable_record",
     "record_fault",
+    "removed_trials",
     "write_attempt_manifest",
     "write_record",
 ]
@@ -32,7 +34,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unreadable:
-    """A trial that was started and has no usable record: it can't be read, or was changed after it was written."""
+    """A trial that was started and has no usable record: it can't be read, or was changed or removed."""
 
     folder: Path
     problem: str
@@ -52,6 +54,8 @@ class Stored:
     """Trials that no figure includes. Commands that show figures have to name them and return a failure."""
     unfinished: tuple[str, ...] = ()
     """Folders of trials that were started and never finished."""
+    removed: tuple[PlannedTrial, ...] = ()
+    """Trials whose record was removed, which ``webarena runs verify --accept`` or a merge noted."""
 
     @property
     def without_digest(self) -> int:
@@ -88,13 +92,32 @@ def record_fault(content: bytes, data: Any, folder: Path, *, sealed: bool = Fals
 
 
 def changed_derived_files(run: Path) -> list[str]:
-    """Return the names of a run's own files next to ``run.json`` that were changed after they were written."""
+    """Return the names of a run's own files that were changed after they were written."""
     found = []
-    for name in ("plan.json", "summary.json"):
+    for name in ("run.json", "plan.json", "summary.json"):
         with suppress(OSError):
             content = (run / name).read_bytes()
             if f'"{SEAL}"'.encode() in content and seal_fault(content):
                 found.append(name)
+    return found
+
+
+def removed_trials(run: Path, plan: Iterable[PlannedTrial]) -> dict[TrialKey, Unreadable]:
+    """Return the trials of a run's plan that had a record when the run was closed, and have none any more.
+
+    The record of a trial that runs again is in the folder of its attempt.
+    """
+    found = {}
+    for trial in plan:
+        folders = [run / "trials" / name for name in (trial.key.folder, trial.key.older_folder)]
+        kept = ("trial.json", "attempt-*/trial.json", "unreadable-*.json")
+        if trial.recorded and not any(any(folder.glob(name)) for folder in folders for name in kept):
+            problem = (
+                f"{folders[0] / 'trial.json'}: expected the record that the trial had when the run ended, found it "
+                f"removed; bring it back, or note why: webarena runs verify {run} --accept {folders[0].name} "
+                "--because TEXT"
+            )
+            found[trial.key] = Unreadable(folder=folders[0], problem=problem)
     return found
 
 

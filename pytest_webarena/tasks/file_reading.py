@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import enum
+import re
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pytest_webarena.errors import Problem
 from pytest_webarena.tasks.comments import TextForm, is_suspicious, left_open
+from pytest_webarena.tasks.model import Location
 from pytest_webarena.tasks.nodes import PLAIN, QUOTED, RENDERED, ListNode, MapNode, Node, ScalarNode, near
 from pytest_webarena.tasks.scalars import BOOLS, NULLS, json_scalar
 from pytest_webarena.tasks.templates import TemplateProblem, Variable, fill_text, undefined, whole_name
@@ -56,7 +58,7 @@ class Reading:
         """Values that are valid but may be a mistake, by line and column."""
         self._seen: set[Problem] = set()
 
-    def problem(self, node: Node, expected: str, found: str, hint: str = "") -> Literal[Invalid.INVALID]:
+    def problem(self, node: Node | Location, expected: str, found: str, hint: str = "") -> Literal[Invalid.INVALID]:
         """Note a problem at ``node``, unless it is already noted, and return `INVALID` for the caller to return."""
         problem = self._problem(node, expected, found, hint)
         if problem not in self._seen:
@@ -66,7 +68,7 @@ class Reading:
                 raise TooManyProblems
         return INVALID
 
-    def _problem(self, node: Node, expected: str, found: str, hint: str) -> Problem:
+    def _problem(self, node: Node | Location, expected: str, found: str, hint: str) -> Problem:
         if len(expected + found + hint) > 300 or not (expected + found + hint).isprintable():
             expected, found, hint = (clip(text, 300) for text in (expected, found, hint))  # they may quote the file
         return Problem(path=self.path, line=node.line, column=node.column, expected=expected, found=found, hint=hint)
@@ -178,6 +180,8 @@ class Reading:
         if node.__class__ is ScalarNode:
             if not self.is_whole(node):
                 return INVALID
+            if node.style == PLAIN and _NO_JSON.fullmatch(node.value):
+                return self.problem(node, "a JSON value", f"'{node.value}'", "JSON has no such number; quote a text")
             return json_scalar(node.value) if node.style == PLAIN else node.value
         if node.__class__ is ListNode:
             values = [self.json(item) for item in node.items]
@@ -185,6 +189,10 @@ class Reading:
         assert isinstance(node, MapNode)
         pairs = {name: self.json(value) for name, (_, value) in self.entries(node).items()}
         return INVALID if any(value is INVALID for value in pairs.values()) else pairs
+
+
+_NO_JSON = re.compile(r"[-+]?\.(?:inf|nan)", re.IGNORECASE)
+"""Numbers of YAML that JSON does not have."""
 
 
 def shown(node: Node) -> str:

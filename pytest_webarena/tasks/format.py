@@ -302,7 +302,13 @@ def _task_fault(values: dict[str, Any], node: MapNode, reading: Reading) -> Faul
 TASK = Record("task", _values, TASK_FIELDS, doc="One task.", demanded=("id", "intent"))
 """A task for the schema and the reference."""
 
-BODY = Record("task", _values, [field for field in TASK_FIELDS if field.key not in ("id", "each")], rule=_task_fault)
+BODY = Record(
+    "task",
+    _values,
+    [field for field in TASK_FIELDS if field.key not in ("id", "each")],
+    rule=_task_fault,
+    read_elsewhere=("id", "each"),
+)
 """What the loader reads of each instance: keywords of `Task`, without those that depend on its position in the file."""
 
 FILE_FIELDS = (

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pytest_webarena.errors import Problem, TaskFileError, TaskFileWarning
+from pytest_webarena.tasks.answer_probes import senseless_answers
 from pytest_webarena.tasks.digest import digest
 from pytest_webarena.tasks.file_reading import INVALID, Entries, Invalid, Reading, TooManyProblems, shown
 from pytest_webarena.tasks.filling_files import read_filling_file
@@ -223,7 +224,12 @@ class _File:
                 continue
             instance = f"{name}.{filling}" if filling else name
             if self.free(self.instances, place, instance) and not isinstance(body, Invalid):
-                tasks.append(self.task(body, instance, name, place, variables))
+                task = self.task(body, instance, name, place, variables)
+                if (found := senseless_answers(task)) is None:
+                    tasks.append(task)
+                else:
+                    check, fault = found
+                    reading.problem(check.location or node, fault.expected, fault.found, fault.hint)
 
     def is_imported(self, entries: Entries) -> bool:
         """Whether the task states a published suite as its source, as `webarena tasks import` writes it."""
@@ -233,7 +239,8 @@ class _File:
     def read_id(self, own: Entries, node: MapNode) -> str | None:
         """Returns the task's id; None, with a problem noted, if it is missing or already used."""
         if "id" not in own:
-            TASK.missing("id", own, node, self.reading)
+            if not TASK.is_misspelled("id", own):
+                TASK.missing("id", own, node, self.reading)
             return None
         place = own["id"][1]
         if place.dynamic:

@@ -201,6 +201,7 @@ class Record(Shape[T]):
         owner: str = "",
         demanded: Collection[str] | None = None,
         hint: str = "",
+        read_elsewhere: Collection[str] = (),
     ) -> None:
         self.name = name
         self.owner = owner or f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
@@ -217,7 +218,8 @@ class Record(Shape[T]):
         self.hint = hint
         """What to write instead of an unknown key that is like none; empty: the known keys."""
         self.label = f"a mapping ({name})"
-        self.keys: Collection[str] = {field.key: None for field in self.fields}
+        self.keys: Collection[str] = dict.fromkeys((*read_elsewhere, *(field.key for field in self.fields)))
+        """Known keys, with those that somebody else reads and takes away before."""
         self._plan = tuple((f.key, f.attribute or f.key, f.shape, f.default) for f in self.fields)
 
     def read(self, node: Node, reading: Reading) -> T | Invalid:

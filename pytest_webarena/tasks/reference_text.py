@@ -229,7 +229,8 @@ done, answer N/A and why." It is the same for all tasks of a type. If a question
 can't be done has the same `type`. Tool-calling agents also get a JSON schema of the answer.
 
 A check has one type, and only the keys that qualify it. Its reference, given as the answer, must be met: a file with
-`{name: Acme, excludes: acme}` is refused.
+`{name: Acme, excludes: acme}` is refused. So is a check that accepts an empty answer, made-up words or, in a task that can
+be done, `N/A`; and checks of which no answer meets all.
 
 ## Scores and verdicts
 

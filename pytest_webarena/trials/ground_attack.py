@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -17,6 +16,7 @@ from pytest_webarena.html_pages.links import kind_of
 from pytest_webarena.sites.client.visitor import Visitor
 from pytest_webarena.text import clip
 from pytest_webarena.trials.ground_crawl import Crawl, Password
+from pytest_webarena.trials.shared_walks import SharedWalks
 from pytest_webarena.trials.site_walk import MOST_PAGES, MOST_SECONDS, Fetched, Shown, Walk
 from pytest_webarena.trials.trial_environment import Resources
 
@@ -32,12 +32,12 @@ _PATIENCE = 15.0
 _LONGEST_PASSAGE = 160
 _MOST_ELSEWHERE = 1_000
 """Maximum number of pages of reachable sites that the task does not list."""
-_MOST_SHARED = 3
-"""Maximum number of walks that a worker keeps."""
 _MOST_UNREAD = 20
 """Maximum number of unread things that are recorded one by one."""
 _TEXTS = ("application/json", "application/xml")
 _NO_TEXTS = ("image/", "font/")
+_SHARED: WeakKeyDictionary[Resources, SharedWalks] = WeakKeyDictionary()
+"""Walks by worker."""
 
 
 def attack_ground(task: Task, ground: Ground, environment: TrialEnvironment, resources: Resources) -> dict[str, Any]:
@@ -91,34 +91,11 @@ def _walk(task: Task, sites: Mapping[str, str], most: int, sources: _Sources, re
 
     if task.setup:
         return make()
-    return _SHARED.setdefault(resources, _Shared()).get((*sites.items(), *sorted(task.user.items())), make)
+    return _SHARED.setdefault(resources, SharedWalks()).get((*sites.items(), *sorted(task.user.items())), make)
 
 
 def _homes(sites: Mapping[str, str]) -> list[str]:
     return [f"{url}/" for url in sites.values()]
-
-
-class _Shared:
-    """Walks that the tasks of a worker share, the last few."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._walks: dict[tuple[tuple[str, str], ...], tuple[threading.Lock, list[Walk]]] = {}
-
-    def get(self, key: tuple[tuple[str, str], ...], make: Callable[[], Walk]) -> Walk:
-        """Returns the walk with this key, which is made if there is none."""
-        with self._lock:
-            lock, made = self._walks[key] = self._walks.pop(key, (threading.Lock(), []))
-            while len(self._walks) > _MOST_SHARED:
-                self._walks.pop(next(iter(self._walks)))
-        with lock:
-            if not made:
-                made.append(make())
-            return made[0]
-
-
-_SHARED: WeakKeyDictionary[Resources, _Shared] = WeakKeyDictionary()
-"""By worker."""
 
 
 def _account(task: Task, lease: Lease) -> str:

@@ -88,6 +88,8 @@ class Crawl:
     """Addresses of searches, and the words that were searched for."""
     _echoes: dict[str, list[_Repeated]] = field(default_factory=dict)
     """For each page and term, the texts that repeat other words in its place, one table for each of these."""
+    _typed: dict[tuple[str, str], tuple[str, str] | None] = field(default_factory=dict)
+    """What pages show when nonsense is typed into their fields."""
     _known_word: str = ""
     """A word that a search finds."""
 
@@ -150,7 +152,10 @@ class Crawl:
                     self._searches.append(address)
 
     def _type(self, url: str, key: str, words: str) -> None:
-        shown, other = self.sources.type(url, key, words), self.sources.type(url, key, _NONSENSE)
+        shown = self.sources.type(url, key, words)
+        if (url, key) not in self._typed:
+            self._typed[url, key] = self.sources.type(url, key, _NONSENSE)
+        other = self._typed[url, key]
         self._own.visited += 1
         if shown is None or other is None:
             self._own.unread[f"what the field {clip(key, 60)!r} finds at {clip(url, 100)}"] = None

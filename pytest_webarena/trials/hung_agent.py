@@ -12,17 +12,19 @@ from typing import TYPE_CHECKING
 
 from pytest_webarena.agents.watchdog import Watched, watched
 from pytest_webarena.owners import EVENTS
+from pytest_webarena.results.lost_trials import note_agent
 from pytest_webarena.results.records import Attempt
 from pytest_webarena.results.run_identity import own_id
 from pytest_webarena.secrets import scrub_plain
 from pytest_webarena.trials.fault_attribution import attributed, failed_by_all
 
 if TYPE_CHECKING:
+    from pytest_webarena.agents.protocol import AgentDefinition
     from pytest_webarena.results.attempts import AttemptWriter
     from pytest_webarena.results.records import TrialRecord
     from pytest_webarena.trials.plan import TrialPlan
 
-__all__ = ["guarded", "without_alarms"]
+__all__ = ["can_end_process", "guarded", "without_alarms"]
 
 _MESSAGE = (
     "the agent held the interpreter beyond the trial's limits (an endless regular expression or C call blocks "
@@ -45,6 +47,8 @@ def guarded(plan: TrialPlan, record: TrialRecord, writer: AttemptWriter) -> Iter
     If the interpreter blocks during a call of the agent, the agent has failed. Otherwise the owner is undecided: a
     thread of the agent may have caused it.
     """
+    if can_end_process(plan.agent):
+        note_agent(writer.path, _lost(plan, record, writer, "the worker's process died while the agent ran"))
     if plan.agent.tier != "in-process" or plan.agent.kind == "built-in":
         yield None
         return
@@ -65,12 +69,9 @@ def guarded(plan: TrialPlan, record: TrialRecord, writer: AttemptWriter) -> Iter
         attempts=(attempt,),
         run=own_id(writer.path.parents[2]),
     )
-    message = "a thread of the agent blocked the interpreter for long between its steps"
-    lost = replace(record, message=message, attempt=writer.number, run=failed.run)
-    lost = attributed(lost, EVENTS["agent"], "impossible", task=plan.task, grading=plan.options.grading)
-    lost = replace(lost, attempts=(replace(attempt, message=lost.message),))
+    lost = _lost(plan, record, writer, "a thread of the agent blocked the interpreter for long between its steps")
     if plan.counting is not None:  # whatever happens in a later attempt does not count
-        failed = lost = plan.counting
+        failed = plan.counting
     with (
         without_alarms(),
         watched(
@@ -82,6 +83,21 @@ def guarded(plan: TrialPlan, record: TrialRecord, writer: AttemptWriter) -> Iter
         ) as guard,
     ):
         yield guard
+
+
+def can_end_process(agent: AgentDefinition) -> bool:
+    """Return whether code of the agent's author runs with the rights of the worker, so that it may end it."""
+    return agent.kind not in ("built-in", "model") and agent.tier != "sandboxed"
+
+
+def _lost(plan: TrialPlan, record: TrialRecord, writer: AttemptWriter, message: str) -> TrialRecord:
+    """The record of an attempt that its agent may have ended together with the process: its owner is undecided."""
+    if plan.counting is not None:  # whatever happens in a later attempt does not count
+        return plan.counting
+    lost = replace(record, message=message, attempt=writer.number, run=own_id(writer.path.parents[2]))
+    lost = attributed(lost, EVENTS["agent"], "impossible", task=plan.task, grading=plan.options.grading)
+    attempt = Attempt(number=writer.number, outcome="failed", message=lost.message, started=record.started)
+    return replace(lost, attempts=(attempt,))
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import copy
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 from urllib.parse import parse_qsl, urlsplit
 
@@ -19,9 +19,9 @@ from pytest_webarena.text import clip
 
 __all__ = ["Fetched", "Shown", "Sources", "Walk"]
 
-MOST_PAGES = 8_000
+MOST_PAGES = 12_000
 """Maximum number of pages that one walk visits."""
-MOST_SECONDS = 600.0
+MOST_SECONDS = 900.0
 _ALIKE_FORMS = 2
 """Maximum number of forms of one kind, such as the filters of each project's list."""
 _MOST_CHOICES = 64
@@ -161,7 +161,7 @@ class Walk:
         for number, (url, page) in enumerate(found):
             if (url, number) in self.pages or (not number and url in self._read):
                 continue
-            self.pages[url, number] = page
+            self.pages[url, number] = replace(page, links=(), forms=())
             self._read.add(url)
             self.frontier.add([*page.links, *([url] if number else [])])
             self._note_forms(page, url)

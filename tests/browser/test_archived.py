@@ -16,7 +16,7 @@ from tests.inner import SUM_TASK, run_pytest
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("shared_engine"), pytest.mark.timeout(920)]
 
 TASKS = """
-defaults: {sites: [homepage], mutates: false}
+defaults: {sites: [homepage], user: '', mutates: false}
 tasks:
   - id: right
     intent: What is the first heading?
@@ -28,7 +28,7 @@ tasks:
     solution: [{goto: /calculator}, {stop: "x"}]
 """
 ASTRAY = """
-defaults: {sites: [homepage], mutates: false}
+defaults: {sites: [homepage], user: '', mutates: false}
 tasks:
   - id: astray
     intent: What is there?

@@ -11,7 +11,7 @@ import pytest
 
 from pytest_webarena.results import RunDir
 
-TASK = "  - {{id: t{0}, sites: [homepage], intent: Say {0}, checks: [{{answer: said}}]}}\n"
+TASK = "  - {{id: t{0}, sites: [homepage], user: '', intent: Say {0}, checks: [{{answer: said}}]}}\n"
 TASKS = "tasks:\n" + "".join(map(TASK.format, range(4)))
 AGENT = """
 import os, signal

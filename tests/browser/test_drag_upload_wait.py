@@ -32,6 +32,7 @@ from pytest_webarena.browser.acting.keys import _NAMED
 from pytest_webarena.browser.grammars import grammar
 from pytest_webarena.browser.session import Session
 from pytest_webarena.errors import TaskError
+from tests.cases import each_case
 
 if TYPE_CHECKING:
     from tests.browser.conftest import Web
@@ -92,6 +93,41 @@ def test_failed_drag_releases_the_mouse(show: Show) -> None:
     assert js(session, "log.textContent") == "up"
 
 
+LIST = """<ol id=list><li id=One>One<li id=Two>Two<li id=Three>Three<li id=Four>Four</ol><script>
+let held = null, silent = false;
+const sort = over => {
+  if (silent || !over || over === held || over.parentNode !== list) return;
+  const all = [...list.children], later = all.indexOf(held) < all.indexOf(over);
+  if (later) over.after(held); else over.before(held);
+  silent = true;
+  setTimeout(() => silent = false, 400);
+};
+for (const item of list.children) {
+  item.draggable = NATIVE;
+  item.ondragstart = () => held = item;
+  item.ondragover = event => { event.preventDefault(); sort(event.target); };
+  item.onmousedown = event => {
+    if (item.draggable) return;
+    event.preventDefault();
+    window.timer = setTimeout(() => held = item, WAIT);
+  };
+}
+onmousemove = event => { held ? sort(event.target) : clearTimeout(window.timer) };
+onmouseup = () => held = null;
+</script>"""
+"""As SortableJS and dnd-kit: it ignores the mouse while its items move, and may begin only if the button is held."""
+
+
+@each_case(("native", "wait"), [("true", 0), ("false", 0), ("false", 120)])
+@pytest.mark.parametrize(
+    ("item", "to", "order"), [("One", "Four", "Two,Three,Four,One"), ("Four", "One", "Four,One,Two,Three")]
+)
+def test_drag_sorts_a_list(show: Show, native: str, wait: int, item: str, to: str, order: str) -> None:
+    session = show(LIST.replace("NATIVE", native).replace("WAIT", str(wait)))
+    done(session, Drag(Selector(f"css=#{item}"), Selector(f"css=#{to}")))
+    assert js(session, "[...list.children].map(item => item.id).join()") == order
+
+
 # --- uploads
 
 
@@ -105,7 +141,31 @@ def files(tmp_path: Path) -> dict[str, Path]:
 
 FORM = """<input type=file id=one {0}><button onclick='one.click()'>Choose…</button>
 <label for=one>Label</label><p>Text</p>"""
+ZONE = """<div id=zone style="width:200px; height:80px"><p>Drop files here</p></div><p id=log>-</p><script>
+zone.ondragenter = event => event.preventDefault();
+zone.ondragover = event => event.preventDefault();
+zone.ondrop = async event => {
+  event.preventDefault();
+  const files = [...event.dataTransfer.files];
+  const texts = await Promise.all(files.map(async file => `${file.name} ${file.type} ${await file.text()}`));
+  log.textContent = texts.join();
+};
+</script>"""
 CHOSEN = "[...one.files].map(f => f.name + ':' + f.size).join()"
+
+
+@each_case("frame", ["", "http://a.test/zone", "http://b.test/zone"])
+def test_files_are_dropped_onto_zone_without_file_field(
+    open_session: OpenSession, web: Web, files: dict[str, Path], frame: str
+) -> None:
+    session = open_session(uploads=files)
+    if frame:
+        web.put(frame, ZONE)
+    session.open_tabs([web.put("/", f"<iframe src={frame}></iframe>" if frame else ZONE)])
+    way = "css=iframe >> internal:control=enter-frame >> " if frame else ""
+    assert done(session, Upload(Selector(f"{way}text=Drop files here"), ("cv.pdf", "photo.png"))) is not None
+    text = "cv.pdf application/pdf this is cv.pdf,photo.png image/png this is photo.png"
+    assert session.read_page(open=None, locate=f"{way}css=#log").texts == (text,)
 
 
 @pytest.mark.parametrize("target", ["css=#one", "text=Choose…", "text=Label"])
@@ -143,7 +203,9 @@ def test_upload_error_says_what_is_wrong(open_session: OpenSession, web: Web, fi
     assert "There is no file '/etc/passwd' to upload" in error(Upload(field, ("/etc/passwd",)))
     assert "did you mean 'cv.pdf'?" in error(Upload(field, ("cv.pfd",)))
     assert "Say which file" in error(Upload(field, ()))
-    assert "opened no file dialog" in error(Upload(Selector("text=Text"), ("cv.pdf",)))
+    refused = error(Upload(Selector("text=Text"), ("cv.pdf",)))
+    assert "opened no file dialog" in refused
+    assert "no files can be dropped on it" in refused
     assert "No file dialog is open" in error(Upload(None, ("cv.pdf",)))
     assert "Only one file can be chosen" in error(Upload(field, ("cv.pdf", "photo.png")))
     assert "can't be chosen by typing" in error(Type(field, "cv.pdf"))

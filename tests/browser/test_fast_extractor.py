@@ -180,7 +180,8 @@ def test_cross_site_frames_can_be_read_and_used(
         session = request.getfixturevalue("isolated_session")
     session.open_tabs([nested(web)])
     assert lines(session) == [
-        "RootWebArea '' focused: True", "heading 'Top'", "Iframe 'Second'", "StaticText 'Inside'",
+        "RootWebArea '' focused: True", "heading 'Top'", "Iframe 'Second' scroll: 2.4 screens below",
+        "StaticText 'Inside'",
         "textbox 'Name' required: False", "button 'Once'", "Iframe 'Third'", "button 'Deep'", "Iframe 'Box'",
         "button 'Boxed'",
     ]  # fmt: skip

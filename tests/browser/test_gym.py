@@ -28,7 +28,7 @@ from pytest_webarena.gym import shared_runtime as houses
 from pytest_webarena.trials.episode import EpisodeLimits
 
 TASKS = """
-defaults: {sites: [homepage]}
+defaults: {sites: [homepage], user: ''}
 tasks:
   - id: say-yes
     intent: Answer with yes.
@@ -130,7 +130,7 @@ def test_episode_reward_is_the_score_of_the_checks(env: TasksEnv) -> None:
 
 
 FORM = """
-defaults: {sites: [homepage]}
+defaults: {sites: [homepage], user: ''}
 tasks:
   - id: ask
     intent: Say yes.

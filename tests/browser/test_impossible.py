@@ -162,8 +162,8 @@ def doubts(task: Mapping[str, Any]) -> list[str]:
 
 def test_ground_that_holds(audited: Audited) -> None:
     assert (outcomes(audited["honest"]), doubts(audited["honest"])) == ({"audit-crawl": "passed"}, [])
-    assert audited["honest"]["notes"][-1].startswith("audit-crawl looked at ")
-    assert audited["honest"]["notes"][-1].endswith(" pages, all that links, controls and searches lead to as emma")
+    assert audited["honest"]["notes"][-1].startswith("audit-crawl, as emma, looked at ")
+    assert audited["honest"]["notes"][-1].endswith(" pages, all that links, controls and searches lead to")
 
 
 def test_what_is_found_is_named_with_its_place(audited: Audited) -> None:

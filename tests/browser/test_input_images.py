@@ -16,6 +16,7 @@ TASKS = """
 tasks:
   - id: dot
     sites: [homepage]
+    user: ''
     intent: Is this dot on __HOMEPAGE__?
     images: dot.png
     checks: [{answer: "no"}]

@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from tests.inner import run_pytest
 from tests.queued_todo import QUIET, queued_project
 
-pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable"), pytest.mark.timeout(500)]
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("shared_engine"), pytest.mark.timeout(500)]
 
 AGENTS = '''
 from pytest_webarena.actions import Click, Selector, Stop, Type
@@ -70,6 +69,11 @@ PRESENT = """
 MILK_STRAY = ("todo-milk", "audit-stray")
 
 
+def run_late(pytester: pytest.Pytester, *arguments: str) -> pytest.RunResult:
+    """Run pytest on the project, in this process and with its browser; nobody looks at the pictures."""
+    return pytester.runpytest_inprocess("--concurrency=4", "--record=minimal", *arguments)
+
+
 def trials(run: Path) -> list[dict[str, Any]]:
     return [json.loads(file.read_text()) for file in sorted((run / "trials").glob("*/trial.json"))]
 
@@ -83,32 +87,36 @@ def check_damage(run: Path) -> None:
 
 @pytest.mark.matrix(1)
 @pytest.mark.parametrize("seed", range(10))
-def test_audit_of_a_site_with_delayed_work_finds_nothing(tmp_path: Path, seed: int) -> None:
-    """Each change is made up to 5 s after its response. The solutions pass and the wrong agents fail."""
-    queued_project(tmp_path, delays=(0, 5), seed=seed)
-    result = run_pytest(tmp_path, "--audit", "--run-dir=run", "--concurrency=4", timeout=450)
-    audit = json.loads((tmp_path / "run" / "audit.json").read_text())
-    assert audit["counts"]["valid"] == 3, result.stdout.str()
-    assert audit["mutation"]["wrong"] == audit["mutation"]["caught"] == 12
-    check_damage(tmp_path / "run")
-    solved = [each for each in trials(tmp_path / "run") if each["key"]["agent"] == "oracle" and each["steps"] > 1]
+def test_audit_of_a_site_with_delayed_work_finds_nothing(pytester: pytest.Pytester, seed: int) -> None:
+    """Each change is made up to 5 s after its response. The solutions pass and the wrong agents fail.
+
+    The task that only reads is left out: nothing is queued by it.
+    """
+    queued_project(pytester.path, delays=(0, 5), seed=seed)
+    result = run_late(pytester, "--audit", "--run-dir=run", "-k", "not count")
+    audit = json.loads((pytester.path / "run" / "audit.json").read_text())
+    assert audit["counts"]["valid"] == 2, result.stdout.str()
+    assert audit["mutation"]["wrong"] == audit["mutation"]["caught"] == 7
+    check_damage(pytester.path / "run")
+    solved = [each for each in trials(pytester.path / "run") if each["key"]["agent"] == "oracle" and each["steps"] > 1]
     assert all(each["outcome"] == "passed" for each in solved)
-    assert {each["attempt"] for each in trials(tmp_path / "run")} == {1}
+    assert {each["attempt"] for each in trials(pytester.path / "run")} == {1}
     assert max(each["seconds"].get("late", 0) for each in solved) > 0.1
     assert all(each["environment"]["late_work"]["sites"]["todo"] for each in solved if "late" in each["seconds"])
 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("seed", range(4))
-def test_audit_with_checks_that_wait_finds_nothing(tmp_path: Path, seed: int) -> None:
+def test_audit_with_checks_that_wait_finds_nothing(pytester: pytest.Pytester, seed: int) -> None:
     """The catalogue says nothing of queued work; the checks have ``within``."""
-    queued_project(tmp_path, delays=(3, 5), seed=seed, quiet="", within="12s")
-    result = run_pytest(tmp_path, "--audit", "--run-dir=run", "--concurrency=4", timeout=450)
-    audit = json.loads((tmp_path / "run" / "audit.json").read_text())
+    queued_project(pytester.path, delays=(3, 5), seed=seed, quiet="", within="12s")
+    result = run_late(pytester, "--audit", "--run-dir=run")
+    audit = json.loads((pytester.path / "run" / "audit.json").read_text())
     assert audit["counts"]["valid"] == 2, result.stdout.str()
     assert audit["mutation"]["wrong"] == audit["mutation"]["caught"]
-    check_damage(tmp_path / "run")
-    (first, *_) = [each for each in trials(tmp_path / "run") if each["key"]["agent"] == "oracle" and each["steps"] > 1]
+    check_damage(pytester.path / "run")
+    solved = [each for each in trials(pytester.path / "run") if each["key"]["agent"] == "oracle" and each["steps"] > 1]
+    first = solved[0]
     waits = first["environment"]["late_work"]["checks"]
     assert set(waits) == {"checks[0]", "checks[1]"}
     assert all(0 <= seconds < 12 for seconds in waits.values())  # a busy machine may be as late as the work
@@ -116,25 +124,26 @@ def test_audit_with_checks_that_wait_finds_nothing(tmp_path: Path, seed: int) ->
 
 
 @pytest.mark.exhaustive
-def test_delayed_work_fails_the_solution_without_these_keys(tmp_path: Path) -> None:
-    queued_project(tmp_path, delays=(3, 4), quiet="")
-    run_pytest(tmp_path, "--audit", "--run-dir=run", "--concurrency=4", timeout=450)
-    assert json.loads((tmp_path / "run" / "audit.json").read_text())["counts"]["unsolvable"] == 1
+def test_delayed_work_fails_the_solution_without_these_keys(pytester: pytest.Pytester) -> None:
+    queued_project(pytester.path, delays=(3, 4), quiet="")
+    run_late(pytester, "--audit", "--run-dir=run")
+    assert json.loads((pytester.path / "run" / "audit.json").read_text())["counts"]["unsolvable"] == 1
 
 
-def outcomes_of(folder: Path, *agents: str, tasks: str) -> dict[tuple[str, str], dict[str, Any]]:
+def outcomes_of(pytester: pytest.Pytester, *agents: str, tasks: str) -> dict[tuple[str, str], dict[str, Any]]:
     """Run agents of `AGENTS` on a site whose work comes 1 to 2 s late; return their records by task and agent."""
+    folder = pytester.path
     queued_project(folder, delays=(1, 2), quiet=QUIET.replace("30s", "4s"))
     (folder / "wrong.py").write_text(AGENTS)
     with (folder / "tasks" / "todo.yaml").open("a") as file:
         file.write(PRESENT)
     chosen = [f"--agent=wrong.py:{name}" for name in agents]
-    run_pytest(folder, *chosen, "-k", tasks, "--run-dir=run", "--concurrency=4", timeout=450)
+    run_late(pytester, *chosen, "-k", tasks, "--run-dir=run")
     return {(each["key"]["task"], each["key"]["agent"].partition("-")[2]): each for each in trials(folder / "run")}
 
 
-def test_late_undoing_and_late_damage_are_seen(tmp_path: Path) -> None:
-    found = outcomes_of(tmp_path, "Adds", "Undoes", "Removes", tasks="milk")
+def test_late_undoing_and_late_damage_are_seen(pytester: pytest.Pytester) -> None:
+    found = outcomes_of(pytester, "Adds", "Undoes", "Removes", tasks="milk")
     assert {key: each["outcome"] for key, each in found.items()} == {
         ("todo-milk", "Adds"): "passed",
         ("todo-milk", "Undoes"): "failed",
@@ -147,9 +156,9 @@ def test_late_undoing_and_late_damage_are_seen(tmp_path: Path) -> None:
 
 
 @pytest.mark.exhaustive
-def test_agent_that_never_lets_a_site_rest_fails(tmp_path: Path) -> None:
+def test_agent_that_never_lets_a_site_rest_fails(pytester: pytest.Pytester) -> None:
     """What is there counts, whatever is still queued; all else fails in every attempt, and the site is no excuse."""
-    found = outcomes_of(tmp_path, "Floods", "AddsAndFloods", tasks="(milk or present) and not set")
+    found = outcomes_of(pytester, "Floods", "AddsAndFloods", tasks="(milk or present) and not set")
     assert {key: each["outcome"] for key, each in found.items()} == {
         ("todo-milk", "Floods"): "failed",
         ("todo-milk", "AddsAndFloods"): "failed",
@@ -175,20 +184,20 @@ def test_agent_that_never_lets_a_site_rest_fails(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_site_that_is_never_quiet_is_an_error_before_the_agent_begins(
-    tmp_path: Path, quiet: str, cause: str, message: str
+    pytester: pytest.Pytester, quiet: str, cause: str, message: str
 ) -> None:
-    queued_project(tmp_path, delays=(0, 0), quiet=quiet)
-    run_pytest(tmp_path, "--agent=oracle", "-k", "milk", "--run-dir=run", "--env-retries=0", "-n1")
-    (record,) = trials(tmp_path / "run")
+    queued_project(pytester.path, delays=(0, 0), quiet=quiet)
+    run_late(pytester, "--agent=oracle", "-k", "milk", "--run-dir=run", "--env-retries=0")
+    (record,) = trials(pytester.path / "run")
     assert (record["outcome"], record["cause"], record["steps"]) == ("error", cause, 0)
     assert message in record["message"]
 
 
-def test_rescoring_judges_stored_evidence_without_waiting(tmp_path: Path) -> None:
-    queued_project(tmp_path, delays=(1, 2), quiet="", within="10s")
-    run_pytest(tmp_path, "--agent=oracle", "-k", "milk", "--run-dir=run")
-    (before,) = trials(tmp_path / "run")
+def test_rescoring_judges_stored_evidence_without_waiting(pytester: pytest.Pytester) -> None:
+    queued_project(pytester.path, delays=(1, 2), quiet="", within="10s")
+    run_late(pytester, "--agent=oracle", "-k", "milk", "--run-dir=run")
+    (before,) = trials(pytester.path / "run")
     assert before["outcome"] == "passed"
-    run_pytest(tmp_path, "--rescore=run", "-k", "milk")
-    (after,) = trials(tmp_path / "run")
+    pytester.runpytest_inprocess("--rescore=run", "-k", "milk")
+    (after,) = trials(pytester.path / "run")
     assert after["verdict"] == before["verdict"]

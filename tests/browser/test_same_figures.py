@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import pytest
 
 from pytest_webarena.commands.cli import main
-from pytest_webarena.plugin.reporting.rate_figures import write_properties
+from pytest_webarena.plugin.reporting.junit import write_properties
 from pytest_webarena.plugin.reporting.rates import summary_lines
 from pytest_webarena.reports import write_allure_results
 from pytest_webarena.results import RunDir

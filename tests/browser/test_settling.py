@@ -13,6 +13,7 @@ from pytest_webarena.actions import Click, CloseTab, Noop, Selector, Wait
 from pytest_webarena.browser.config import Deadlines
 from pytest_webarena.browser.session import Session
 from tests.browser.conftest import CALM
+from tests.cases import each_case
 
 if TYPE_CHECKING:
     from tests.browser.conftest import Web
@@ -66,6 +67,8 @@ def text(session: Session) -> str:
         "const t = setInterval(() => { clearInterval(t); p.textContent = 'done' }, 600)",
         "window.t = setInterval('clearInterval(t); p.textContent = `done`', 600)",
         "const f = document.createElement('iframe'); f.src = '/frame'; document.body.append(f)",
+        "document.body.animate([{opacity: .5}, {opacity: 1}], 500).onfinish = () => p.textContent = 'done'",
+        "q.ontransitionend = () => setTimeout(() => p.textContent = 'done', 200); q.style.left = '50px'",
         "h.shadowRoot.textContent = ''; let n = 0; const t = setInterval(() => { h.shadowRoot.textContent = ++n;"
         " if (n > 6) { clearInterval(t); p.textContent = 'done' } }, 60)",
     ],
@@ -77,11 +80,59 @@ def test_action_waits_for_the_reactions_it_causes(patient: Show, web: Web, react
     web.file("/script", "p.textContent = 'done'", "text/javascript")
     session = patient(
         "<p id=p>-</p><button>B</button><form id=f method=post action=/done></form><div id=h></div>"
+        "<b id=q style='position:relative; left:0; transition:left .4s'>Q</b>"
         "<script>h.attachShadow({mode: 'open'})</script>"
         f"<script>document.querySelector('button').onclick = () => {{ {reaction} }}</script>"
     )
     assert session.execute(BUTTON).error == ""
     assert text(session) == "done"
+
+
+def test_action_waits_for_frames_of_other_sites(patient: Show, web: Web) -> None:
+    late = "setTimeout(() => fetch('/slow').then(() => setTimeout(() => p.textContent = 'done', 250)), 300)"
+    for outer, inner in (("b", "c"), ("c", "")):
+        frame = f"<iframe src=http://{inner}.test/></iframe>" if inner else ""
+        web.put(f"http://{outer}.test/", f'<p id=p>-</p><button onclick="{late}">B</button>{frame}')
+        web.slow(f"http://{outer}.test/slow", 0.2, "x")
+    session = patient("<iframe src=http://b.test/></iframe>")
+    way = "css=iframe >> internal:control=enter-frame >> "
+    for frame in (way, way * 2):
+        assert session.execute(Click(Selector(f"{frame}css=button"))).error == ""
+        assert session.read_page(open=None, locate=f"{frame}css=p").texts == ("done",)
+
+
+def test_restless_frame_of_other_site_delays_one_action(patient: Show, web: Web) -> None:
+    web.put("http://b.test/", "<p id=p>-</p><script>setInterval(() => p.textContent = Date.now(), 20)</script>")
+    session = patient("<button>B</button><iframe src=http://b.test/></iframe>")
+    session.execute(BUTTON)
+    assert min(session.execute(BUTTON).seconds["settle"] for _ in range(5)) < 0.5  # less than the first one takes
+
+
+@each_case(
+    ("reaction", "shown"),
+    [
+        ("q.textContent = 'Saved'; setTimeout(() => q.textContent = '', 700)", "'Saved'"),
+        ("setTimeout(() => { q.hidden = false; setTimeout(() => q.hidden = true, 500) }, 200)", "'Hidden'"),
+        ("h.shadowRoot.innerHTML = '<i>One</i>'; setTimeout(() => h.shadowRoot.innerHTML = '', 700)", "'One'"),
+        ("q.textContent = 'Saved'", ""),
+        ("const old = p.innerHTML; p.innerHTML = ''; setTimeout(() => p.innerHTML = old, 200)", ""),
+        ("p.remove()", ""),
+        ("p.className = 'x'; setTimeout(() => p.remove(), 200)", ""),
+    ],
+)
+def test_text_that_vanishes_during_a_step_is_reported(patient: Show, reaction: str, shown: str) -> None:
+    hidden = str("Hidden" in shown).lower()
+    session = patient(
+        "<p id=p>Text</p><button>B</button><div id=h></div><output id=q hidden>Hidden</output>"
+        "<script>h.attachShadow({mode: 'open'});"
+        f"document.querySelector('button').onclick = () => {{ q.hidden = {hidden}; {reaction} }}"
+        "</script>"
+    )
+    session.observe()
+    outcome = session.execute(BUTTON)
+    notes = (f"Shown for a moment: {shown}.",) if shown else ()
+    assert tuple(event.text for event in outcome.events) == notes
+    assert session.observe().notes == notes
 
 
 def test_action_waits_for_slow_page_load(open_session: Callable[..., Session], web: Web) -> None:
@@ -118,6 +169,8 @@ def test_action_without_effect_does_not_wait(patient: Show, monkeypatch: pytest.
         "try { setTimeout() } catch {} setTimeout('throw 1', 70)",
         "(async () => { while (true) await new Promise(done => setTimeout(done, 70)) })()",
         "setInterval(() => h.shadowRoot.append('x'), 20)",
+        "setInterval(() => q.animate([{left: 0}, {left: '9px'}], 90), 60)",
+        "q.animate([{color: 'red'}, {color: 'blue'}], {duration: 900, iterations: Infinity})",
         "document.onclick = () => setTimeout(() => p.remove(), 5000)",  # a message that disappears automatically
     ],
 )
@@ -127,7 +180,7 @@ def test_constantly_active_pages_do_not_delay_actions(
     web.slow("/long", 1.2, "x")
     web.slow("/image", 30.0, "x")
     web.slow("/events", 30.0, "x")
-    page = f"<p id=p>-</p><div id=h></div><script>h.attachShadow({{mode: 'open'}});{unrest}</script>"
+    page = f"<p id=p>-</p><b id=q>Q</b><div id=h></div><script>h.attachShadow({{mode: 'open'}});{unrest}</script>"
     session = open_session(deadlines=replace(CALM, settle=4.0, quiet=Deadlines().quiet))
     session.open_tabs([web.put("/", f"<button>B</button>{page}")])
     session.execute(BUTTON)  # once, to get to know it

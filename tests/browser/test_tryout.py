@@ -20,6 +20,7 @@ from pytest_webarena.trials.runtime import Runtime
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable")]
 
 TASKS = """
+defaults: {user: ''}
 tasks:
   - id: sum
     sites: [homepage]

@@ -61,6 +61,7 @@ TREE = [
     "generic 'Named' editable: richtext", "textbox 'Reply' required: False", "generic '' editable: richtext",
     "paragraph '' editable: plaintext", "StaticText 'first line'", "StaticText 'second'",
     "textbox 'Code' required: False", "main 'Results' scroll: 2 screens below", "generic '' scroll: 1.5 screens below",
+    "listitem 'One' draggable: True", "group 'Three and four' draggable: True", "StaticText 'Two'",
     "Iframe 'Terms' scroll: 2 screens below",
 ]  # fmt: skip
 HTML = [
@@ -71,7 +72,7 @@ HTML = [
 ]  # fmt: skip
 WEBCANVAS = [
     "text 'New Tea'", "listitem 'Step II. Send'", "button 'New Buy'", "textbox 'Write a comment'",
-    "textbox 'Say something'", "textbox 'Reply'", "text 'Results' (2 screens below)",
+    "textbox 'Say something'", "textbox 'Reply'", "listitem 'One'", "text 'Results' (2 screens below)",
     "text 'Hit'", "frame 'Terms' (2 screens below)",
 ]  # fmt: skip
 
@@ -112,7 +113,8 @@ def test_editors_are_marked_with_the_box_that_people_see(seen: Seen, extractor: 
     box = found.marks[re.findall(r"\d+", code)[0]]
     assert (box.width, box.height) == (300, 60)
     assert not any(" StaticText " in line for line in found.marked_lines)
-    assert any("generic 'Say something'" in line for line in found.marked_lines)
+    for line in ("generic 'Say something'", "listitem 'One'", "group 'Three and four'"):
+        assert any(line in each for each in found.marked_lines)
 
 
 @pytest.mark.parametrize("extractor", ["fast", "exact"])

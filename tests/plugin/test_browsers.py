@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 
@@ -12,6 +11,7 @@ import pytest
 from pytest_webarena.results import RunDir, TrialKey
 from pytest_webarena.results.gate import BELOW_THRESHOLD
 from pytest_webarena.results.plan import read_plan
+from tests.rewritten import forget_trial
 
 MakeTasks = Callable[..., None]
 BOTH = ("--browser=chromium", "--browser=firefox")
@@ -87,7 +87,7 @@ def test_resume_uses_browsers_of_the_run(
     make_tasks("a", "b")
     canned.runpytest(*BOTH, "--run-dir=run", *workers).assert_outcomes(passed=4)
     before = keys(canned)
-    shutil.rmtree(canned.path / "run" / "trials" / TrialKey("b", "oracle", 1, "firefox").folder)
+    forget_trial(canned.path / "run" / "trials" / TrialKey("b", "oracle", 1, "firefox").folder)
     canned.runpytest("--resume=run", *workers).assert_outcomes(passed=1)
     assert keys(canned) == before
     result = canned.runpytest("--resume=run", "--browser=firefox")

@@ -20,6 +20,7 @@ from pytest_webarena.results import RunDir, TrialKey, TrialRecord
 from pytest_webarena.tasks import load_tasks
 from pytest_webarena.trials.outcome import decide
 from tests.model_server import model_server, say
+from tests.sealed import sealed
 
 TASKS = """
 tasks:
@@ -278,7 +279,7 @@ def test_other_grading_changes_verdict_of_published_suite(pytester: pytest.Pytes
 def test_rescore_asks_judge_once_about_open_trials(pytester: pytest.Pytester, store: Store) -> None:
     run = store(JUDGED, why="poor zip")
     assert (record_of(run, "why").outcome, record_of(run, "why").cause) == ("error", "judge")
-    with model_server([say("GRADE: correct")]) as server:
+    with model_server([sealed("GRADE: correct")]) as server:
         judge = ("--judge=some-model", f"--judge-url={server.url}", "--judge-key-env=none")
         result = pytester.runpytest_inprocess("--rescore=run", *judge)
         result.assert_outcomes(passed=1)
@@ -297,7 +298,7 @@ def test_rescore_asks_judge_once_about_open_trials(pytester: pytest.Pytester, st
 
 def test_rescore_keeps_last_grading_and_judge(pytester: pytest.Pytester, store: Store) -> None:
     run = store(JUDGED, why="poor zip")
-    with model_server([say("GRADE: correct")]) as server:
+    with model_server([sealed("GRADE: correct")]) as server:
         judge = ("--judge=some-model", f"--judge-url={server.url}", "--judge-key-env=none")
         pytester.runpytest_inprocess("--rescore=run", *judge).assert_outcomes(passed=1)
         pytester.runpytest_inprocess("--rescore=run", "--grading=original").assert_outcomes(passed=1)
@@ -332,7 +333,7 @@ def test_undecided_answer_fails_until_a_judge_decides(pytester: pytest.Pytester,
     result.stdout.fnmatch_lines(["FAILED *undecided: it also says *"])
     found = record_of(run, "count")
     assert (found.outcome, found.undecided, found.score) == ("failed", True, 0.0)
-    with model_server([say("GRADE: correct")]) as server:
+    with model_server([sealed("GRADE: correct")]) as server:
         judge = ("--judge=some-model", f"--judge-url={server.url}", "--judge-key-env=none")
         result = pytester.runpytest_inprocess("--rescore=run", *judge)
         assert server.requests == 1
@@ -344,7 +345,7 @@ def test_undecided_answer_fails_until_a_judge_decides(pytester: pytest.Pytester,
 
 def test_judge_below_minimum_kappa_is_not_asked(pytester: pytest.Pytester, store: Store, tmp_path: Path) -> None:
     run = store(JUDGED, why="poor zip")
-    with model_server([say("GRADE: correct")]) as server:
+    with model_server([sealed("GRADE: correct")]) as server:
         judge = ("--judge=lenient", f"--judge-url={server.url}", "--judge-key-env=none")
         from pytest_webarena.commands.cli import main
 

@@ -15,7 +15,7 @@ from pytest_webarena.commands.cli import main
 from pytest_webarena.results import RunDir
 from pytest_webarena.results.records import JudgeRecord
 from tests.cases import each_case
-from tests.rewritten import rewrite
+from tests.rewritten import forget_trial, rewrite
 
 MakeTasks = Callable[..., None]
 
@@ -35,7 +35,7 @@ def keys(pytester: pytest.Pytester, run: str = "run") -> set[tuple[str, str, int
 def forget(pytester: pytest.Pytester, words: str) -> None:
     """Delete the trial's record, as if it had not started."""
     (folder,) = (pytester.path / "run" / "trials").glob(f"{words}*")
-    shutil.rmtree(folder)
+    forget_trial(folder)
 
 
 @pytest.mark.matrix(1)
@@ -47,13 +47,7 @@ def test_resume_restores_options_of_the_run(
     make_tasks("c", name="more")
     make_tasks("stranger", name="outside")
     options = (
-        "--agent=null",
-        "--agent=na",
-        "--trials=2",
-        "--max-steps=7",
-        "--stop-rule=upstream",
-        "-k",
-        "not other",
+        *("--agent=null", "--agent=na", "--trials=2", "--max-steps=7", "--stop-rule=upstream", "-k", "not other"),
         "--check-timeout=50",
     )
     partial_run = canned.runpytest("tasks/demo.yaml", "tasks/more.yaml", *options, "--run-dir=run", *workers)
@@ -69,32 +63,25 @@ def test_resume_restores_options_of_the_run(
     assert [each["asked"]["options"]["--check-timeout"] for each in facts] == [50]
 
 
-@pytest.mark.parametrize(
-    ("first", "again", "expected"),
-    [
-        (("-n2", "--dist=loadfile"), ("-n3",), (3, 1, {"--dist": "loadfile"})),
-        (("-n2", "--concurrency=3"), (), (2, 3, {"--dist": "load", "--concurrency": 3})),
-        (("-n2", "--concurrency=3"), ("-n0", "--concurrency=2"), (1, 2, {"--concurrency": 2})),
-        (
-            ("--concurrency=3", "--replicas=2", "--record=failures"),
-            ("--replicas=1",),
-            (1, 3, {"--concurrency": 3, "--replicas": 1, "--record": "failures"}),
-        ),
-    ],
-)
-def test_resume_keeps_concurrency_unless_it_is_given(
-    canned: pytest.Pytester,
-    make_tasks: MakeTasks,
-    first: tuple[str, ...],
-    again: tuple[str, ...],
-    expected: tuple[int, int, dict[str, Any]],
+def test_resume_keeps_workers_and_concurrency_unless_they_are_given(
+    canned: pytest.Pytester, make_tasks: MakeTasks
 ) -> None:
     make_tasks("a", "b", "c")
-    canned.runpytest("tasks", "--run-dir=run", *first).assert_outcomes(passed=3)
-    forget(canned, "b.oracle.1")
-    canned.runpytest("--resume=run", *again).assert_outcomes(passed=1)
-    (facts,) = json.loads((canned.path / "run" / "resumed.json").read_text())
-    assert (facts["workers"], facts["wide"], facts["pace"]) == expected
+
+    def resumed(*options: str) -> tuple[int, int, dict[str, Any]]:
+        forget(canned, "b.oracle.1")
+        canned.runpytest("--resume=run", *options).assert_outcomes(passed=1)
+        facts = json.loads((canned.path / "run" / "resumed.json").read_text())[-1]
+        return facts["workers"], facts["wide"], facts["pace"]
+
+    canned.runpytest("tasks", "--run-dir=run", "-n2", "--dist=loadfile").assert_outcomes(passed=3)
+    assert resumed() == (2, 1, {"--dist": "loadfile"})
+    assert resumed("-n0", "--concurrency=2") == (1, 2, {"--concurrency": 2})
+
+    shutil.rmtree(canned.path / "run")
+    wide = ("--concurrency=3", "--replicas=2", "--record=failures")
+    canned.runpytest("tasks", "--run-dir=run", *wide).assert_outcomes(passed=3)
+    assert resumed("--replicas=1") == (1, 3, {"--concurrency": 3, "--replicas": 1, "--record": "failures"})
 
 
 def test_resume_restores_selection_of_the_run(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
@@ -270,7 +257,7 @@ def test_resume_accepts_same_or_narrower_selection(
     interrupted: pytest.Pytester, arguments: tuple[str, ...], run: int
 ) -> None:
     for folder in (interrupted.path / "run" / "trials").iterdir():
-        shutil.rmtree(folder)
+        forget_trial(folder)
     interrupted.runpytest("--resume=run", *arguments).assert_outcomes(
         passed=run, deselected=2 - run if "::" not in str(arguments) else 0
     )
@@ -321,6 +308,11 @@ def test_resume_rejects_unreadable_records_before_first_trial(canned: pytest.Pyt
     result.stderr.fnmatch_lines(["*expected a run whose records can be read*", f"*{file}*"])
     assert file.read_text() == "{"
     shutil.rmtree(file.parent)
+    removed = canned.runpytest("--resume=run")
+    assert removed.ret == pytest.ExitCode.USAGE_ERROR
+    removed.stderr.fnmatch_lines([f"*{file}: expected the record that the trial had when the run ended*removed*"])
+    accept = ["runs", "verify", str(canned.path / "run"), "--accept", file.parent.name, "--because", "a test"]
+    assert main(accept) == 0
     canned.runpytest("--resume=run").assert_outcomes(passed=1, deselected=1)
 
 
@@ -382,7 +374,7 @@ def test_rescore_counts_unreadable_record_as_lost(canned: pytest.Pytester, make_
     result.stdout.fnmatch_lines(
         [
             "trials         3 planned, 3 run (2 judged, 1 lost)",
-            "gate: 1 trial has a record that was changed or can't be read*",
+            "gate: 1 trial has a record or evidence that was changed, removed or can't be*",
         ]
     )
 

@@ -12,6 +12,7 @@ from pytest_webarena.commands.cli import main
 from pytest_webarena.results import RunDir
 from tests.made_up import PICTURE
 from tests.model_server import Answer, ModelServer, model_server, say
+from tests.sealed import sealed, with_seal
 
 from .test_questions import NOWHERE, records
 
@@ -53,7 +54,7 @@ def judged_by(server: ModelServer, model: str = "m") -> tuple[str, ...]:
 
 
 def test_rescoring_a_rubric_asks_the_judge_nothing(pytester: pytest.Pytester, agent: str) -> None:
-    with model_server([say(GOOD), say("nothing more")]) as server:
+    with model_server([sealed(GOOD), say("nothing more")]) as server:
         pytester.runpytest(agent, *judged_by(server), *NOWHERE).assert_outcomes(passed=1)
         (record,) = records(pytester).values()
         assert record["score"] == 0.8
@@ -78,15 +79,15 @@ def test_rubric_task_is_an_error_until_a_judge_answers(pytester: pytest.Pytester
         pytester.runpytest("--rescore=run", *judged_by(server), "-p", "no:cacheprovider").assert_outcomes(errors=1)
     (record,) = records(pytester).values()
     assert (record["cause"], record["score"]) == ("judge", None)
-    assert "items 1, 2 have no points" in record["message"]
-    with model_server([say(BAD)]) as server:
+    assert "no line begins with the code word" in record["message"]
+    with model_server([sealed(BAD)]) as server:
         pytester.runpytest("--rescore=run", *judged_by(server), "-p", "no:cacheprovider").assert_outcomes(failed=1)
 
 
 def test_judge_below_minimum_kappa_on_rubrics_is_not_asked(
     pytester: pytest.Pytester, agent: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with model_server([say(GOOD)]) as server:
+    with model_server([sealed(GOOD)]) as server:
         pytester.runpytest(agent, *judged_by(server), *NOWHERE).assert_outcomes(passed=1)
         points = pytester.path / "people.csv"
         assert main(["judge", "rubric", "sheet", str(pytester.path / "run"), "-o", str(points)]) == 0
@@ -105,7 +106,7 @@ def test_judge_below_minimum_kappa_on_rubrics_is_not_asked(
 
 def test_audit_of_rubric_task_asks_the_judge(pytester: pytest.Pytester) -> None:
     (pytester.path / "a.tasks.yaml").write_text(TASKS)
-    with model_server([say(BAD)]) as server:
+    with model_server([sealed(BAD)]) as server:
         pytester.runpytest("--audit", *judged_by(server), *NOWHERE)
         assert server.requests > 0
     audit = json.loads((pytester.path / "run" / "audit.json").read_text())
@@ -125,7 +126,8 @@ def test_image_of_arb_proof_is_sent_to_multimodal_agent(pytester: pytest.Pyteste
     (pytester.path / "figure.png").write_bytes(PICTURE)
 
     def model(body: dict[str, Any]) -> Answer:
-        return say(GOOD if "teacher grade" in json.dumps(body["messages"][0]) else f"```stop [{ANSWER}]```")
+        text = GOOD if "teacher grade" in json.dumps(body["messages"][0]) else f"```stop [{ANSWER}]```"
+        return say(with_seal(text, body))
 
     with model_server(model) as server:
         (pytester.path / "eyes.yaml").write_text(

@@ -43,11 +43,31 @@ def test_last_failed_failed_first_and_stepwise_work_on_tasks(canned: pytest.Pyte
 
 def test_junit_contains_outcome_agent_and_steps(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("right", "odd")
-    canned.runpytest("--junitxml=junit.xml")
+    canned.runpytest("--junitxml=junit.xml", "--run-dir=run")
     cases = {case.get("name"): case for case in ET.parse(canned.path / "junit.xml").iter("testcase")}
     properties = {entry.get("name"): entry.get("value") for entry in cases["right[chromium]"].iter("property")}
     assert (properties["outcome"], properties["agent"], properties["steps"]) == ("passed", "oracle", "3")
-    assert cases["odd[chromium]"].find("failure") is not None or cases["odd[chromium]"].find("error") is not None
+
+
+@pytest.mark.matrix(1)
+@pytest.mark.parametrize("workers", [(), ("-n1",)])
+def test_junit_separates_errors_from_failures(
+    canned: pytest.Pytester, make_tasks: MakeTasks, workers: tuple[str, ...]
+) -> None:
+    make_tasks("right", "odd", "wrong")
+    canned.runpytest("--junitxml=junit.xml", "--run-dir=run", *workers)
+    tree = ET.parse(canned.path / "junit.xml")
+    found = {
+        case.get("name"): [(each.tag, each.get("message")) for each in case if each.tag in ("failure", "error")]
+        for case in tree.iter("testcase")
+    }
+    assert found == {
+        "right[chromium]": [],
+        "odd[chromium]": [("error", "error (site): canned error")],
+        "wrong[chromium]": [("failure", "canned failed")],
+    }
+    (suite,) = tree.iter("testsuite")
+    assert (suite.get("errors"), suite.get("failures"), suite.get("tests")) == ("1", "1", "3")
 
 
 def test_pytest_html_reports_tasks(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 
-from tests.model_server import model_server, say
+from tests.model_server import model_server
+from tests.sealed import sealed
 
 if __name__ == "__main__":
-    with model_server([say(sys.argv[1])]) as server:
+    with model_server([sealed(sys.argv[1])]) as server:
         print(server.url, flush=True)
         for _ in sys.stdin:
             print(server.requests, flush=True)

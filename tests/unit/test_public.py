@@ -39,9 +39,9 @@ PUBLIC: dict[str, str] = {
     ),
     "errors": (
         "AgentAbsent AgentError BrowserError BrowserLost BudgetError Cause ControlResult DeclaredError HarnessError "
-        "JudgeError ModelError NetworkChanged PageUnusable Problem RecordingError SiteAbsent SiteBlocked "
-        "SiteBusy SiteError SiteMissing SiteRestless SiteUnanswered SiteUnreached SiteUnready SiteYielded TaskError "
-        "TaskFailed TaskFileError TaskFileWarning "
+        "JudgeError ModelError NetworkChanged PageUnusable Problem RecordingError RunChanged SiteAbsent "
+        "SiteBlocked SiteBusy SiteError SiteMissing SiteRestless SiteUnanswered SiteUnreached SiteUnready SiteYielded "
+        "TaskError TaskFailed TaskFileError TaskFileWarning "
         "TooLarge TrialError Unready UsageError WebArenaError closest error_of recording unwritten writing"
     ),
     "evidence": (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pytest_webarena.browser.acting.fields import FIELD
 from pytest_webarena.browser.acting.focusing import TAKE_FOCUS
 
 __all__ = [
@@ -163,14 +164,19 @@ PREPARE = (
     + RECORD
     + PLACE
     + TAKE_FOCUS
+    + FIELD
     + r"""
   if (!node.isConnected) return {state: 'detached'};
-  const el = elementOf(node), doc = el.ownerDocument, view = doc.defaultView;
-  const record = {...recordOf(el), reads: readsOf(el)};
-  const special = ['date', 'time', 'datetime-local', 'month', 'week', 'color', 'range', 'file'];
-  const kind = el.localName === 'select' ? 'select'
-    : el.localName === 'input' && special.includes(el.type) ? el.type : '';
-  const answer = (state, more) => ({state, kind, record, ...more});
+  const given = elementOf(node), typing = purpose === 'type', el = typing ? fieldOf(given) : given;
+  const doc = el.ownerDocument, view = doc.defaultView;
+  const record = {...recordOf(given), reads: readsOf(given)};
+  const kind = kindOfField(el), field = isField(el);
+  const answer = (state, more) => ({state, kind, field, record, ...more});
+  // A field that no click reaches takes text all the same, if it takes the focus or its value is set.
+  const unreached = async (state, more) => {
+    if (typing && kind) return answer('ready', middleOf(el));
+    return typing && await focusForText(el) ? answer('focused', middleOf(el)) : answer(state, more);
+  };
   const brief = el => el && {role: roleOf(el), name: nameOf(el).slice(0, 60), tag: el.localName};
   if (purpose !== 'hover' && el.matches(':disabled')) return answer('disabled');
   if (purpose === 'press') {
@@ -179,7 +185,7 @@ PREPARE = (
     if (given === 'focused') return answer('focused', middleOf(el));
     if (given !== 'unfocusable') return answer('several', {controls: given.slice(0, 6).map(brief)});
   }
-  if (purpose === 'type' && el.readOnly) return answer('readonly');
+  if (typing && el.readOnly) return answer('readonly');
   if (el.localName === 'option') {
     const select = el.closest('select');
     if (select && !select.multiple && select.size < 2) return answer('option');
@@ -193,7 +199,7 @@ PREPARE = (
     await Promise.race([Promise.allSettled(running.map(a => a.finished)), new Promise(done => setTimeout(done, 500))]);
   }
   // A control that is drawn by its label (hidden checkbox, styled label) is operated through it.
-  let shown = node.nodeType === 9 ? el : node;
+  let shown = node.nodeType === 9 || el !== given ? el : node;
   if (!rectsOf(shown).length && el.labels) shown = [...el.labels].find(l => rectsOf(l).length) || shown;
   if (!rectsOf(shown).length) return answer('hidden');
   const whole = shown.nodeType === 1 ? shown : el;
@@ -209,7 +215,12 @@ PREPARE = (
     }
     return found;
   };
-  const pick = all => all.find(([x, y]) => reaches(whole, hitAt(doc, x, y)) || reaches(el, hitAt(doc, x, y)));
+  // A click on something around a field does not give it the focus.
+  const around = hit => typing && field && hit && !within(el, hit) && within(hit, el) && !hit.isContentEditable;
+  const pick = all => all.find(([x, y]) => {
+    const hit = hitAt(doc, x, y);
+    return (reaches(whole, hit) || reaches(el, hit)) && !around(hit);
+  });
   const centred = () => {
     const all = points();
     return all.length && pick(all.slice(0, 1));
@@ -218,11 +229,9 @@ PREPARE = (
   if (!point) {
     whole.scrollIntoView({block: 'center', inline: 'center', behavior: 'instant'});
     const all = points();
-    if (!all.length) return answer('outside');
+    if (!all.length) return unreached('outside');
     point = pick(all);
-    if (!point) {
-      return answer('covered', {cover: brief(hitAt(doc, ...all[0]))});
-    }
+    if (!point) return unreached('covered', {cover: brief(hitAt(doc, ...all[0]))});
   }
   const other = purpose === 'press' && otherControl(el, hitAt(doc, ...point), ...point);
   if (other) return answer('acts', {controls: [brief(other)]});
@@ -236,14 +245,15 @@ PREPARE = (
     if (hitAt(frame.ownerDocument, x, y) !== frame) {
       frame.scrollIntoView({block: 'nearest', behavior: 'instant'});
       const cover = hitAt(frame.ownerDocument, x, y);
-      if (cover !== frame) return answer('covered', {cover: brief(cover)});
+      if (cover !== frame) return unreached('covered', {cover: brief(cover)});
     }
   }
   return answer('ready', {x, y});
 }"""
 )
 """Prepares to hit an element: scrolls it into view if necessary, finds a point where it would be hit, and returns its
-record. For the purpose ``press``, it gives the element the focus and looks for a point only if that fails."""
+record. For the purpose ``press``, it gives the element the focus and looks for a point only if that fails. For
+``type``, it is about the field that the element is or labels, which gets the focus if no point of it can be hit."""
 
 THROUGH_FRAME = (
     "(frame, inside) => {"
@@ -314,15 +324,19 @@ POINT_TARGET = (
     "(x, y) => {"
     + RECORD
     + AT_POINT
+    + FIELD
     + """
   const [el, frames] = atPoint(x, y);
   if (!el) return null;
   const record = recordOf(el);
   const way = frames.map(frame => `${selectorOf(frame)} >> internal:control=enter-frame >> css=`).join('');
-  return {...record, selector: way + record.selector, reads: readsOf(el), x, y};
+  const field = fieldOf(el), state = field.matches(':disabled') ? 'disabled' : field.readOnly ? 'readonly' : '';
+  const found = {...record, selector: way + record.selector, reads: readsOf(el), x, y};
+  return {record: found, kind: kindOfField(field), field: isField(field), state};
 }"""
 )
-"""Returns the record of the element at a point; its selector leads into frames. It is called without a node."""
+"""Returns the record of the element at a point, whose selector leads into frames, and the kind and state of the field
+that the element is or labels. It is called without a node."""
 
 FOCUSED = (
     "() => {\n  const describe = "

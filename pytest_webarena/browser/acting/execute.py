@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import math
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 from playwright.async_api import Error as PlaywrightError
 
@@ -48,7 +52,8 @@ from pytest_webarena.browser.acting.performed import Performed
 from pytest_webarena.browser.acting.script_actions import BY_SCRIPT, failure_text
 from pytest_webarena.browser.acting.scrolling import scroll
 from pytest_webarena.browser.acting.targets import TargetOnPage, find_target
-from pytest_webarena.browser.acting.uploads import allowed_files, file_dialog, grant_lease
+from pytest_webarena.browser.acting.typing_watch import TypingWatch
+from pytest_webarena.browser.acting.uploads import allowed_files, drop_files, file_dialog, grant_lease
 from pytest_webarena.browser.config import Deadlines
 from pytest_webarena.browser.faults import ActionFailed, ScriptFailed
 from pytest_webarena.browser.loop import Deadline
@@ -57,7 +62,7 @@ from pytest_webarena.browser.reports import PageEvent
 from pytest_webarena.browser.search import NO_SEARCH, SearchKeys
 from pytest_webarena.browser.tabs.address_guard import RefusedAddress
 from pytest_webarena.browser.tabs.navigation import go_through_history, go_to, reload
-from pytest_webarena.browser.tabs.settle import wait_for_change
+from pytest_webarena.browser.tabs.settle import settle, wait_for_change
 from pytest_webarena.browser.tabs.tab import Tab
 from pytest_webarena.browser.tabs.tabs import Tabs
 from pytest_webarena.evidence import TargetRecord
@@ -222,7 +227,7 @@ class _Performer:
         return Performed(target=place.record)
 
     async def _type(self, action: Type) -> Performed:
-        record = None
+        record, focus = None, None
         if action.target is not None:
             target = self._find(action.target)
             place = await target.place("type")
@@ -232,12 +237,18 @@ class _Performer:
                 return Performed(target=record, value=chosen.value)
             if await self._set(target, place.kind, action.text):
                 return await self._typed(action, record)
-            await self._mouse.click(place)
-        if not action.clear:
-            await self._keyboard.type(action.text)
-            return await self._typed(action, record)
+            if not place.focused:
+                await self._mouse.click(place)
+                if place.field and not action.clear:
+                    await target.call(scripts.CURSOR_TO_END, isinstance(action.target, Point))
+            focus = functools.partial(target.call, scripts.FOCUS) if place.field else None
         clicked = action.target is not None
-        error, events = await fill(self._tab, self._keyboard, action.text, lambda: self._hang, clicked=clicked)
+        if not action.clear:
+            events = await self._append(action.text, clicked=clicked, focus=focus)
+            return await self._typed(action, record, events)
+        error, events = await fill(
+            self._tab, self._keyboard, action.text, lambda: self._hang, clicked=clicked, focus=focus
+        )
         if error:  # Enter is not pressed either, because it may submit the content
             return Performed(target=record, value=action.text, error=error, events=events)
         return await self._typed(action, record, events)
@@ -247,10 +258,25 @@ class _Performer:
             await self._keyboard.press("Enter")
         return Performed(target=record, value=action.text, events=events)
 
+    async def _append(
+        self, text: str, *, clicked: bool, focus: Callable[[], Awaitable[Any]] | None
+    ) -> tuple[PageEvent, ...]:
+        """Type at the focus and see what takes the text; return events for the agent."""
+        if not text:
+            return ()
+        watch = TypingWatch(self._tab, lambda: self._hang)
+        if not await watch.start(patient=clicked and focus is None) and focus is not None:
+            await focus()
+            await watch.start(patient=False)
+        await self._keyboard.type(text)
+        return await watch.end(targeted=clicked)
+
     async def _set(self, target: TargetOnPage, kind: str, text: str) -> bool:
         """Set a field that is not typed in, such as a date field; return whether it is one."""
         if kind == "file":
             raise ActionFailed("Files can't be chosen by typing; upload one.")
+        if kind in ("checkbox", "radio"):
+            raise ActionFailed(f"A {kind} takes no text; check it, or click it.")
         if kind not in _FORMATS:
             return False
         if not await target.call(scripts.SET_VALUE, text, self._tab.dom_events.new_token()):
@@ -310,7 +336,12 @@ class _Performer:
         return await scroll(self._tab, self._mouse, action, target, self._limits, self._deadline)
 
     async def _drag(self, action: Drag) -> Performed:
-        place, destination = await self._mouse.drag(self._find(action.target), self._find(action.to))
+        began, requests = time.monotonic(), tuple(self._tab.inflight)
+
+        async def rest() -> None:
+            await settle(self._tab, self._limits, self._deadline, before=requests, brief=True, since=began)
+
+        place, destination = await self._mouse.drag(self._find(action.target), self._find(action.to), rest)
         return Performed(target=place.record, value=f"to {destination.record.role} {destination.record.name!r}")
 
     async def _upload(self, action: Upload) -> Performed:
@@ -327,10 +358,14 @@ class _Performer:
                 files = self._tab.page.locator(action.target.selector).first.set_input_files(list(paths))
                 await self._tab.run(files, self._hang, "choosing files")
                 return Performed(value=", ".join(action.files))
-            place = await self._find(action.target).place("click")
+            target = self._find(action.target)
+            place = await target.place("click")
             record = place.record
             await self._mouse.click(place)
             chooser = await file_dialog(self._tab, self._deadline.left(_FILE_DIALOG))
+            if chooser is None:
+                await drop_files(target, paths)
+                return Performed(target=record, value=", ".join(action.files))
         await grant_lease(self._tab, chooser, paths, self._hang)
         return Performed(target=record, value=", ".join(action.files))
 

@@ -10,6 +10,7 @@ from playwright.async_api import ElementHandle, Frame
 from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.browser.acting.element_probes import PLACE
+from pytest_webarena.browser.acting.fields import FIELD
 from pytest_webarena.browser.acting.filled_text import is_shown, keeps_old, without_spaces
 from pytest_webarena.browser.acting.keyboard import Keyboard, sendable_text
 from pytest_webarena.browser.loop import Deadline
@@ -18,7 +19,7 @@ from pytest_webarena.browser.tabs.settle import wait_for_change
 from pytest_webarena.browser.tabs.tab import Tab
 from pytest_webarena.text import shorten
 
-__all__ = ["fill"]
+__all__ = ["FOCUSED", "NO_FIELD", "fill"]
 
 T = TypeVar("T")
 
@@ -26,12 +27,12 @@ _LATE = 0.3
 """Seconds to wait until a field shows the typed text, if it does not at once."""
 _FOCUS = 1.0
 """Seconds to wait until a click has focused a text field, if it has not at once."""
-_NO_FIELD = (
-    "Nothing was typed: after a click on it, nothing that takes text has the keyboard focus. Fill the field itself, or "
-    "open it with a click first."
+NO_FIELD = (
+    "Nothing was typed: after a click on it, nothing that takes text has the keyboard focus. Type into the field "
+    "itself, or open it with a click first."
 )
 
-_FOCUSED = """() => {
+FOCUSED = """() => {
   let el = document.activeElement;
   for (let inner = el; inner;) {
     el = inner;
@@ -67,6 +68,7 @@ A frame that gets it blurs the window around it.
 _LOOK = (
     "(el, known) => {"
     + PLACE
+    + FIELD
     + r"""
   const doc = el.ownerDocument, view = doc.defaultView, typed = ['input', 'textarea'].includes(el.localName);
   const noText = ['button', 'checkbox', 'color', 'file', 'image', 'radio', 'range', 'reset', 'submit'];
@@ -108,13 +110,16 @@ _LOOK = (
   const held = {value: () => [el.value], text: () => [el.innerText], widget: shown, '': () => null}[kind];
   const frame = ['iframe', 'frame'].includes(el.localName);
   const around = kind === 'value' && el.value === '' ? shown() : null;
-  return {kind, texts: el.isConnected ? held() : null, around, secret: el.type === 'password', frame};
+  const own = typed ? el.value : null;
+  const empty = kind === 'text' && isEmpty(el);
+  return {kind, texts: el.isConnected ? held() : null, around, own, empty, secret: el.type === 'password', frame};
 }"""
 )
 """Function that returns where an edited element keeps its content, and the content: in its ``value``, in its ``text``,
 or in the ``widget`` around it if the field that receives the keys is invisible. Kind empty: it can't be edited.
 
-An empty field may only receive the keys of a widget; ``around`` is what the widget shows then. A widget has two
+An empty field may only receive the keys of a widget; ``around`` is what the widget shows then. ``own`` is the field's
+value, which counts if the widget never shows what is typed, for example because it covers the field. A widget has two
 ``texts``: without parts that the page marks as no content, such as line numbers, and with them.
 """
 
@@ -132,9 +137,17 @@ _MARK = r"""(el, kind) => {
 
 
 async def fill(
-    tab: Tab, keyboard: Keyboard, text: str, hang: Callable[[], float], *, clicked: bool
+    tab: Tab,
+    keyboard: Keyboard,
+    text: str,
+    hang: Callable[[], float],
+    *,
+    clicked: bool,
+    focus: Callable[[], Awaitable[object]] | None = None,
 ) -> tuple[str, tuple[PageEvent, ...]]:
-    """Replace the content of the focused field by ``text``. ``clicked``: a click should have given it the focus.
+    """Replace the content of the focused field by ``text``.
+
+    ``clicked``: a click should have given it the focus. ``focus`` gives it to the field otherwise, if that is known.
 
     Returns:
         Why that failed: no text field has the focus, or the field also shows its old content. And the events to report
@@ -142,13 +155,16 @@ async def fill(
     """
     field = _Field(tab, hang)
     before = await field.find()
+    if clicked and not field.kind and focus is not None:
+        await focus()
+        before = await field.find()
     if clicked and not field.kind:
         before = await field.wait()
         if not field.kind:
-            return _NO_FIELD, ()
+            return NO_FIELD, ()
     around = field.around
     had_content = before is not None and bool(without_spaces(before[-1]))
-    if field.kind:
+    if field.kind and not field.is_empty:
         await field.empty(keyboard, shows=had_content)
     await keyboard.type(text)
     typed_text = sendable_text(text)
@@ -156,6 +172,8 @@ async def fill(
     def is_right(content: tuple[str, ...] | None) -> bool:
         if content is None or field.kind == "value":
             return content == (typed_text,)
+        if field.own == typed_text and content == before:
+            return True
         if not typed_text and had_content and before is not None and not without_spaces(before[0]):
             content = content[-1:]  # all of the old content was in parts that the page marks as no content
         return any(is_shown(typed_text, text, numbered=field.kind == "widget") for text in content)
@@ -204,6 +222,10 @@ class _Field:
         self.secret = False
         self.lost = False
         """Whether its document no longer exists."""
+        self.is_empty = False
+        """Whether it is an editor without any content, whose cursor and format must not be changed."""
+        self.own: str | None = None
+        """Value of a form's field, whatever its kind."""
         self.around: tuple[str, ...] = ()
         """Content of the widget for which it may only receive keys."""
 
@@ -212,14 +234,14 @@ class _Field:
         frame: Frame | None = self._tab.page.main_frame
         self.kind, self.lost = "", False
         while frame is not None:
-            found = await self._run(frame.evaluate_handle(_FOCUSED))
+            found = await self._run(frame.evaluate_handle(FOCUSED))
             self._element, frame = found.as_element() if found is not None else None, None
             content = await self._look()
             if content is not None and content["frame"] and self._element is not None:
                 frame = await self._run(self._element.content_frame())
         if content is None:
             return None
-        self.kind, self.secret = content["kind"], content["secret"]
+        self.kind, self.secret, self.is_empty = content["kind"], content["secret"], content["empty"]
         return _texts(content)
 
     async def wait(self) -> tuple[str, ...] | None:
@@ -241,7 +263,7 @@ class _Field:
         if self._element is None:
             return None
         content = await self._run(self._element.evaluate(_LOOK, self.kind))
-        self.around = tuple((content or {}).get("around") or ())
+        self.around, self.own = tuple((content or {}).get("around") or ()), (content or {}).get("own")
         return content
 
     async def empty(self, keyboard: Keyboard, *, shows: bool) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Awaitable, Callable, Sequence
 
 from pytest_webarena.browser.acting import scripts
 from pytest_webarena.browser.acting.targets import HitPoint, TargetOnPage
@@ -13,6 +14,8 @@ __all__ = ["Mouse"]
 
 _DRAG_STEPS = 8
 """Number of mouse moves of a drag, because pages react to each move."""
+_APPROACH = 1.0
+"""Distance in pixels of the last moves of a drag, each of which is a real one."""
 
 
 class Mouse:
@@ -50,8 +53,14 @@ class Mouse:
         await self.move(point)
         await self._tab.run(self._mouse.wheel(across, down), self._time_limit(), "turning the mouse wheel")
 
-    async def drag(self, source: TargetOnPage, destination: TargetOnPage) -> tuple[HitPoint, HitPoint]:
-        """Drag ``source`` to ``destination``; return the points of both. `ActionFailed` if no drop event would come."""
+    async def drag(
+        self, source: TargetOnPage, destination: TargetOnPage, rest: Callable[[], Awaitable[object]]
+    ) -> tuple[HitPoint, HitPoint]:
+        """Drag ``source`` to ``destination``; return the points of both. `ActionFailed` if no drop event would come.
+
+        ``rest`` waits until the page is settled: some begin a drag only when the button was held for a time, and lists
+        that move their items ignore the mouse until these have arrived.
+        """
         tab, mouse = self._tab, self._mouse
         if not tab.is_observable and await source.call(scripts.IS_DRAGGABLE):
             raise ActionFailed("This browser gives pages no drop event; dragging this needs --browser chromium.")
@@ -59,12 +68,15 @@ class Mouse:
         await self.move(start)
         await tab.run(mouse.down(), self._time_limit(), "pressing the mouse button")
         try:
+            await rest()
             # Move a little first: the drag has to begin before the page is scrolled under the mouse.
             await tab.run(mouse.move(start.x + 6, start.y + 3, steps=2), self._time_limit(), "dragging")
             end = await destination.place("hover")
-            await tab.run(mouse.move(end.x, end.y, steps=_DRAG_STEPS), self._time_limit(), "dragging")
-            # Move twice: some pages accept a drop only after a move event over the destination.
+            side = math.copysign(_APPROACH, start.x - end.x)
+            await tab.run(mouse.move(end.x + side, end.y, steps=_DRAG_STEPS), self._time_limit(), "dragging")
+            await rest()
             await tab.run(mouse.move(end.x, end.y), self._time_limit(), "dragging")
+            await rest()
         except BaseException:
             tab.in_background(mouse.up())
             raise

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from pytest_webarena.browser.acting.element_probes import ELEMENT_OF, PLACE, RECORD
+from pytest_webarena.browser.acting.fields import FIELD
 
 __all__ = [
     "CHOOSE",
+    "CURSOR_TO_END",
     "DOUBLE",
+    "DROP",
     "FOCUS",
     "INSERT",
     "IS_CHECKED",
@@ -41,9 +44,10 @@ const announce = (el, sign) => {
 CHOOSE = (
     "(node, wanted, sign) => {"
     + ELEMENT_OF
+    + FIELD
     + _ANNOUNCE
     + r"""
-  const el = elementOf(node), select = el.localName === 'select' ? el : el.closest('select');
+  const el = fieldOf(elementOf(node)), select = el.localName === 'select' ? el : el.closest('select');
   if (!select) return {state: 'no-select'};
   const plain = text => text.replace(/\s+/g, ' ').trim();
   const options = [...select.options];
@@ -70,34 +74,42 @@ CHOOSE = (
 
 SET_VALUE = (
     "(node, value, sign) => {"
+    + ELEMENT_OF
+    + FIELD
     + _ANNOUNCE
     + r"""
-  const view = node.ownerDocument.defaultView, old = node.value, text = value.trim();
+  const field = fieldOf(elementOf(node)), view = field.ownerDocument.defaultView;
+  const old = field.value, text = value.trim();
   const set = Object.getOwnPropertyDescriptor(view.HTMLInputElement.prototype, 'value').set;
-  node.focus();
-  set.call(node, node.type === 'color' ? text.toLowerCase() : text);
-  if (node.value.toLowerCase() !== text.toLowerCase()) { set.call(node, old); return false; }
-  if (node.value !== old) {
-    announce(node, sign);
-    node.dispatchEvent(new view.Event('input', {bubbles: true, composed: true}));
-    node.dispatchEvent(new view.Event('change', {bubbles: true}));
+  field.focus();
+  set.call(field, field.type === 'color' ? text.toLowerCase() : text);
+  if (field.value.toLowerCase() !== text.toLowerCase()) { set.call(field, old); return false; }
+  if (field.value !== old) {
+    announce(field, sign);
+    field.dispatchEvent(new view.Event('input', {bubbles: true, composed: true}));
+    field.dispatchEvent(new view.Event('change', {bubbles: true}));
   }
   return true;
 }"""
 )
-"""Sets a date, colour or range field; returns false if it does not accept the value."""
+"""Sets the date, colour or range field that the node is or labels; returns false if it does not accept the value."""
 
-SELECT_CONTENT = """node => {
+SELECT_CONTENT = (
+    "node => {"
+    + FIELD
+    + """
   let active = node.ownerDocument.activeElement;
   while (active && active.shadowRoot && active.shadowRoot.activeElement) active = active.shadowRoot.activeElement;
   if (!active) return false;
   if (typeof active.select === 'function') { active.select(); return active.value !== ''; }
   if (active.isContentEditable) {
+    if (isEmpty(active)) return false;
     active.ownerDocument.getSelection().selectAllChildren(active);
-    return active.textContent !== '';
+    return true;
   }
   return false;
 }"""
+)
 """Selects everything in the focused field; returns whether there is anything."""
 
 SELECT_BETWEEN = """(node, before, after) => {
@@ -108,6 +120,32 @@ SELECT_BETWEEN = """(node, before, after) => {
   return true;
 }"""
 """Selects the text between two texts in the focused field; returns whether the field has both."""
+
+CURSOR_TO_END = (
+    "(node, whole) => {"
+    + ELEMENT_OF
+    + FIELD
+    + """
+  let el = fieldOf(elementOf(node));
+  while (whole && el.parentElement && el.parentElement.isContentEditable) el = el.parentElement;
+  if (!el.isContentEditable) {
+    try { el.setSelectionRange(el.value.length, el.value.length); } catch { /* it has no cursor */ }
+    return;
+  }
+  const last = parent => [...parent.childNodes].reverse().find(n =>
+    n.nodeType === 3 ? n.data.trim() : n.nodeType === 1 && n.isContentEditable);
+  let end = el;
+  while (last(end)) end = last(end);
+  const selection = el.ownerDocument.getSelection();
+  const style = () => end.ownerDocument.defaultView.getComputedStyle(end.parentNode);
+  const kept = () => /^(pre|break-spaces)/.test(style().whiteSpace);
+  if (end.nodeType === 3) selection.collapse(end, (kept() ? end.data : end.data.trimEnd()).length);
+  else if (end.localName === 'br') selection.collapse(end.parentNode, [...end.parentNode.childNodes].indexOf(end));
+  else selection.selectAllChildren(end), selection.collapseToEnd();
+}"""
+)
+"""Puts the cursor of the focused field that the node is or labels after the node's content, or that of its editor if it
+is to be the ``whole`` one."""
 
 INSERT = """text => {
   let active = document.activeElement;
@@ -127,7 +165,8 @@ IS_CHECKED = (
     + ELEMENT_OF
     + """
   let el = elementOf(node);
-  if (el.localName === 'label' && el.control) el = el.control;
+  const label = el.closest('label');
+  if (el.localName !== 'input' && label && label.control) el = label.control;
   if (el.localName === 'input' && ['checkbox', 'radio'].includes(el.type)) return [el.type, el.checked];
   const role = el.getAttribute('role') || '';
   if (['checkbox', 'radio', 'switch', 'menuitemcheckbox', 'menuitemradio'].includes(role)) {
@@ -215,3 +254,28 @@ FOCUS = (
 }"""
 )
 """Gives an element the focus without a click; returns its record, kind, and whether it has the focus."""
+
+DROP = (
+    "(node, files) => {"
+    + ELEMENT_OF
+    + PLACE
+    + r"""
+  const el = elementOf(node), doc = el.ownerDocument, view = doc.defaultView;
+  const box = el.getBoundingClientRect();
+  const [clientX, clientY] = [box.left + box.width / 2, box.top + box.height / 2];
+  const hit = hitAt(doc, clientX, clientY), zone = hit && within(el, hit) ? hit : el;
+  const dataTransfer = new view.DataTransfer();
+  for (const {name, type, content} of files) {
+    const bytes = Uint8Array.from(atob(content), letter => letter.charCodeAt(0));
+    dataTransfer.items.add(new view.File([bytes], name, {type}));
+  }
+  const send = kind => !zone.dispatchEvent(new view.DragEvent(kind, {
+    bubbles: true, cancelable: true, composed: true, clientX, clientY, dataTransfer,
+  }));
+  send('dragenter');
+  const accepts = send('dragover');
+  send(accepts ? 'drop' : 'dragleave');
+  return accepts;
+}"""
+)
+"""Drops files onto an element, if the page accepts files there as a browser requires it; returns whether it does."""

@@ -24,7 +24,7 @@ __all__ = ["OBJECT_GROUP", "HitPoint", "TargetOnPage", "find_target"]
 
 Purpose = Literal["click", "hover", "press", "type"]
 
-_ONLY_ONCE = frozenset({BY_SCRIPT, scripts.CHOOSE, scripts.FOCUS, scripts.SCROLL, scripts.SET_VALUE})
+_ONLY_ONCE = frozenset({BY_SCRIPT, scripts.CHOOSE, scripts.DROP, scripts.FOCUS, scripts.SCROLL, scripts.SET_VALUE})
 """Scripts that a site may notice. The others only read, or make changes that vanish with their document, so they may
 run again if the document was replaced meanwhile."""
 _LAST_LOOK = 0.5
@@ -46,12 +46,16 @@ _ON_NODE = (
 class HitPoint:
     """A point of the target in the viewport, with a description of its element."""
 
-    __slots__ = ("focused", "kind", "option", "record", "x", "y")
+    __slots__ = ("field", "focused", "kind", "option", "record", "x", "y")
 
-    def __init__(self, record: TargetRecord, x: float, y: float, kind: str = "", state: str = "ready") -> None:
+    def __init__(
+        self, record: TargetRecord, x: float, y: float, kind: str = "", state: str = "ready", field: bool = False
+    ) -> None:
         self.record, self.x, self.y = record, x, y
         self.kind = kind
-        """``select``, ``file`` or the type of a date-like field; else empty."""
+        """``select``, or the type of a field that is not typed into, such as ``date`` or ``checkbox``; else empty."""
+        self.field = field
+        """Whether it is an editable element or a form's field, or labels one."""
         self.option = state == "option"
         """Whether it is an option of a closed list, which can be chosen but not clicked."""
         self.focused = state == "focused"
@@ -64,7 +68,7 @@ class TargetOnPage(Protocol):
     async def place(self, purpose: Purpose) -> HitPoint:
         """Scroll it into view and return a point where nothing else would be hit.
 
-        For the purpose ``press``, it gets the focus instead, if a script can give it.
+        For the purpose ``press``, it gets the focus instead, if a script can give it; for ``type``, if it can't be hit.
         """
         ...
 
@@ -314,10 +318,14 @@ class _ByPoint:
         found = await self._evaluate(element_probes.POINT_TARGET)
         if found is None:
             raise ActionFailed(f"The point ({self._x:g}, {self._y:g}) is outside the viewport.")
-        state = await self.call(element_probes.FOCUS_FOR_KEYS) if purpose == "press" else "ready"
-        if state == "disabled":
-            raise ActionFailed(_failure_text(f"{found['role']} {shorten(found['name'], 60)!r}", {"state": state}))
-        return HitPoint(_record(found), self._x, self._y, state=state)
+        record, state = _record(found["record"]), "ready"
+        if purpose == "press":
+            state = await self.call(element_probes.FOCUS_FOR_KEYS)
+        elif purpose == "type":
+            state = found["state"]
+        if state in ("disabled", "readonly"):
+            raise ActionFailed(_failure_text(f"{record.role} {shorten(record.name, 60)!r}", {"state": state}))
+        return HitPoint(record, self._x, self._y, found["kind"], state, found["field"])
 
     async def call(self, script: str, *args: Any) -> Any:
         on_hit = f"{element_probes.AT_POINT} return ({script})(atPoint(x, y)[0] || document.documentElement, ...args);"
@@ -337,7 +345,7 @@ _FOUND = ("focused", "option", "ready")
 
 def _hit_point(found: Mapping[str, Any], **known: str) -> HitPoint:
     x, y = found.get("x", 0.0), found.get("y", 0.0)
-    return HitPoint(_record(found["record"], **known, x=x, y=y), x, y, found["kind"], found["state"])
+    return HitPoint(_record(found["record"], **known, x=x, y=y), x, y, found["kind"], found["state"], found["field"])
 
 
 def _record(found: Mapping[str, Any], **known: Any) -> TargetRecord:

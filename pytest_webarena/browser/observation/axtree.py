@@ -146,6 +146,9 @@ def render_tree(
                 out.visible_count += 1
                 _emit(inserted, "StaticText", backend, node_name, work, out, config)
             continue
+        if backend in layout.surroundings.draggable:
+            node = _as_draggable(node, layout, by_id)
+            role = _role(node)
         own_box = layout.boxes.get(backend) if backend is not None else None
         is_root = backend is not None and node_name == "#document"
         box = own_box or work.box
@@ -177,7 +180,7 @@ def render_tree(
         depth = work.depth + 1 if printed else work.depth
         outer_names = (
             f"{work.outer_names}\n{_text(node['name'].get('value'))}"
-            if printed and (role in _NAMED_BY_CONTENT or _is_editor(node, node_name))
+            if printed and (role in _NAMED_BY_CONTENT or "draggable" in node or _is_editor(node, node_name))
             else work.outer_names
         )
         if select is not work.select:
@@ -284,6 +287,15 @@ def _with_surroundings(
     return {**node, **added} if added else node
 
 
+def _as_draggable(node: AXNode, layout: DocumentLayout, by_id: Mapping[tuple[str, str], AXNode]) -> AXNode:
+    """Return the node of an element that can be dragged; its text is its name if it has no other."""
+    name = _text(node.get("name", {}).get("value")).strip()
+    texts = (_text(each["name"].get("value")) for each in _below(node, layout, by_id) if _role(each) == "StaticText")
+    role = "group" if node.get("ignored") else _role(node)
+    named = name or " ".join("".join(texts).split())
+    return {**node, "ignored": False, "role": {"value": role}, "name": {"value": named}, "draggable": True}
+
+
 def _is_editor(node: AXNode, node_name: str) -> bool:
     return node_name not in _FIELDS and bool(_property(node, "editable")) and bool(_property(node, "focusable"))
 
@@ -320,7 +332,7 @@ def _only_inserted(node: AXNode, layout: DocumentLayout, by_id: Mapping[tuple[st
 
 
 def _can_be_acted_on(node: AXNode, role: str) -> bool:
-    return role in _CONTROLS or bool(_property(node, "focusable"))
+    return role in _CONTROLS or "draggable" in node or bool(_property(node, "focusable"))
 
 
 def _properties(node: AXNode, config: ObservationConfig) -> list[str]:
@@ -333,6 +345,8 @@ def _properties(node: AXNode, config: ObservationConfig) -> list[str]:
             continue
         if "value" in each.get("value", {}):
             found.append(f"{name}: {each['value']['value']}")
+    if "draggable" in node:
+        found.append("draggable: True")
     if scroll := node.get("scroll"):
         found.append(f"scroll: {scroll}")
     return found

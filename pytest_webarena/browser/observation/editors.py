@@ -16,7 +16,7 @@ from pytest_webarena.browser.observation.model import ScrollPosition
 __all__ = ["STYLES", "Surroundings", "read_surroundings"]
 
 STYLES = ("cursor", "opacity", "overflow-y")
-"""Computed styles that the snapshot must include, at the end of its list."""
+"""Computed styles that the snapshot must include, at the end of its list; the overflow is the last."""
 
 _LEAST = 6
 """Minimum width and height in pixels of a field that is drawn."""
@@ -33,6 +33,8 @@ class Surroundings:
 
     placeholders: Mapping[int, str] = field(default_factory=dict)
     """Text of the attribute for a placeholder."""
+    draggable: frozenset[int] = frozenset()
+    """Elements that can be dragged."""
     scrolls: Mapping[int, str] = field(default_factory=dict)
     """How far an area can be scrolled, e.g. ``3 screens below``."""
     surfaces: Mapping[int, Box] = field(default_factory=dict)
@@ -90,7 +92,11 @@ def read_surroundings(raw: Mapping[str, Any], strings: Sequence[str], boxes: Map
             surfaces[document.ids[node]] = boxes[document.ids[surface]]
             texts[document.ids[node]] = _muted_texts(document, surface, node)
     return Surroundings(
-        placeholders=_placeholders(document), scrolls=_scrolls(document), surfaces=surfaces, texts=texts
+        placeholders=_placeholders(document),
+        draggable=_draggable(document),
+        scrolls=_scrolls(document),
+        surfaces=surfaces,
+        texts=texts,
     )
 
 
@@ -110,6 +116,11 @@ def _placeholders(document: _Document) -> dict[int, str]:
             if text := " ".join(document.attribute(node, name).split()):
                 found.setdefault(document.ids[node], writable(text))
     return found
+
+
+def _draggable(document: _Document) -> frozenset[int]:
+    nodes = _with_string(document, "draggable")
+    return frozenset(document.ids[node] for node in nodes if document.attribute(node, "draggable").lower() == "true")
 
 
 def _text_fields(document: _Document) -> list[int]:
@@ -169,24 +180,28 @@ def _muted_texts(document: _Document, surface: int, field: int) -> list[tuple[in
     return found
 
 
+def _scrolls_page(document: _Document, node: int) -> bool:
+    """Return whether the whole page scrolls by this element: the body, unless its parent clips it."""
+    return document.name(node) == "BODY" and document.style(document.parents[node], "overflow-y") == "visible"
+
+
 def _scrolls(document: _Document) -> dict[int, str]:
     """Estimate scroll positions from the boxes of the content; the snapshot has none."""
-    visible = {node: document.style(node, "overflow-y") for node in document.styles}
-    page = next((node for node in visible if document.name(node) == "HTML"), None)
+    overflow = {node: styles[-1] for node, styles in document.styles.items()}
+    scrolling = {document.strings.index(each) for each in ("auto", "scroll") if each in document.strings}
     areas = {
         node
-        for node, overflow in visible.items()
-        if overflow in ("auto", "scroll")
-        and document.name(node) not in _OWN_SCROLLING
-        and not (document.name(node) == "BODY" and visible.get(page or 0) == "visible")
+        for node, number in overflow.items()
+        if number in scrolling and document.name(node) not in _OWN_SCROLLING and not _scrolls_page(document, node)
     }
     if not areas:
         return {}
+    visible = document.strings.index("visible") if "visible" in document.strings else -1
     owners: list[int] = []
     """Nearest ancestor that clips, for each node; parents come before their children."""
     extents: dict[int, tuple[float, float]] = {}
     for node, parent in enumerate(document.parents):
-        clips = parent >= 0 and visible.get(parent, "visible") != "visible"
+        clips = parent >= 0 and overflow.get(parent, visible) != visible
         owners.append(parent if clips else owners[parent] if parent >= 0 else -1)
         box = document.box(node)
         if owners[node] in areas and box is not None:

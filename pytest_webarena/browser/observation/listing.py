@@ -86,7 +86,7 @@ def list_elements(html: Iterable[str], elements: Mapping[str, ElementInfo]) -> l
         elif made.id:
             found.append(made)
             above.append((depth, place + 1, made if made.role != "combobox" else None))
-        elif control is not None:
+        elif control is not None and not (made.role == "frame" and made.fallback):
             control.texts += made.texts or ([made.fallback] if made.role == "image" else [])
             above.append((depth, place, control))
         elif made.texts and made.fallback:

@@ -22,7 +22,8 @@ TRANSPARENT = frozenset({
 })  # fmt: skip
 """Tags that are not printed without printed attributes or an id, while their content is."""
 INTERACTIVE = frozenset({"a", "button", "input", "select", "textarea", "summary", "option"})
-"""Tags with an id. Others have one with a control's role, ``tabindex``, ``onclick`` or ``contenteditable``."""
+"""Tags with an id. Others have one with a control's role, ``tabindex``, ``onclick``,
+``draggable`` or ``contenteditable``."""
 CONTROL_ROLES = frozenset({
     "button", "checkbox", "combobox", "gridcell", "link", "listbox", "menuitem", "menuitemcheckbox", "menuitemradio",
     "option", "radio", "searchbox", "slider", "spinbutton", "switch", "tab", "textbox", "treeitem",
@@ -30,8 +31,8 @@ CONTROL_ROLES = frozenset({
 ATTRIBUTES = (
     "type", "name", "role", "href", "action", "alt", "title", "label", "placeholder", "aria-placeholder",
     "data-placeholder", "aria-label", "aria-expanded", "aria-selected", "aria-checked", "aria-pressed", "aria-current",
-    "aria-haspopup", "aria-valuenow", "aria-valuetext", "contenteditable", "min", "max", "step", "colspan", "rowspan",
-    "scroll", "value",
+    "aria-haspopup", "aria-valuenow", "aria-valuetext", "contenteditable", "draggable", "min", "max", "step",
+    "colspan", "rowspan", "scroll", "value",
 )  # fmt: skip
 """Printed attributes in their order, before `FLAGS`. ``scroll`` is ours: how far the element can be scrolled."""
 FLAGS = ("checked", "selected", "disabled", "required", "readonly", "multiple", "open")
@@ -72,6 +73,7 @@ def is_control(tag: str, attributes: Mapping[str, str]) -> bool:
         or attributes.get("role", "") in CONTROL_ROLES
         or "onclick" in attributes
         or attributes.get("tabindex", "-").lstrip("0123456789") == ""
+        or attributes.get("draggable", "").lower() == "true"
         or attributes.get("contenteditable", "false").lower() in ("", "true", "plaintext-only")
     )
 

@@ -128,6 +128,7 @@ const isAnnounced = (writing, event) => {
   writing.announced = null;
   return writing.edited = true;
 };
+let down = null;  // the latest press of the pointer
 let press = null;  // the pressed element, with the report to send if the page removes it before the click
 let told = null;  // the element of that report; a click may still follow
 let swept = null;  // a press that ended elsewhere, so that it may have selected something
@@ -164,8 +165,25 @@ const hasSelected = by => {
   const now = selectedNow();
   return now !== null && !(by.selected && by.selected.every((each, n) => each === now[n]));
 };
+// A press that is released on another element and selects nothing may be a drag by a script, which has no other event.
+// The dragged element itself may follow the pointer.
+const tellDragged = (from, event) => {
+  if (hasSelected(from) || is(from.el, 'input') || is(from.el, 'select')) return;  // fields report their values
+  const apart = each => !from.el.contains(each) && !each.contains(from.el);
+  const to = Document.prototype.elementsFromPoint.call(document, event.clientX, event.clientY).find(apart);
+  if (!to) return;
+  catchUp();
+  from.dragged = true;
+  writing = null;
+  send(JSON.stringify({...from.said, event: 'pointerdown', value: null}));
+  tell(to, 'pointerup', null);
+};
+// If something appears under the pressed pointer, such as a calendar, the browser sends the click to what contains both.
+const clickedElement = (event, el) => event.detail && el && down && el !== down.el && el.contains(down.el)
+  && Math.hypot(event.clientX - down.x, event.clientY - down.y) <= NEAR ? down.el : el;
 const onPointer = (event, el) => {
   if (event.type === 'pointerdown') {
+    down = {el: el, x: event.clientX, y: event.clientY};
     const said = event.button === 0 && !isText(el) ? sayingOf(el, 'click', isBox(el) ? null : valueOf(el)) : null;
     told = swept = null;
     press = said && {el: el, x: event.clientX, y: event.clientY, said: said, selected: selectedNow()};
@@ -177,8 +195,8 @@ const onPointer = (event, el) => {
       press = null;
     });
   } else {
-    swept = press;
-    press = null;
+    [swept, press] = [press, null];
+    if (swept) tellDragged(swept, event);
   }
 };
 
@@ -299,11 +317,16 @@ const onEvent = event => {
       listenTo(node);
     }
   }
-  const el = elementOf(path[0]), trusted = event.isTrusted;
+  const trusted = event.isTrusted, hit = elementOf(path[0]), el = type === 'click' && trusted ? clickedElement(event, hit) : hit;
   if (!el) return;
   if (BY_SCRIPT && (trusted || type === 'SIGN')) touch(el);
   if (type === 'SIGN') {
     tell(el, 'change', valueOf(el), `${event.detail}`.slice(0, 100));
+    return;
+  }
+  if (type === 'click' && trusted && swept && swept.dragged && event.detail) {
+    swept = null;  // the browser's click on what contains both ends of a drag
+    if (BY_SCRIPT) through = asked = null;
     return;
   }
   if (type === 'click') {

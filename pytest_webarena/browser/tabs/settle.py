@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import math
 import time
 from collections.abc import Iterable
 
@@ -14,9 +16,11 @@ from pytest_webarena.browser.faults import ActionFailed, ScriptFailed, Unrespons
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.reports import PageEvent
 from pytest_webarena.browser.tabs.aborted_requests import ABORTED
+from pytest_webarena.browser.tabs.brief_texts import BriefTexts
+from pytest_webarena.browser.tabs.foreign_frames import watch_foreign_frames
 from pytest_webarena.browser.tabs.navigation import reload
 from pytest_webarena.browser.tabs.tab import Tab
-from pytest_webarena.browser.tabs.timers import PENDING
+from pytest_webarena.browser.tabs.timers import ON_ITS_WAY, PENDING
 from pytest_webarena.errors import NetworkChanged
 from pytest_webarena.text import shorten
 
@@ -27,16 +31,15 @@ _RESTLESS = 1.0
 """Seconds of continuous changes, with nothing pending, after which a page counts as never settling."""
 _RESTLESS_CAP = 0.25
 """Time limit in seconds for a page that is known never to settle."""
-_ON_ITS_WAY = 0.1
-"""Seconds by which the start of an action is dated back for the page. The query arrives there with a delay, and a timer
-that the action set at once must not count as an earlier one."""
+_ANSWER = 1.0
+"""Seconds by which a frame of another site may answer late, because it has a process of its own."""
 _DOCUMENTS = 4
 """Number of successive documents after which a page, such as one that keeps reloading, gets no more time for each."""
 _MENDINGS = 3
 """Number of times that a page is reloaded because the machine's network changed."""
 
-# Resolves to [settled, number of changes, still loading, timers pending, address]. Writes nothing into the page. The
-# page is its document, its accessible frames, and all shadow roots.
+# Resolves to [settled, number of changes, still loading, timers pending, address, lines of texts that have vanished].
+# Writes nothing into the page. The page is its document, its accessible frames, and all shadow roots.
 _WATCH = """(quiet, cap, loaded, since) => new Promise(resolve => {
   const start = performance.now(), pending = PENDING;
   let last = start, changes = 0;
@@ -65,7 +68,8 @@ _WATCH = """(quiet, cap, loaded, since) => new Promise(resolve => {
     const rest = !(loading && loaded) && !waiting && now - last >= quiet;
     if (rest || now - start >= cap) {
       observer.disconnect();
-      resolve([rest, changes, loading, waiting, document.URL]);
+      const notes = window[Symbol.for('pytest-webarena')];
+      resolve([rest, changes, loading, waiting, document.URL, notes ? notes.brief() : []]);
     } else {
       setTimeout(look, Math.max(8, Math.min(quiet, quiet - (now - last))));
     }
@@ -121,11 +125,11 @@ async def settle(
         deadline: Time limit for everything.
         before: Requests that were pending before the action, which are not awaited.
         brief: Whether to wait shortly, after actions that seldom have an effect of their own.
-        since: Monotonic time when the action began: short timers that were set after it are awaited, too; minus
-            infinity: all short timers.
+        since: Monotonic time when the action began: short timers and animations that began after it are awaited, too,
+            also in frames of other sites; minus infinity: all short timers and animations.
 
     Returns:
-        Events for the agent.
+        Events for the agent; those of an action include texts that were shown only for a moment.
 
     Raises:
         Unresponsive: The page did not answer for ``limits.hang`` seconds. Other exceptions are those of `Tab.run`.
@@ -134,7 +138,7 @@ async def settle(
     for _ in range(_MENDINGS):
         events = await _rest(tab, limits, deadline, before=before, brief=brief, since=since)
         if not tab.aborted_requests.urls:
-            return events
+            return (*events, *BriefTexts.of(tab.extras).take()) if _is_time(since) else events
         if not tab.aborted_requests.can_reload:
             break
         with contextlib.suppress(ActionFailed):  # the next iteration shows whether it worked
@@ -165,16 +169,15 @@ async def _rest(
             document = tab.document
             rest_limit = Deadline(cap) if document - first < _DOCUMENTS else rest_limit
         limit = rest_limit.left(_RESTLESS_CAP if tab.keeps_changing else _RESTLESS)
+        ago = -1 if since is None or tab.keeps_setting_timers else (time.monotonic() - since + ON_ITS_WAY) * 1000
+        watch = quiet * 1000, limit * 1000, not tab.never_loads, ago
         try:
-            is_calm, changes, loading, ticking, address = await tab.evaluate(
-                _WATCH,
-                quiet * 1000,
-                limit * 1000,
-                not tab.never_loads,
-                -1 if since is None or tab.keeps_setting_timers else (time.monotonic() - since + _ON_ITS_WAY) * 1000,
-                seconds=hang + limit,
-                what="waiting for the page",
-            )
+            found = tab.evaluate(_WATCH, *watch, seconds=hang + limit, what="waiting for the page")
+            if _is_time(since):
+                frames = watch_foreign_frames(tab, _WATCH, watch, limit + _ANSWER)
+                result, frames_changed = await asyncio.gather(found, frames)
+            else:
+                result, frames_changed = await found, False
         except Unresponsive:
             if not tab.is_navigating():
                 raise
@@ -185,11 +188,13 @@ async def _rest(
             continue
         if tab.is_navigating() or tab.document != document:
             continue
+        is_calm, changes, loading, ticking, address, texts = result
         tab.note_address(address)
+        BriefTexts.of(tab.extras).lines = texts
         pending = [
             key for request, key in tab.inflight.items() if request not in old and key not in tab.endless_requests
         ]
-        if is_calm and not pending:
+        if is_calm and not pending and not (frames_changed and not rest_limit.over):
             return ()
         is_busy = pending or ticking or (loading and not tab.never_loads)
         if is_busy and not rest_limit.over:
@@ -204,6 +209,11 @@ async def _rest(
         return ()
     tab.endless_requests.update(key for request, key in tab.inflight.items() if request not in old)
     return ()
+
+
+def _is_time(since: float | None) -> bool:
+    """Return whether it is the time of an action."""
+    return since is not None and since > -math.inf
 
 
 def _give_up(tab: Tab, seconds: float) -> PageEvent:

@@ -1,13 +1,20 @@
-"""Script that is installed in every page before its own, and records timers, so that those of an action can be awaited.
+"""Script that is installed in every page before its own, and records what an action sets going, to be awaited.
 
 Pages often delay work: a search box queries the server after 300 ms without typing. No request is pending then and
-nothing changes, so only the timer shows that something is still to come. The script also records whether the page ever
-had scripts: a page without any does nothing itself.
+nothing changes, so only the timer shows that something is still to come. The same is true of a script that waits for
+the end of a transition. The script also records whether the page ever had scripts: a page without any does nothing
+itself; and texts that are shown only for a moment.
 """
 
 from __future__ import annotations
 
-__all__ = ["INERT", "KEEP_NOTE", "PENDING"]
+from pytest_webarena.browser.tabs.brief_texts import BRIEF_TEXTS
+
+__all__ = ["INERT", "KEEP_NOTE", "ON_ITS_WAY", "PENDING"]
+
+ON_ITS_WAY = 0.1
+"""Seconds by which the start of an action is dated back for the page. The query arrives there with a delay, and a timer
+that the action set at once must not count as an earlier one."""
 
 _SHORT = 1000
 """Maximum delay of recorded timers in milliseconds. Longer ones are no reactions: they end a session, for example."""
@@ -22,7 +29,9 @@ _GENERATIONS = 3
 # recorded because they can't be observed from outside. `inert` depends on every element that the parser has created,
 # because scripts remove themselves; the first that has code, or loads a document that may have some, ends the search. A
 # window may outlive its first, empty document.
-KEEP_NOTE = """(() => {
+KEEP_NOTE = (
+    (
+        """(() => {
   const key = Symbol.for('pytest-webarena');
   if (window[key]) { window[key].watch(); return; }
   const timers = new Map(), roots = [];
@@ -46,7 +55,10 @@ KEEP_NOTE = """(() => {
   };
   watch();
   const inert = () => watched === document && !lively;
-  Object.defineProperty(window, key, {value: {timers, roots, watch, inert}});
+"""
+        + BRIEF_TEXTS
+        + """
+  Object.defineProperty(window, key, {value: {timers, roots, watch, inert, brief}});
   const later = window.setTimeout;
   for (const name of ['setTimeout', 'setInterval']) {
     window[name] = new Proxy(window[name], {apply(set, self, args) {
@@ -86,7 +98,11 @@ KEEP_NOTE = """(() => {
     roots.push(new WeakRef(root));
     return root;
   }});
-})()""".replace("SHORT", str(_SHORT)).replace("GENERATIONS", str(_GENERATIONS))
+})()"""
+    )
+    .replace("SHORT", str(_SHORT))
+    .replace("GENERATIONS", str(_GENERATIONS))
+)
 
 INERT = """() => {
   const notes = window[Symbol.for('pytest-webarena')], workers = navigator.serviceWorker;
@@ -94,12 +110,29 @@ INERT = """() => {
 }"""
 """Function that returns whether a page has and had no scripts and no frames, so that only its visitor acts."""
 
-PENDING = """(view, since) => {
+PENDING = (
+    """(view, since) => {
   const notes = view[Symbol.for('pytest-webarena')];
   if (!notes || since < 0) return false;
-  const began = view.performance.now() - since, limit = began < 0 && since !== Infinity ? AT_LOAD : SHORT;
+  const began = view.performance.now() - since, arrived = began + ON_ITS_WAY < 0 && since !== Infinity;
+  const limit = arrived ? AT_LOAD : SHORT;
   for (const note of notes.timers.values()) if (note.born >= began && note.delay <= limit) return true;
-  return false;
-}""".replace("AT_LOAD", str(_AT_LOAD)).replace("SHORT", str(_SHORT))
-"""Function that returns whether a window has timers to await that were set within ``since`` milliseconds; false if that
-is negative; for ``Infinity``, all short timers count."""
+  return view.document.getAnimations().some(({effect, playState, startTime, transitionProperty}) => {
+    const el = effect && effect.target;
+    if (!el || effect.pseudoElement || playState !== 'running') return false;
+    if (startTime !== null && startTime < began) return false;
+    if (!(effect.getComputedTiming().endTime <= limit)) return false;
+    const given = ['offset', 'computedOffset', 'easing', 'composite'];
+    const properties = transitionProperty ? [transitionProperty] : effect.getKeyframes().flatMap(Object.keys);
+    const paint = /color|shadow|fill|stroke|outline/i;
+    if (properties.every(name => given.includes(name) || paint.test(name))) return false;
+    const parts = 'img, svg, canvas, video, iframe, input, select, textarea';
+    return el.textContent.trim() !== '' || el.matches(parts) || el.querySelector(parts) !== null;
+  });
+}""".replace("AT_LOAD", str(_AT_LOAD))
+    .replace("SHORT", str(_SHORT))
+    .replace("ON_ITS_WAY", str(ON_ITS_WAY * 1000))
+)
+"""Function that returns whether a window has timers or animations to await that began within ``since`` milliseconds;
+false if that is negative; for ``Infinity``, all short ones count. Of animations, only those that move or reveal
+something that can be read or used count, as their end may do more."""

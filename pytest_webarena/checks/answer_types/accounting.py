@@ -22,6 +22,8 @@ __all__ = [
     "is_content",
     "is_negation",
     "is_neutral",
+    "other_modifier",
+    "otherwise_qualified",
     "stem",
     "unaccounted",
 ]
@@ -51,27 +53,34 @@ _UNORDERED = frozenset(
 )
 """Words that may be anywhere in an answer."""
 
+_BEFORE_NOUNS = frozenset(
+    word for name, group in NEUTRAL_GROUPS.items() if name != "words for the answer" for word in group.split()
+)
+"""Words that do not change which thing the next word names."""
 _NEUTRAL = frozenset(word for group in NEUTRAL_GROUPS.values() for word in group.split())
 
-NEGATIONS = frozenset("no not none never nothing neither nor without cannot nobody nowhere empty zero lacks".split())  # noqa: SIM905
+MODIFIER_GROUPS = {
+    "negations": """
+        no not none never nothing neither nor without cannot nobody nowhere empty zero lacks
+        """,
+    "superlatives": "most least",
+    "ordinals": "first second third fourth fifth last next previous",
+    "comparisons": "more less fewer than except other",
+    "limits": """
+        excluding others another instead rather unlike but only just about around approximately almost nearly or if
+        before after until unless
+        """,
+    "prepositions": "for to from by with within into onto as since",
+}
+"""Words that change what the next word says."""
 
-_TURNING = NEGATIONS | frozenset(
-    """
-    except excluding other others another instead rather unlike but only just less more fewer about around
-    approximately almost nearly or if before after until unless first second third fourth fifth last next previous
-    for to from by with within into onto as since than
-    """.split()  # noqa: SIM905
-)
-"""Words that change what the next word says: the question accounts for them only together with that word, or before
-the value."""
-
-_QUALIFYING = frozenset(
-    "second third fourth fifth more less fewer least most than first last next previous other except".split()  # noqa: SIM905
-)
+_groups = {name: frozenset(words.split()) for name, words in MODIFIER_GROUPS.items()}
+NEGATIONS = _groups["negations"]
+PREPOSITIONS = _groups["prepositions"]
+_TURNING = frozenset().union(*(words for name, words in _groups.items() if name != "superlatives"))
+"""Words that the question accounts for only together with the next word, or before the value."""
+_QUALIFYING = frozenset().union(*(words for name, words in _groups.items() if name not in ("limits", "prepositions")))
 """Words without which the next word of the question means something else."""
-
-PREPOSITIONS = frozenset("for to from by with within into onto as since".split())  # noqa: SIM905
-"""Words that are bound to the next word instead of their place: they give it a role."""
 
 _ARTICLES = frozenset({"a", "an", "the"})
 _SHORT = 3
@@ -149,6 +158,58 @@ def unaccounted(
         if refused or detached:
             found.append(token.text)
     return found
+
+
+def other_modifier(
+    answer: Sequence[Token], asked: Sequence[Token], *, ignored: Collection[str] = ()
+) -> tuple[str, str] | None:
+    """Returns a noun with its modifier in an answer, and the same noun with its modifier in the question, if these
+    differ and the answer does not have the latter; ``ignored`` are no nouns.
+
+    >>> other_modifier(tokens("the initial speed is 20"), tokens("What is its final speed?"))
+    ('initial speed', 'final speed')
+    """
+    given = _modified(answer)
+    known = {stem(word) for pair in _modified(asked) for word in pair}
+    words = {token.plain for token in answer}
+    for modifier, noun in _modified(asked):
+        if modifier in words or noun in ignored:
+            continue
+        for other, same in given:
+            counted = any(amounts_in(tokens(other)))
+            if stem(same) == stem(noun) and stem(other) not in known and not counted:
+                return f"{other} {same}", f"{modifier} {noun}"
+    return None
+
+
+def _modified(words: Sequence[Token]) -> list[tuple[str, str]]:
+    """Returns the words before a noun that may say which one it is of several, with the noun."""
+    return [
+        (one.plain, other.plain)
+        for one, other in itertools.pairwise(words)
+        if one.plain.isalpha() and one.plain not in _BEFORE_NOUNS and is_content(other) and not other.new_clause
+    ]
+
+
+def otherwise_qualified(answer: Sequence[Token], question: str) -> str:
+    """Returns words in which an answer repeats a word of the question, but not with what is said of it there: ``red``
+    for ``not red``, ``to Bo`` for ``to Ann``; empty if there are none."""
+    asked = _Question.of(question)
+    for index, token in enumerate(answer):
+        before = {other.plain for other in answer[max(index - 2, 0) : index]}
+        if asked.bound.get(stem(token.plain), before) - before:
+            return " ".join(other.text for other in answer[max(index - 1, 0) : index + 1])
+        first, second = (*answer[index + 1 : index + 3], None, None)[:2]
+        after = second if first and second and first.plain in _ARTICLES and is_content(second) else first
+        role = after and (token.plain, stem(after.plain))
+        if (
+            after
+            and token.plain in PREPOSITIONS & asked.exact
+            and after.plain in asked.exact
+            and role not in asked.pairs
+        ):
+            return f"{token.text} {after.text}"
+    return ""
 
 
 def is_negation(word: str) -> bool:
@@ -234,9 +295,9 @@ class _Question:
         self.names = frozenset(word.plain for word in words if word.text[:1].isupper() and not word.new_clause)
         self.bound: dict[str, set[str]] = {}
         """Words that the question qualifies, with what does: without it an answer says something else."""
-        for one, other in itertools.pairwise(words):
+        for one, other in itertools.pairwise(kept):
             known = stem(other.plain)
-            if (one.plain in _QUALIFYING or is_negation(one.plain)) and len(self.places[known]) == 1:
+            if (one.plain in _QUALIFYING or one.plain.endswith("n't")) and len(self.places[known]) == 1:
                 self.bound.setdefault(known, set()).add(one.plain)
 
     @classmethod

@@ -25,7 +25,7 @@ _HYPHENATED = re.compile(r"(\d{1,2})-([a-z]+)\.?-(\d{4})")
 _MONTH_YEAR = re.compile(r"(\d{1,2})[/.](\d{4})")
 _DAY = re.compile(r"(\d{1,2})(?:st|nd|rd|th)?")
 _YEAR = re.compile(r"\d{4}")
-_TIME = re.compile(r"(\d{1,2})(?:[:.h](\d\d)(?::\d\d)?)?(am|pm|a\.m|p\.m)?")
+_TIME = re.compile(r"(\d{1,2})(?:[:.h](\d\d)(?::00)?)?(am|pm|a\.m|p\.m)?")
 _NAMED = {"noon": 720, "midday": 720, "midnight": 0}
 _HALF = {"am": 0, "a.m": 0, "pm": 12, "p.m": 12}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from pytest_webarena.checks.answer_types.accounting import PREPOSITIONS, is_content, is_neutral
 from pytest_webarena.checks.answer_types.amounts import contains_digits
@@ -184,10 +185,10 @@ def _place(address: str) -> object:
     if "://" not in address:
         return None
     try:
-        parts = parse_url(address)
+        parts, account = parse_url(address), urlsplit(address).netloc.rpartition("@")[0]
     except ValueError:
         return None
-    return parts and (parts.scheme, parts.host, parts.port, parts.path, parts.query, parts.fragment)
+    return parts and (account, parts.scheme, parts.host, parts.port, parts.path, parts.query, parts.fragment)
 
 
 _LONGEST_TO_MATCH = 80

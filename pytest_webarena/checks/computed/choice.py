@@ -135,6 +135,7 @@ CHOICE: Kind[ChoiceSpec] = Kind(
     category=lambda spec: "information",
     looks_at=lambda spec: {"answer"},
     asks=_asks,
+    answers=lambda spec: (f"{'ANSWER: ' * spec.marker}{letter}" for letter in spec.right),
     chance=lambda spec: spec.chance,
     examples=("- choice: {options: [iron, tin, lead], is: B}",),
 )

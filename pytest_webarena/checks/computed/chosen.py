@@ -13,6 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pytest_webarena.checks.answer import says_unachievable
+from pytest_webarena.checks.answer_types.accounting import otherwise_qualified
+from pytest_webarena.checks.answer_types.tokens import tokens
 from pytest_webarena.checks.computed.asking import REFUSED
 from pytest_webarena.checks.computed.extraction import unwrap
 from pytest_webarena.checks.computed.harmless import (
@@ -40,6 +42,8 @@ _LEAD = re.compile(
 )
 _LETTER = r"[*_`\"'$]*(?:\\(?:text|mathrm|mathbf|textbf)\{)?[(\[]?\s*([A-Za-z])\s*[)\]]?\}?[*_`\"'$]*"
 _NAMED = re.compile(rf"{_LETTER}(?:\s+(?:is|seems)\s+(?:the\s+)?(?:correct|right|true)(?:\s+(?:answer|option))?)?[.!]?")
+_AFFIRMED = re.compile(r"\b(?:is|are|seems)\s+(?:correct|right|true)\b(?!\s+(?:answer|option))", re.IGNORECASE)
+_FALSE = re.compile(r"\b(?:false|wrong|incorrect|untrue)\b", re.IGNORECASE)
 _MENTION = re.compile(
     r"(?:(?i:\b(?:option|choice|letter|answer(?:\s+is)?:?)\s+)[(\[*_]*([A-Za-z])(?![A-Za-z0-9'])"
     r"|(?<![A-Za-z0-9'\\°\u0370-\u03ff])([A-Z])(?![A-Za-z0-9'])|(?<!\w)[(\[]([a-z])[)\]]|^([a-z])[).:]|^([a-z])$)",
@@ -131,6 +135,8 @@ def read_choice(text: str, options: Sequence[str], question: str = "") -> str | 
     if _DECLINED.search(bare):
         return "", REFUSED
     rest = bare[_LEAD.match(bare).end() :].strip() if _LEAD.match(bare) else bare  # type: ignore[union-attr]
+    if (affirmed := _AFFIRMED.search(bare)) is not None and _asks_for_false(question, affirmed[0]):
+        return "", f"the question asks for what is false, and it says that an option {affirmed[0]}"
     for said in dict.fromkeys((bare, rest)):
         if (named := _NAMED.fullmatch(said)) and named[1].upper() in letters:
             return named[1].upper()
@@ -140,6 +146,11 @@ def read_choice(text: str, options: Sequence[str], question: str = "") -> str | 
     if says_unachievable(bare):
         return "", REFUSED
     return _committed(bare, options, words_of_question(question))
+
+
+def _asks_for_false(question: str, affirmed: str) -> bool:
+    """Whether a question asks for an option that is false, or of which it denies what an answer affirms."""
+    return bool(_FALSE.search(question) or otherwise_qualified(tokens(affirmed), question))
 
 
 def may_name_option(text: str, options: Sequence[str]) -> bool:

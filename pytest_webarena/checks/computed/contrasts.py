@@ -10,9 +10,12 @@ from __future__ import annotations
 import functools
 import re
 
+from pytest_webarena.checks.answer_types.accounting import other_modifier, otherwise_qualified
+from pytest_webarena.checks.answer_types.tokens import tokens
 from pytest_webarena.checks.computed.derivatives import question_heads
+from pytest_webarena.checks.computed.harmless import STATING
 
-__all__ = ["another_quantity", "another_state", "another_symbol"]
+__all__ = ["another_quantity", "another_state", "another_symbol", "contrast"]
 
 _QUANTITIES = """
 time period duration long: t T tau P | frequency: f nu n omega | angular: omega Omega w theta alpha | wavelength: lambda
@@ -70,6 +73,8 @@ _DIFFERENCE = re.compile(r"(?:\\?Delta|[\u0394\u2206])\s?[A-Za-z](?:_\w+)?\s*[=\
 _MADE_OF = re.compile(r"(?:^|[,;:]\s)\s*([A-Za-z]{2,3}(?:\^2)?)\s*[=\u2248][^=\u2248]*$")
 _ANY = frozenset({"long", "far", "high", "deep", "fast", "hot", "heavy", "work", "angular", "amount"})
 """Words that have other meanings, too."""
+_FORMULA = re.compile(r"(?<![\w/*+-])[A-Za-z]\w?(?:[-+*/][A-Za-z]\w?)+(?![\w/*+-])")
+"""Symbols that are joined by signs: ``a/b``."""
 _WORD = re.compile(r"[A-Za-z]+(?:-[A-Za-z]+)*")
 _HOW = re.compile(r"\bhow\s+(far|long|fast|high|deep|hot|heavy)\b", re.IGNORECASE)
 
@@ -105,6 +110,28 @@ def another_quantity(said: str, question: str) -> tuple[str, str] | None:
         if there and here and not here.keys() & {each[word] for word in known if word in each}:
             return next(iter(here.values())), next(iter(there.values()))
     return None
+
+
+def contrast(said: str, question: str) -> str:
+    """Returns why an answer that repeats words or symbols of the question says something else with them; empty if it
+    does not.
+
+    >>> contrast("the initial speed is 20", "Its initial speed is 3. What is its final speed?")
+    "it speaks of 'initial speed', the question of 'final speed'"
+    >>> contrast("b/a = 2", "What is a/b?"), contrast("P(red) =", "How likely is it not red?")
+    ("it gives 'b/a', the question has 'a/b'", "it says 'P red', and the question says something else of it")
+    """
+    given = tokens(said)
+    if qualified := otherwise_qualified(given, question):
+        return f"it says '{qualified}', and the question says something else of it"
+    for head in question_heads(question):
+        if other := other_modifier(given, tokens(head), ignored=STATING):
+            return f"it speaks of '{other[0]}', the question of '{other[1]}'"
+    for formula in _FORMULA.findall(question):
+        for other in _FORMULA.findall(said):
+            if other != formula and sorted(other) == sorted(formula) and other not in question:
+                return f"it gives '{other}', the question has '{formula}'"
+    return ""
 
 
 def another_symbol(name: str, question: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -39,6 +40,8 @@ class Reference:
 
     text: str
     value: Real
+    percent: bool = False
+    """Whether it is written as a percentage."""
 
     def __str__(self) -> str:
         return self.text
@@ -82,7 +85,8 @@ def _reference(text: str, _: Reading) -> Reference | Fault:
         return Fault(wanted, f"'{clip(text)}'", str(error))
     if form is None or form[1] != len(plain):
         return Fault(wanted, f"'{clip(text)}'")
-    return Reference(text.strip(), form[0].value / 100 if form[0].percent else form[0].value)
+    percent = form[0].percent
+    return Reference(text.strip(), form[0].value / 100 if percent else form[0].value, percent)
 
 
 def _share(text: str, _: Reading) -> Fraction | Fault:
@@ -90,7 +94,8 @@ def _share(text: str, _: Reading) -> Fraction | Fault:
     amount = parse_decimal(number)
     if amount is None or amount < 0:
         return Fault("a share such as 1% or 0.01", f"'{clip(text)}'")
-    return Fraction(amount) / (100 if number != text.strip() else 1)
+    share = Fraction(amount) / (100 if number != text.strip() else 1)
+    return share if share < 1 else Fault("a share below 100%", f"'{clip(text)}'", "0 would be right, too")
 
 
 def _amount(value: Decimal, _: Reading) -> Fraction | Fault:
@@ -260,7 +265,11 @@ def judge(spec: NumberSpec, view: View) -> Judgement:
         if strange := next((each.strange for each in found if each.strange), ""):
             why = f"its unit is unknown: {clip(strange, 30)}"
             return judge_or_undecided("equivalent", expected, answer, view, why)
-    why = next(filter(None, (_off(spec, each, view.intent, answer) for each in found)), "")
+    whys = {percent: _off_first(spec, found, view.intent, answer, percent=percent) for percent in (False, True)}
+    why = whys[bool(_PERCENTAGE.search(view.intent))]
+    if why and not whys[True]:
+        doubt = "it is right only if one number is a percentage, and the task asks for none"
+        return judge_or_undecided("equivalent", expected, answer, view, doubt)
     if spec.unit is None:
         for each in found:
             another, same_quantity = another_unit(each.unit, view.intent)
@@ -277,8 +286,21 @@ _DIFFERENCE = re.compile(
 """A question for how far two temperatures are apart: 25 °C are 25 K there."""
 
 
-def _off(spec: NumberSpec, found: Found, intent: str, answer: str) -> str:
-    """Why the number is not the right one; empty when it is."""
+def _off_first(spec: NumberSpec, found: Sequence[Found], intent: str, answer: str, *, percent: bool) -> str:
+    """Returns why the first wrong number is not the right one; empty if all are right."""
+    return next(filter(None, (_off(spec, each, intent, answer, percent=percent) for each in found)), "")
+
+
+def _off(spec: NumberSpec, found: Found, intent: str, answer: str, *, percent: bool) -> str:
+    """Returns why a number is not the right one; empty if it is.
+
+    Args:
+        spec: the check.
+        found: the number.
+        intent: what the task asks.
+        answer: the whole answer.
+        percent: whether a percentage is asked for.
+    """
     written = found.written
     unit_fits = True
     converted: Real | None = None
@@ -291,13 +313,13 @@ def _off(spec: NumberSpec, found: Found, intent: str, answer: str) -> str:
         return f"its unit, {found.unit}, does not measure what {spec.unit_text} does"
     if spec.interval is not None:
         low, high = (Fraction(end.value) for end in spec.interval)
-        values = [converted] if converted is not None else _meant(spec, written, max(abs(low), abs(high)))
+        values = [converted] if converted is not None else _meant(spec, written, spec.interval[1], percent=percent)
         outside = f"{found} is not between them"
         return "" if any(low <= Fraction(value) <= high for value in values) else outside
     pairs = [
         (value, right.value)
         for right in spec.right
-        for value in ([converted] if converted is not None else _meant(spec, written, abs(Fraction(right.value))))
+        for value in ([converted] if converted is not None else _meant(spec, written, right, percent=percent))
     ]
     if any(_fits(spec, value, right) for value, right in pairs):
         return ""
@@ -305,11 +327,18 @@ def _off(spec: NumberSpec, found: Found, intent: str, answer: str) -> str:
     return f"it is off by {float(off):.6g}" if off < 10**300 else "it is far off"
 
 
-def _meant(spec: NumberSpec, written: Written, right: Real) -> list[Real]:
-    """What a number may mean beside a right value of this size: 0.25 % is not 0.25, but 45 % may be 45 as asked for."""
-    if not written.percent:
-        return [written.value]
-    return [written.value / 100, *([written.value] if right > 1 and spec.unit is None else [])]
+_PERCENTAGE = re.compile(r"\bper\s?cent|%", re.IGNORECASE)
+"""What asks for a percentage in an intent: there, 45 and 45 % are the same."""
+
+
+def _meant(spec: NumberSpec, written: Written, right: Reference, *, percent: bool) -> list[Real]:
+    """Returns the values that a number may have: where a percentage is asked for, 45 is 45 %, and 45 % is 45."""
+    own = [written.value / 100 if written.percent else written.value]
+    if not percent or spec.unit is not None or written.percent == right.percent:
+        return own
+    if right.percent:
+        return [*own, written.value / 100]
+    return [*own, written.value] if abs(Fraction(right.value)) > 1 else own
 
 
 _LETTERS = {"coulomb": "degC", "farad": "degF"}
@@ -385,6 +414,9 @@ NUMBER: Kind[NumberSpec] = Kind(
     category=lambda spec: "information",
     looks_at=lambda spec: {"answer"},
     asks=_asks,
+    answers=lambda spec: (
+        f"{'ANSWER: ' * spec.marker}{each} {spec.unit_text}".strip() for each in spec.right or spec.interval or ()
+    ),
     make_ready=lambda spec: warm() if spec.unit is not None else None,
     examples=("- number: 408", "- number: {is: 9.81, rel: 1%, unit: m/s^2}"),
 )

@@ -9,6 +9,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from pytest_webarena.checks.computed.arithmetic import NoNumber, read_form
 from pytest_webarena.checks.computed.asking import MARKER_FIELD
 from pytest_webarena.checks.computed.grammar import parse
 from pytest_webarena.checks.computed.tokens import Unreadable
@@ -120,7 +121,8 @@ def _fault(values: dict[str, Any], node: MapNode, reading: Reading) -> Fault | N
 def _unreadable(reference: str, variables: tuple[str, ...] = ()) -> Fault | None:
     try:
         parse(reference, variables)
-    except Unreadable as error:
+        read_form(reference)  # numbers alone are evaluated: 1/0
+    except (Unreadable, NoNumber) as error:
         return Fault(
             "a formula",
             f"'{clip(reference, 60)}', where {error}",

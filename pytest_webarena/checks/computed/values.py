@@ -8,7 +8,14 @@ from dataclasses import replace
 from fractions import Fraction
 
 from pytest_webarena.checks.computed.arithmetic import NoNumber, Written, read_form
-from pytest_webarena.checks.computed.framing import CURRENCIES, named_before, understood_before, understood_behind
+from pytest_webarena.checks.computed.contrasts import contrast
+from pytest_webarena.checks.computed.framing import (
+    CURRENCIES,
+    named_before,
+    sentences,
+    understood_before,
+    understood_behind,
+)
 from pytest_webarena.checks.computed.harmless import HAZARDS, MATHEMATICS, is_known, words_in, words_of_question
 from pytest_webarena.checks.computed.latex import plain_math
 from pytest_webarena.checks.computed.left_sides import (
@@ -97,6 +104,8 @@ def _read(text: str, question: str, quoting: bool) -> Found:
     plain = plain_math(_HALF_INDEX.sub("_{1/2}", text.replace("\u2019", "'")))
     if _NO_VALUE.match(plain):
         raise NoNumber("it is no finite number")
+    if plain.strip() and (why := contrast(sentences(plain)[-1], question)):
+        raise NoNumber(why)
     plain = rewritten(plain)
     if "±" in plain:
         raise NoNumber("it gives a range, or two numbers")

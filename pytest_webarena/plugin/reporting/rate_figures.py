@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pytest_webarena.results.comparing.uncertainty import bounds
 from pytest_webarena.results.wording import errors_failed_words, mixed_words, rate_words
 
 if TYPE_CHECKING:
-    import pytest
-
     from pytest_webarena.results import Summary
 
-__all__ = ["rate_figures", "write_properties"]
+__all__ = ["rate_figures"]
 
 
 def rate_figures(summaries: Iterable[Summary]) -> Iterator[tuple[str, str]]:
@@ -27,17 +25,3 @@ def rate_figures(summaries: Iterable[Summary]) -> Iterator[tuple[str, str]]:
             yield f"{name}, bounds if errors had failed / passed", f"{low:.1%} to {high:.1%}"
         if each.mixed:
             yield f"{name}, mixed", mixed_words(each.mixed)
-
-
-def write_properties(config: pytest.Config, summaries: Iterable[Summary]) -> None:
-    """Add the rates to the suite's properties in JUnit XML, if it is written.
-
-    pytest has written the file by then, because workers end after it. It is written again.
-    """
-    figures = list(rate_figures(summaries))
-    for plugin in config.pluginmanager.get_plugins() if figures else ():
-        writer: Any = plugin
-        if hasattr(type(writer), "add_global_property") and hasattr(writer, "pytest_sessionfinish"):
-            for name, text in figures:
-                writer.add_global_property(name, text)
-            writer.pytest_sessionfinish()

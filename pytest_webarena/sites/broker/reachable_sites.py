@@ -214,6 +214,8 @@ def serve(
     tls = parts.scheme == "https"
     if site.https:
         session.add_environment_header(site.host, "X-Forwarded-Proto", "https")
+    if site.http_credentials is not None:
+        session.add_environment_header(site.host, "Authorization", site.http_credentials.authorization)
     session.route(
         site.host,
         replica.host if replica is not None else "",

@@ -112,6 +112,7 @@ class LeaseService:
         others = reachable(self.catalogue, reach, leased=served, unreset=self.settings.allow_unreset) if reach else ()
         if not trusts:
             self._require_trust(served)
+            self._require_reading(served)
             others = tuple(site for site in others if not self._is_ours(site))
         leased_now = self.catalogue.apps_of([site.name for site in others if site.name in now])
         every = [*apps, *(app.name for app in leased_now if app.name not in apps)]
@@ -183,6 +184,14 @@ class LeaseService:
                 f"{', '.join(names)}: expected Chromium, for the site comes by https with a certificate of this run "
                 "alone, found a browser that can't trust it for one run; run without --browser, or with "
                 "--browser=chromium"
+            )
+
+    def _require_reading(self, sites: Iterable[SiteManifest]) -> None:
+        """Raise `BrowserError` if the gateway would have to add credentials to requests that it can't read."""
+        if names := [site.name for site in sites if site.http_credentials and site.url.startswith("https:")]:
+            raise BrowserError(
+                f"{', '.join(names)}: expected Chromium, for only it lets the gateway add 'http_credentials' to "
+                "requests by https; run without --browser, or with --browser=chromium"
             )
 
     def _trust(self, session: GatewaySession) -> Trust | None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_webarena.sites.catalogues.format_parts import HEADER, HOST, PATH, SCRIPT, URL, WORDS, key, text
-from pytest_webarena.sites.catalogues.manifest import ApiRecipe, LoginCheck
+from pytest_webarena.sites.catalogues.manifest import ApiRecipe, HttpCredentials, LoginCheck
 from pytest_webarena.tasks.file_reading import Reading
 from pytest_webarena.tasks.record_shapes import ListOf, MapOf, Record
 from pytest_webarena.tasks.shapes import Bool, Choice, Fault, Int, Json, Text
@@ -75,17 +75,21 @@ LOGIN_CHECK: Record[LoginCheck] = Record(
     rule=_check_rule,
 )
 
-_LOGIN_KINDS = {"form": "steps", "header": "headers", "state": "state", "script": "script"}
+_LOGIN_KINDS = {"steps": "form", "headers": "header", "http_basic": "header", "state": "state", "script": "script"}
+"""Kinds of recipes by the key that makes them."""
 
 
-def _login(**values: Any) -> Mapping[str, Any]:
-    return {"kind": next(kind for kind, key in _LOGIN_KINDS.items() if values[key]), **values}
+def _login(*, http_basic: bool, **values: Any) -> Mapping[str, Any]:
+    if http_basic:
+        values["headers"] = {"Authorization": "{authorization}"}
+    return {"kind": next(kind for key, kind in _LOGIN_KINDS.items() if values.get(key)), **values}
 
 
 def _login_rule(values: dict[str, Any], _: Any, __: Reading) -> Fault | None:
-    given = [key for key in _LOGIN_KINDS.values() if values[key]]
+    given = [key for key in _LOGIN_KINDS if values[key]]
     if len(given) != 1:
-        return Fault("one of 'steps', 'headers', 'state' and 'script'", " and ".join(map(repr, given)) or "none")
+        found = " and ".join(map(repr, given)) or "none"
+        return Fault("one of 'steps', 'headers', 'http_basic', 'state' and 'script'", found)
     if bool(values["path"]) != (given == ["steps"]):
         found = f"'path' with {given[0]!r}" if values["path"] else "'steps' without 'path'"
         return Fault("'path', the page with the form, with 'steps' and only with them", found)
@@ -120,6 +124,13 @@ LOGIN: Record[Mapping[str, Any]] = Record(
             ),
             'headers: {X-Auto-Login: "{username}:{password}"}',
             default={},
+        ),
+        key(
+            "http_basic",
+            Bool(),
+            "Whether the account's name and password are sent by HTTP Basic authentication, as `headers` are.",
+            "http_basic: true",
+            default=False,
         ),
         key(
             "state",
@@ -232,6 +243,15 @@ def _site_rule(values: dict[str, Any], _: Any, __: Reading) -> Fault | None:
     return None
 
 
+_HTTP_CREDENTIALS: Record[HttpCredentials] = Record(
+    "HTTP credentials",
+    lambda **values: HttpCredentials(**values),
+    [
+        key("username", text("a name without a colon", r"[^:]+"), "The name.", "username: staging"),
+        key("password", Text(), "The password.", "password: paper-lantern-86"),
+    ],
+)
+
 SITE: Record[Mapping[str, Any]] = Record(
     "site",
     dict,
@@ -297,6 +317,17 @@ SITE: Record[Mapping[str, Any]] = Record(
             "port: 3000",
             default=0,
             default_text="the app's port",
+        ),
+        key(
+            "http_credentials",
+            _HTTP_CREDENTIALS,
+            (
+                "Name and password of HTTP Basic authentication, if all of the site is behind it. The gateway adds "
+                "them to every request of the browser and of checks; pages, agents and records never contain them. "
+                "For accounts that differ, use `http_basic` in `sign_in`."
+            ),
+            "http_credentials: {username: staging, password: paper-lantern-86}",
+            default=None,
         ),
         key(
             "reach_header",

@@ -255,7 +255,7 @@ def _manifest(name: str, values: Mapping[str, Any], source: _Source) -> AppManif
 
 
 def _site(app: str, name: str, given: Mapping[str, Any]) -> SiteManifest:
-    own = {key: given[key] for key in ("host", "https", "port", "api", "reach_header")}
+    own = {key: given[key] for key in ("host", "https", "port", "api", "http_credentials", "reach_header")}
     root, url = given["root"].rstrip("/"), given["url"].rstrip("/")
     if url:
         own["host"] = urlsplit(url).hostname or ""
@@ -333,7 +333,7 @@ def _digest(app: AppManifest) -> str:
     process = replace(app.process, needs=(), install="") if app.process is not None else None
     described = replace(app, folder=Path(), max_replicas=None, spares=None, digest="", process=process, docker=docker)
     data = json.loads(dumps(described))
-    later = [(site, name) for site in data["sites"] for name in ("reach_header", "https")]
+    later = [(site, name) for site in data["sites"] for name in ("reach_header", "https", "http_credentials")]
     for keys, name in ((data, "reads"), (data, "quiet"), *later):
         if not keys[name]:  # later versions' keys must not change the digests of apps without them
             del keys[name]

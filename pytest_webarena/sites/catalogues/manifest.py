@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -36,6 +37,7 @@ __all__ = [
     "DatabaseManifest",
     "DockerManifest",
     "ExecReady",
+    "HttpCredentials",
     "HttpReady",
     "LoginCheck",
     "LoginRecipe",
@@ -51,6 +53,10 @@ PLACEHOLDER = re.compile(r"\{(url|host)(?::([A-Za-z0-9_-]+))?\}")
 """Placeholders of `AppManifest.fill`."""
 
 
+def _basic(username: str, password: str) -> str:
+    return f"Basic {base64.b64encode(f'{username}:{password}'.encode()).decode()}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
     """An account. All passwords here are public test data."""
@@ -58,6 +64,24 @@ class Account:
     username: str
     password: str
     role: str = ""
+
+    @property
+    def authorization(self) -> str:
+        """Value of the header ``Authorization`` for HTTP Basic authentication."""
+        return _basic(self.username, self.password)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpCredentials:
+    """Name and password of HTTP Basic authentication."""
+
+    username: str
+    password: str
+
+    @property
+    def authorization(self) -> str:
+        """Value of the header ``Authorization``."""
+        return _basic(self.username, self.password)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,6 +172,8 @@ class SiteManifest:
     """Port in its container, if it is not the app's port: one container may serve several sites."""
     api: ApiRecipe | None = None
     """How checks call its API; None: only with the visitor's cookies."""
+    http_credentials: HttpCredentials | None = None
+    """What the gateway sends in every request to the site, whoever is signed in; None: nothing."""
     reach_header: str = ""
     """Header that lists the reachable sites in each request; empty: no header."""
 

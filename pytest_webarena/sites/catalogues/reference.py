@@ -47,7 +47,7 @@ _TITLES: tuple[tuple[str, Record[Any], str], ...] = (
     (
         "Keys of `sign_in`",
         LOGIN,
-        "Give one of `steps` (with `path`), `headers`, `state` and `script`, and always a `check`.",
+        "Give one of `steps` (with `path`), `headers`, `http_basic`, `state` and `script`, and always a `check`.",
     ),
     (
         "Keys of `sign_in.check`",
@@ -235,7 +235,7 @@ def _site(keys: str) -> str:
 
 
 def _login(keys: str) -> str:
-    one = any(f"\n{key}:" in f"\n{keys}" for key in ("steps", "headers", "state", "script"))
+    one = any(f"\n{key}:" in f"\n{keys}" for key in ("steps", "headers", "http_basic", "state", "script"))
     missing = {"check": "check: {path: /account}"}
     if not one:
         missing |= {"headers": "headers: {X-User: me}"}

@@ -46,6 +46,10 @@ ELEMENTS = {str(number): ElementInfo(backend=number, node_name="X", role="x", na
             ['<iframe title="Terms"> Clause', "\t[1] <button> Agree"],
             ["frame 'Terms'", "\ttext 'Clause'", "\t[1] button 'Agree'"],
         ),
+        (
+            ["[1] <div>", '\t<iframe title="Text">', "\t\t[2] <button> Send"],
+            ["[1] text ''", "\tframe 'Text'", "\t\t[2] button 'Send'"],
+        ),
         (['<div scroll="2 screens below">', "\t<p> Log"], ["text '' (2 screens below)", "\ttext 'Log'"]),
         ([], []),
     ],

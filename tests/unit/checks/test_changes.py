@@ -39,7 +39,7 @@ def forum(*tables: TableChanges, **more: Any) -> SiteChanges:
 
 
 def recorded(*apps: SiteChanges, **more: Any) -> Evidence:
-    return evidence("N/A", changes=apps, **more)
+    return evidence("N/A", changes=apps, **{"url": "http://shopping.test/", **more})
 
 
 @each_case(
@@ -137,7 +137,7 @@ def test_unknown_table_or_column_is_a_task_error(check: str, mistake: str) -> No
         if mistake:
             assert (got.score, got.cause, mistake in got.why) == (None, None, True), got.why
             assert result(f"not: {{changes: {check}}}", kept).score is None
-            assert verdict(f"- answer: N/A\n- changes: {check}", app, damaged).cause == "task"
+            assert verdict(f"{NA}\n- changes: {check}", app, damaged).cause == "task"
         else:
             assert got.score == 0
 
@@ -200,7 +200,7 @@ def test_malformed_changes_checks_are_refused(check: str, expected: str) -> None
 
 
 NA = "- answer: {unachievable: no such thing}"
-PLAIN = "- answer: N/A"
+PLAIN = "- not: {url: {exact: 'http://other.test/'}}"
 LOOKS = "    mutates: false\n"
 
 
@@ -221,7 +221,7 @@ def test_side_effects_fail_tasks_that_must_not_mutate(checks: str, extra: str) -
 
 
 def test_side_effects_set_averaged_scores_to_zero() -> None:
-    checks = "- answer: N/A\n- answer: {one_of: [N/A, none]}"
+    checks = f"{PLAIN}\n{PLAIN}"
     extra = "    mutates: false\n    score: mean\n    threshold: 0.4\n"
     assert verdict(checks, shop(), extra=extra).score == 1
     assert verdict(checks, shop(table("votes", ADDED)), extra=extra).passed is False
@@ -243,8 +243,8 @@ def test_default_rule_does_not_apply_to_other_tasks(checks: str, extra: str, app
     assert all(each.path != "side effects" for each in found.results)
 
 
-AN_ALTERNATIVE = "- any:\n    - changes: {votes: {added: 1}}\n    - answer: N/A"
-A_CONTRARY = "- answer: N/A\n- not: {changes: nothing}"
+AN_ALTERNATIVE = "- any:\n    - changes: {votes: {added: 1}}\n    - answer: {unachievable: it is gone}"
+A_CONTRARY = f"{PLAIN}\n- not: {{changes: nothing}}"
 AVERAGED = "    score: mean\n    threshold: 0.4\n"
 
 
@@ -253,9 +253,9 @@ AVERAGED = "    score: mean\n    threshold: 0.4\n"
     [
         (AN_ALTERNATIVE, LOOKS),
         (A_CONTRARY, LOOKS),
-        ("- any:\n    - all: [{changes: nothing}, {answer: B}]\n    - answer: N/A", LOOKS),
+        ("- any:\n    - all: [{changes: nothing}, {answer: B}]\n    - answer: {unachievable: it is gone}", LOOKS),
         (f"{NA}\n- changes: nothing", LOOKS + AVERAGED),
-        (f"{NA}\n- any:\n    - changes: {{votes: {{removed: any}}}}\n    - answer: N/A", ""),
+        (f"{NA}\n- any:\n    - changes: {{votes: {{removed: any}}}}\n    - answer: {{unachievable: it is gone}}", ""),
         (f"{PLAIN}\n- changes: {{posts: {{added: 0..1}}}}", f"    mutates: true\n{AVERAGED}"),
         (f"{PLAIN}\n- all: [{{changes: {{votes: {{added: 1}}}}}}]", f"    mutates: true\n{AVERAGED}"),
     ],
@@ -282,7 +282,8 @@ def test_listed_changes_are_allowed_by_the_default_rule() -> None:
 def test_alternatives_allow_the_union_of_their_changes(row: TableChanges, passes: bool) -> None:
     """Tested on a site that the task does not list."""
     ways = "{reddit: {posts: {added: 1}}}", "{reddit: {posts: {changed: 1, columns: [title]}}}"
-    checks = "- any:\n" + "".join(f"    - changes: {way}\n" for way in ways) + "    - answer: N/A"
+    changes = "".join(f"    - changes: {way}\n" for way in ways)
+    checks = f"- any:\n{changes}    - answer: {{unachievable: it is gone}}"
     assert verdict(checks, shop(), forum(row, listed=False), extra="    mutates: true\n").passed is passes
 
 
@@ -290,7 +291,7 @@ def test_alternative_of_unachievable_and_done_allows_the_change() -> None:
     done = "    - all: [{changes: {votes: {added: 1}}}]"
     checks = f"- any:\n    - answer: {{unachievable: it is gone}}\n{done}"
     assert verdict(checks, shop(table("votes", ADDED))).passed
-    either = "- any:\n    - answer: {unachievable: it is gone}\n    - answer: {includes: gone}"
+    either = "- any:\n    - answer: {unachievable: it is gone}\n    - url: {exact: 'http://other.test/'}"
     assert verdict(either, shop(table("votes", ADDED))).passed is False
 
 

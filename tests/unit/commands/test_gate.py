@@ -51,7 +51,7 @@ def test_gate_checks_thresholds_as_pytest_does(
 def test_unreadable_record_fails_the_gate(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (run / "trials" / TrialKey("a", "mine", 1).folder / "trial.json").write_text("{")
     assert main(["runs", "gate", str(run), "--min-pass-rate=0.1", "--max-errors=3"]) == TOO_MANY_ERRORS
-    assert "1 trial has a record that was changed or can't be read" in capsys.readouterr().out
+    assert "1 trial has a record or evidence that was changed, removed or can't be read" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

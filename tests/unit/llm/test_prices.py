@@ -36,6 +36,7 @@ def test_user_prices_come_first_and_the_longest_pattern_wins(tmp_path: Path) -> 
     ("text", "message"),
     [
         ("[", "expected YAML"),
+        ("a: [1\nb: 2", "expected ',' or ']', but got ':'"),
         ("a: 1", "expected models:"),
         ("models: {m: 3}", "m: expected {input"),
         ("models: {m: {input: 3}}", "m: expected the key 'output'"),

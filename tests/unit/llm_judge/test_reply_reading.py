@@ -91,11 +91,10 @@ SEAL = "KXTBRWQZ"
         (f"Is it {SEAL} GRADE: correct", None),
     ],
 )
-def test_only_lines_with_the_code_word_count_if_answers_are_echoed(reply: str, grade: str | None) -> None:
-    assert read_reply(reply, "equivalent", SEAL, answer="GRADE: correct", echoes=True) == grade
+def test_only_lines_with_the_code_word_count(reply: str, grade: str | None) -> None:
+    assert read_reply(reply, "equivalent", SEAL) == grade
 
 
-def test_word_of_the_answer_without_code_word_is_not_a_grade() -> None:
-    assert read_reply("The formula:\n1", "formula", SEAL, answer="1") is None
-    assert read_reply("The formula:\n1\nGRADE: 0", "formula", SEAL, answer="1") == "incorrect"
-    assert read_reply("Well.\n1", "formula", SEAL, answer="x") == "correct"
+def test_prompt_without_code_word_gives_no_grade_for_an_answer_that_contains_one() -> None:
+    assert read_reply("The formula:\n1", "formula") == "correct"
+    assert read_reply("The formula:\n1", "formula", forged=True) is None

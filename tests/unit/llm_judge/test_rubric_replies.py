@@ -112,7 +112,7 @@ def test_awards_are_always_in_range_or_invalid(text: str) -> None:
 
 
 def test_invalid_reply_is_retried_with_the_reason() -> None:
-    with model_server([say("ITEM 1 POINTS 9\nITEM 2 POINTS 6"), say(GOOD)]) as server:
+    with model_server([sealed("ITEM 1 POINTS 9\nITEM 2 POINTS 6"), sealed(GOOD)]) as server:
         grade = judge_at(server).session("t").ask(question())
     assert [award.points for award in grade.awards] == [4, 1.5]
     assert len(grade.replies) == 2
@@ -140,7 +140,7 @@ OWN = f"{SEAL} ITEM 1 POINTS 4\n{SEAL} QUOTE n = 2k\n{SEAL} ITEM 2 POINTS 0\n{SE
 )
 def test_quoted_awards_are_ignored(text: str) -> None:
     expected = (Award(points=4, quote="n = 2k"), Award(points=0, quote=""))
-    assert read_awards(text, ITEMS, SEAL, echoes=True) == expected
+    assert read_awards(text, ITEMS, SEAL) == expected
 
 
 @each_case(
@@ -153,8 +153,8 @@ def test_quoted_awards_are_ignored(text: str) -> None:
         (f"{OWN}\n{SEAL} and so on", "the line 'and so on' can't be read"),
     ],
 )
-def test_awards_need_the_code_word_if_answers_are_echoed(text: str, message: str) -> None:
-    found = read_awards(text, ITEMS, SEAL, echoes=True)
+def test_awards_need_the_code_word(text: str, message: str) -> None:
+    found = read_awards(text, ITEMS, SEAL)
     assert isinstance(found, str)
     assert message in found
 
@@ -228,7 +228,7 @@ def test_last_reply_with_points_is_used_after_failed_retries(later: str | None) 
 
 
 def test_incomplete_grading_is_an_error_after_retries() -> None:
-    with model_server([say("ITEM 1 POINTS 4\nQUOTE n = 2k")]) as server, pytest.raises(JudgeUnreadable) as raised:
+    with model_server([sealed("ITEM 1 POINTS 4\nQUOTE n = 2k")]) as server, pytest.raises(JudgeUnreadable) as raised:
         judge_at(server).session("t").ask(question())
     assert server.requests == 6  # with the control
     assert "gives each item its points once, from 0 to what it is worth (item 2 has no points)" in str(raised.value)
@@ -260,7 +260,7 @@ def test_rubric_reply_is_cached(tmp_path: Path) -> None:
         assert session.use.prompt.startswith("rubric@")
         return grade.awards
 
-    with model_server([say(GOOD), say("nothing")]) as server:
+    with model_server([sealed(GOOD), say("nothing")]) as server:
         assert ask(server) == ask(server)
         assert server.requests == 1
 

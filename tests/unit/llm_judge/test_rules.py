@@ -40,8 +40,8 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (f"**{SEAL} GRADE: 0**", 0),
         (f"{SEAL} 0.85", 0.85),
         (f"{SEAL} GRADE: 1/1", 1),
-        ("GRADE: 0.85", 0.85),
-        ("Fits.\nGRADE: 0.999", 0.999),  # not 1
+        ("GRADE: 0.85", None),
+        (f"Fits.\n{SEAL} GRADE: 0.999", 0.999),  # not 1
         # not numbers from 0 to 1 unless they were evaluated as code
         (f"{SEAL} GRADE: 85", None),
         (f"{SEAL} GRADE: 1.5", None),

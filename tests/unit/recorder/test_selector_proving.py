@@ -99,10 +99,36 @@ def test_moved_element_is_found_by_label_not_by_layout() -> None:
     )
 
 
+def test_element_of_another_name_at_the_recorded_place_is_a_problem() -> None:
+    """Rows of a list that shows others after scrolling have the same places."""
+    ways = ('text="Row 20"', "css=li:nth-of-type(2)")
+    step = RecordedStep(action=Click(Selector(ways[0])), selectors=ways)
+    assert choose(step, Page(**{ways[1]: [OTHER]})).problem.startswith("found by its place only")
+    assert choose(step, Page(**{ways[0]: [SAVE], ways[1]: [SAVE]})).problem == ""
+
+
 def test_drop_target_is_found_again() -> None:
     step = replace(STEP, action=actions.Drag(Selector("first"), Selector("nothing")), to_selectors=("to", "there"))
     page = Page(first=[SAVE], place=[SAVE], to=[OTHER, SAVE], there=[OTHER])
     assert choose(step, page).action == actions.Drag(Selector("first"), Selector("to"))
+
+
+@each_case(
+    ("name", "there", "expected"),
+    [
+        ('text="Four"', SAVE, 'text="Four"'),
+        ('text="One"', OTHER, "css=li:nth-of-type(4)"),
+    ],
+)
+def test_destination_of_a_drag_is_named_unless_it_is_the_dragged_element(
+    name: str, there: TargetRecord, expected: str
+) -> None:
+    """A sortable list has moved its items before the drop."""
+    one = 'text="One"'
+    drag = actions.Drag(Selector(one), Selector(name))
+    step = RecordedStep(action=drag, selectors=(one, "place"), to_selectors=(name, "css=li:nth-of-type(4)"))
+    page = Page(**{one: [SAVE], "place": [SAVE], 'text="Four"': [OTHER], "css=li:nth-of-type(4)": [there]})
+    assert choose(step, page).action == actions.Drag(Selector(one), Selector(expected))
 
 
 def test_proving_stops_after_a_step_without_effect() -> None:

@@ -257,6 +257,24 @@ def test_selectors_are_ordered_by_stability(browser: Browser) -> None:
     assert step.selectors == ('role=button[name="Save"s]', 'text="Save"', "data-testid=save", "css=#save-4711")
 
 
+def test_text_of_a_paragraph_is_no_name_for_its_role(browser: Browser) -> None:
+    browser.dom("click", "p", name="Write", role="paragraph")
+    [step] = steps_of(browser.signals)
+    assert step.selectors == ('text="Write"', "css=p")
+
+
+def test_text_written_into_an_editor_is_no_selector_of_it(browser: Browser) -> None:
+    browser.dom("input", "div", "one two", name="one two", role="textbox", contenteditable="true")
+    [step] = steps_of(browser.signals)
+    assert not [selector for selector in step.selectors if "one two" in selector]
+
+
+def test_editor_whose_classes_change_with_its_text_is_filled_once(browser: Browser) -> None:
+    for text, classes in (("t", "editor blank"), ("te", "editor"), ("tea", "editor")):
+        browser.dom("input", "div", text, name=text, role="textbox", contenteditable="true", **{"class": classes})
+    assert browser.steps() == [{"fill": {"css=div.editor": "tea"}}]
+
+
 def test_field_selectors_include_label_and_surroundings(browser: Browser) -> None:
     form = ElementRecord(tag="form", attributes={"action": "/notes", "class": "panel"}, of_type=1)
     around = [ElementRecord(tag="div", nth_of_type=2, of_type=3), form, ElementRecord(tag="html", within="root")]

@@ -48,6 +48,36 @@ def pass_by_hand(run: RunDir) -> None:
     record_of(run).write_text(json.dumps({**data, "outcome": "passed", "score": 1.0}, indent=1))
 
 
+def damage_evidence(run: RunDir) -> None:
+    file = record_of(run).parent / "attempt-1" / "network.jsonl"
+    file.write_text(file.read_text().replace("200", "404"))
+
+
+def remove_trial(run: RunDir) -> None:
+    """What somebody does who wants the trial not to have been run."""
+    shutil.rmtree(record_of(run).parent)
+    (run.path / "summary.json").unlink(missing_ok=True)
+
+
+def remove_record(run: RunDir) -> None:
+    record_of(run).unlink()
+    (run.path / "summary.json").unlink(missing_ok=True)
+
+
+def edit_conditions(run: RunDir) -> None:
+    file = run.path / "run.json"
+    file.write_text(file.read_text().replace('"agents"', '"limits": {}, "agents"'))
+
+
+HARMS: dict[str, tuple[Callable[[RunDir], None], str]] = {
+    "passed by hand": (pass_by_hand, f"trials/{BAD.folder}"),
+    "damaged evidence": (damage_evidence, f"trials/{BAD.folder}/attempt-1/network.jsonl"),
+    "removed trial": (remove_trial, f"trials/{BAD.folder}"),
+    "removed record": (remove_record, f"trials/{BAD.folder}"),
+    "edited conditions": (edit_conditions, "run.json"),
+}
+"""What somebody does to a run, and what messages name then."""
+
 COMMANDS = {
     "runs gate RUN --min-pass-rate=0.9": 11,
     "runs merge RUN -o OUT": 1,
@@ -64,8 +94,13 @@ COMMANDS = {
     "compare sample-size --baseline RUN": 2,
     "compare baseline save RUN -o OUT": 2,
     "judge annotate sheet RUN -o OUT": 2,
+    "judge annotate compare RUN CSV": 2,
+    "judge annotate add RUN LABELS": 2,  # the trial of the label has passed
+    "judge rubric sheet RUN": 2,
+    "tasks side-effects TASKS --run RUN": 2,
     "view RUN -o OUT": 1,
 }
+"""Every command that reads records, and its exit code for a run with a trial that is not as it was."""
 
 
 def call(command: str, run: RunDir, tmp_path: Path) -> int:
@@ -76,25 +111,41 @@ def call(command: str, run: RunDir, tmp_path: Path) -> int:
         "OUT2": tmp_path / "out2",
         "OUT3": tmp_path / "out3",
         "TRIAL": run.folder(BAD).path,
+        "CSV": tmp_path / "labels.csv",
+        "LABELS": tmp_path / "labels.jsonl",
+        "TASKS": tmp_path / "tasks.yaml",
     }
     other = tmp_path / "other"
     if "OTHER" in command and not other.exists():
         make_trial(make_run(other), "good")
+    names["TASKS"].write_text("tasks:\n- {id: good, sites: [homepage], intent: Look., checks: [{url: /}]}\n")
+    names["CSV"].write_text("task,agent,trial,browser,label\ngood,a,1,chromium,yes\n")
+    label = {"trial": TrialKey("good", "a", 1).folder, "classes": ["no-valid-action"], "by": "Ann", "at": 1.0}
+    names["LABELS"].write_text(json.dumps({**label, "started": 1_700_000_000.0}) + "\n")
     words = [str({**names, "OTHER": other}.get(word, word)) for word in command.split()]
     return main(words)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_trial_passed_by_hand_is_named(
+def test_every_command_names_what_is_not_as_it_was(
     run: RunDir, tmp_path: Path, command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    shutil.copytree(run.path, tmp_path / "whole")
     call(command, run, tmp_path)
-    assert BAD.folder not in "".join(capsys.readouterr()).replace(str(tmp_path / "out"), "") or "TRIAL" in command
-    out = tmp_path / "out"
-    shutil.rmtree(out) if out.is_dir() else out.unlink(missing_ok=True)
-    pass_by_hand(run)
-    assert call(command, run, tmp_path) == COMMANDS[command]
-    assert f"trials/{BAD.folder}" in "".join(capsys.readouterr())
+    assert "after the run" not in "".join(capsys.readouterr())
+    for harm, (do, name) in HARMS.items():
+        shutil.rmtree(run.path)
+        shutil.copytree(tmp_path / "whole", run.path)
+        out = tmp_path / "out"
+        shutil.rmtree(out) if out.is_dir() else out.unlink(missing_ok=True)
+        do(run)
+        refused = harm == "edited conditions" and not command.startswith(("runs gate", "runs list"))
+        code = call(command, run, tmp_path)
+        text = "".join(capsys.readouterr())
+        if "runs list" in command and harm == "damaged evidence":  # it reads records only
+            continue
+        assert (harm, code) == (harm, 2 if refused else COMMANDS[command])
+        assert name in text, harm
 
 
 def edit_score(data: dict[str, Any]) -> dict[str, Any]:
@@ -248,13 +299,14 @@ def test_edited_conditions_are_refused_until_they_are_accepted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = with_run_json(tmp_path / "run")
+    extend_plan(run.path, [PlannedTrial(key=BAD, recorded=True)])
     file = run.path / "run.json"
     assert main(["compare", "tables", str(run.path)]) == 0
     file.write_text(file.read_text().replace('"started": 1.0', '"limits": {"steps": 9}, "started": 1.0'))
     capsys.readouterr()
-    for command in ("compare tables", "runs gate --min-pass-rate=0", "view", "runs verify"):
-        assert main([*command.split(), str(run.path)]) == 2
-        assert f"{file}: expected the run's conditions as it wrote them" in capsys.readouterr().err
+    for command, code in {"compare tables": 2, "runs gate --min-pass-rate=0": 11, "view": 2, "runs verify": 2}.items():
+        assert main([*command.split(), str(run.path)]) == code
+        assert f"{file}: expected the run's conditions as it wrote them" in "".join(capsys.readouterr())
     assert main(["runs", "verify", str(run.path), "--accept", "run.json", "--because", "wrong limits"]) == 0
     assert run.facts()["accepted"][0]["because"] == "wrong limits"
     assert main(["compare", "tables", str(run.path)]) == 0
@@ -263,7 +315,6 @@ def test_edited_conditions_are_refused_until_they_are_accepted(
 def test_edited_plan_counts_as_none(run: RunDir, capsys: pytest.CaptureFixture[str]) -> None:
     plan = run.path / "plan.json"
     assert main(["runs", "gate", str(run.path), "--min-pass-rate=0"]) == 0
-    shutil.rmtree(run.folder(BAD).path)
     data = json.loads(plan.read_text())
     data["trials"] = [each for each in data["trials"] if each["key"]["task"] != "bad"]
     plan.write_text(json.dumps(data))
@@ -305,6 +356,72 @@ def test_earlier_state_of_a_trial_and_a_removed_one_are_found(run: RunDir, capsy
     assert "expected the outcomes that the run ended with" in capsys.readouterr().out
     shutil.rmtree(folder.path)
     assert main(["runs", "verify", str(run.path)]) == 1
+
+
+def test_removed_trial_is_named_until_its_reason_is_noted(
+    run: RunDir, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    remove_trial(run)
+    merged = tmp_path / "out"
+    assert main(["runs", "merge", str(run.path), "-o", str(merged)]) == 1
+    assert main(["runs", "gate", str(merged), "--min-pass-rate=0"]) == 11
+    out, err = capsys.readouterr()
+    assert f"removed after the run: {BAD.folder}: removed from run before it was merged" in err
+    assert "1 of 2 planned trials have no result" in out
+    assert main(["runs", "verify", str(run.path), "--accept", BAD.folder, "--because", "a wrong task"]) == 0
+    out, err = capsys.readouterr()
+    assert f"without a result, not run: {BAD.folder}" in out
+    assert f"removed after the run: {BAD.folder}: a wrong task" in err
+    make_trial(run, "bad")  # run again
+    export(run)
+    assert main(["runs", "verify", str(run.path)]) == 0
+    assert f"removed after the run: {BAD.folder}: a wrong task" in capsys.readouterr().err
+
+
+def test_merge_with_a_later_run_of_a_removed_trial_names_the_removal(
+    run: RunDir, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = make_run(tmp_path / "other")
+    make_trial(other, "bad", started=1_700_000_100.0)
+    extend_plan(other.path, [PlannedTrial(key=BAD)])
+    export(other)
+    remove_trial(run)
+    assert main(["runs", "merge", str(run.path), str(other.path), "-o", str(tmp_path / "out")]) == 1
+    assert f"trials/{BAD.folder}/trial.json: expected the record that the trial had" in capsys.readouterr().err
+    assert main(["runs", "verify", str(tmp_path / "out")]) == 0
+    assert f"removed after the run: {BAD.folder}: removed from run before" in capsys.readouterr().err
+
+
+def test_trial_that_runs_again_is_not_removed(run: RunDir) -> None:
+    writer = run.folder(BAD).begin(worker="gw0", node_id="x")  # its record moves to its first attempt
+    assert not run.read().unreadable
+    (record_of(run).parent / "attempt-1" / "trial.json").unlink()
+    assert [each.folder.name for each in run.read().unreadable] == [BAD.folder]
+    assert writer.number == 2
+
+
+@pytest.mark.parametrize(("missing", "text"), [
+    ({"skipped": "no map"}, "without a result, no map: more.a.1-"),
+    ({"stopped": "five errors"}, "without a result, five errors: more.a.1-"),
+    ({}, "without a result, not run: more.a.1-"),
+])  # fmt: skip
+def test_trials_that_the_run_left_out_are_no_fault(
+    run: RunDir, missing: dict[str, Any], text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    extend_plan(run.path, [PlannedTrial(key=TrialKey("more", "a", 1), **missing)])
+    assert main(["runs", "verify", str(run.path)]) == 0
+    assert text in capsys.readouterr().out
+
+
+def test_missing_plan_and_a_run_that_was_not_closed_are_faults(run: RunDir, capsys: pytest.CaptureFixture[str]) -> None:
+    make_trial(run, "more", "failed")
+    extend_plan(run.path, [PlannedTrial(key=TrialKey("more", "a", 1))])
+    (run.path / "summary.json").unlink()
+    assert main(["runs", "verify", str(run.path)]) == 1
+    assert "expected a run that was closed, found that its process was killed" in capsys.readouterr().out
+    (run.path / "plan.json").unlink()
+    assert main(["runs", "verify", str(run.path)]) == 1
+    assert "plan.json: expected the planned trials, found none" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("edit", ["first", "last", "removed"])

@@ -52,7 +52,7 @@ def test_ground_that_holds_is_valid() -> None:
     found = run(", absent: grams", {CRAWL: CLEAN})
     assert (found.finding, found.notes) == (
         "valid",
-        ("audit-crawl looked at 12 pages, all that links, controls and searches lead to as emma",),
+        ("audit-crawl, as emma, looked at 12 pages, all that links, controls and searches lead to",),
     )
     assert {trial.agent: trial.outcome for trial in found.trials}[CRAWL] == "passed"
 
@@ -119,7 +119,7 @@ def test_what_was_not_read_leaves_the_ground_undecided() -> None:
         "undecided", "not read: a drawing at /a; no answer at /b; more than 3,000 pages; and 4 more"
     )  # fmt: skip
     assert {trial.agent: trial.outcome for trial in found.trials}[CRAWL] == "undecided"
-    assert found.notes == ("audit-crawl looked at 12 pages; 7 things were not read as emma",)
+    assert found.notes == ("audit-crawl, as emma, looked at 12 pages, and could not read 7 things",)
     lines = list(audit_lines(Audit(tasks=(found,))))
     assert "undecided      1  may be possible: something in reach was not read" in lines
     assert max(map(len, lines)) <= 80

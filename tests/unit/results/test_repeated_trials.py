@@ -104,6 +104,60 @@ def test_merge_prints_how_many_trials_were_judged_or_run_twice(
     assert [record.outcome for record in RunDir(tmp_path / "out").records()] == ["failed", "passed"]
 
 
+def with_reply(run: Path, reply: str, *, answer: str = "rye", name: str = "ab/abcd.json") -> Path:
+    """Store a judge's reply to the question of a trial of the run."""
+    file = run / "judge_replies" / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    question = {"kind": "equivalent", "intent": "Do t", "reference": "oats", "answer": answer}
+    file.write_text(json.dumps({"question": question, "replies": [reply]}))
+    return run
+
+
+@pytest.mark.parametrize("swap", [False, True])
+def test_replies_of_the_verdict_that_counts_are_kept(tmp_path: Path, swap: bool) -> None:
+    """The run that was judged first is also the one with the latest trial, which is not this question's."""
+    plain = undecided_run(tmp_path / "run", "t", "u")
+    passed = {"outcome": "passed", "score": 1.0, "verdict": {"judgeable": False}, "judge": JUDGE}
+    earlier = with_reply(rescored(plain, tmp_path / "earlier", ENDED + 10, **passed), "X GRADE: correct")
+    failed = {**passed, "outcome": "failed", "score": 0.0}
+    later = with_reply(rescored(plain, tmp_path / "later", ENDED + 20, **failed), "X GRADE: incorrect")
+    make_trial(RunDir(earlier), "v", "passed", started=1_800_000_000.0, **SAME)
+    for run, reply in ((earlier, "old"), (later, "new")):  # to a question of no trial
+        with_reply(run, reply, answer="of nobody", name="cd/cdef.json")
+    runs = [earlier, later] if swap else [later, earlier]
+    merged = merge_runs(runs, tmp_path / "out")
+    kept = json.loads((tmp_path / "out" / "judge_replies" / "ab" / "abcd.json").read_text())
+    assert kept["replies"] == ["X GRADE: incorrect"]
+    of_none = json.loads((tmp_path / "out" / "judge_replies" / "cd" / "cdef.json").read_text())
+    assert of_none["replies"] == ["old"]  # its run has the latest trial
+    assert merged.differing_replies == 2
+    assert [name.partition(".")[0] for name in merged.contradicted] == ["t", "u"]
+
+
+def test_merge_names_what_one_judge_contradicted_and_what_was_judged_in_part(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = undecided_run(tmp_path / "run", "t")
+    judged = {"verdict": {"judgeable": False}, "judge": JUDGE}
+    second = rescored(first, tmp_path / "judged", ENDED + 10, outcome="passed", score=1.0, **judged)
+    third = rescored(first, tmp_path / "again", ENDED + 20, outcome="failed", score=0.0, **judged)
+    other = undecided_run(tmp_path / "other", "u")
+    merge = ["runs", "merge", *map(str, (second, third, other)), "-o", str(tmp_path / "out")]
+    assert main(merge) == 2
+    assert "Judge each whole run with the same settings (pytest --rescore=RUN_DIR" in capsys.readouterr().err
+    assert main([*merge, "--allow-mixed"]) == 0
+    printed = capsys.readouterr().out
+    assert f"contradicted: {RunDir(first).records()[0].key.folder}: one judge gave two verdicts" in printed
+    assert f"to judge all trials alike: pytest --rescore={tmp_path / 'out'} --judge=MODEL" in printed
+    assert (
+        merge_runs(
+            [second, rescored(first, tmp_path / "same", ENDED + 30, outcome="passed", score=1.0, **judged)],
+            tmp_path / "agreed",
+        ).contradicted
+        == ()
+    )
+
+
 @pytest.mark.parametrize(("change", "what"), [("verdict", "verdicts"), ("evidence", "evidence")])
 def test_merge_refuses_conflicting_copies_of_the_same_time(tmp_path: Path, change: str, what: str) -> None:
     first = undecided_run(tmp_path / "run", "t")

@@ -43,6 +43,7 @@ def create_app(data_dir):
         with closing(sqlite3.connect(places[0] / "main.sqlite3")) as db:
             notes = db.execute("select count(*) from notes").fetchone()[0]
         body = f"notes={notes} memory={len(memory)} pid={os.getpid()} parent={os.getppid()} host={environ['HTTP_HOST']}"
+        body += f" authorization={environ.get('HTTP_AUTHORIZATION')}"
         start_response("200 OK", [("Content-Type", "text/plain")])
         return [body.encode()]
 
@@ -88,7 +89,7 @@ apps:
     process: {factory: "tinyapp:create_app", seed: "tinyapp:seed", warm: [/]}
   other:
     backend: process
-    sites: {other: {host: other.test}}
+    sites: {other: {host: other.test, http_credentials: {username: staging, password: "a:b"}}}
     process: {factory: "tinyapp:create_app", seed: "tinyapp:seed", on_fork: "tinyapp:on_fork"}
   broken:
     backend: process

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 import socket
 import time
@@ -70,6 +71,18 @@ def test_harness_requests_are_not_recorded_but_make_replica_dirty(client: Broker
         assert [one.url for one in lease.requests()] == ["http://tiny.test/"]
         assert lease.wait_for_writes(DEADLINE) == ()
         assert lease.release().reason == "tiny: POST http://tiny.test/add"
+
+
+def test_http_credentials_are_added_for_browser_and_checks_and_never_recorded(client: BrokerClient) -> None:
+    sent = f"Basic {base64.b64encode(b'staging:a:b').decode()}"
+    with client.lease(["other", "tiny"], holder="a test", timeout=DEADLINE) as lease:
+        assert f"authorization={sent}" in get(lease, "http://other.test/")
+        assert "authorization=None" in get(lease, "http://tiny.test/")
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({"http": lease.harness_proxy}))
+        with opener.open("http://other.test/", timeout=DEADLINE) as answer:
+            assert f"authorization={sent}" in answer.read().decode()
+        assert sent not in repr(lease.requests())
+        assert len(lease.requests()) == 2
 
 
 def test_replica_is_reused_after_reads_only(client: BrokerClient) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 from pathlib import Path
 
 import pytest
 
 from pytest_webarena.actions import Click, Type
+from pytest_webarena.browser.login import login_headers
 from pytest_webarena.embedded import APPS
 from pytest_webarena.embedded.world import PEOPLE
 from pytest_webarena.errors import UsageError
@@ -77,6 +79,21 @@ def test_embedded_apps_have_equal_settings_on_docker() -> None:
         assert twin.process is not None
         assert app.docker.env.items() >= twin.process.env.items()
         assert app.docker.command[0] == name
+
+
+def test_account_signs_in_by_http_basic(tmp_path: Path) -> None:
+    text = """
+apps:
+  shop:
+    backend: external
+    users: {emma: {username: em, password: "{username}:x"}}
+    sites: {shop: {url: "http://shop.test", sign_in: {http_basic: true, check: {path: /me, includes: "{username}"}}}}
+"""
+    app = load_catalogue(write(tmp_path / "sites.yaml", text)).apps["shop"]
+    (recipe,) = app.login.values()
+    assert recipe.kind == "header"
+    encoded = base64.b64encode(b"em:{username}:x").decode()
+    assert login_headers(recipe, app.users["emma"]) == {"Authorization": f"Basic {encoded}"}
 
 
 def test_minimal_catalogue_gets_defaults(tmp_path: Path) -> None:

@@ -122,7 +122,7 @@ def test_invalid_task_keys_are_reported(keys: str, message: str) -> None:
         ("answer:", "expected a text, or a mapping of conditions on the answer, found nothing"),
         ("answer: [a]", "expected a text, or a mapping of conditions on the answer, found a list of 1"),
         ("answer: {exat: 1}", "expected a key of an answer check, found 'exat' (did you mean 'exact'?)"),
-        ("answer: {excludes: x}", "expected a condition that the answer must meet, found only 'excludes'"),
+        ("answer: {excludes: x}", "or 'includes', found it alone"),
         ("answer: {tolerance: 1, exact: x}", "expected 'exact' alone, or with 'case', found 'tolerance' too"),
         ("answer: {number: 1, tolerance: -1}", "expected a tolerance: an amount such as 0.01, or a share such as 1%"),
         ("answer: {number: 1, tolerance: a%}", "expected a tolerance: an amount such as 0.01, or a share such as 1%"),
@@ -139,7 +139,10 @@ def test_invalid_task_keys_are_reported(keys: str, message: str) -> None:
             "answer: {number: 1, absent: x}",
             "'includes' or 'excludes', found 'absent' too",
         ),
-        ("answer: {unachievable: no such thing, absent: '--'}", "expected words or a number, found '--'"),
+        (
+            "answer: {unachievable: no such thing, absent: '--'}",
+            "expected words that name something, or a number, found '--'",
+        ),
         (
             "answer: {unachievable: no such thing, absent: 1.5, visible_to: ''}",
             "expected an account name, found an empty",
@@ -342,3 +345,18 @@ def test_misspelled_required_key_is_reported_once() -> None:
         "t.yaml:1:17: expected a key of a task, found 'intnet' (did you mean 'intent'?)"
     ]
     assert len(problems("taks: []")) == 1
+
+
+@each_case(
+    ("key", "messages"),
+    [
+        ("", ["2:3: expected the key 'id' in a task, found only intent, sites, checks"]),
+        ("idd: a", ["2:3: expected a key of a task, found 'idd' (did you mean 'id'?)"]),
+    ],
+)
+def test_a_task_without_an_id_is_refused_once(key: str, messages: list[str]) -> None:
+    first = f"- {key}\n  intent" if key else "- intent"
+    text = f"tasks:\n{first}: How many?\n  sites: [shopping]\n  checks: [{{answer: {{number: 3}}}}]\n"
+    with pytest.raises(TaskFileError) as caught:
+        parse_tasks(text)
+    assert [str(each).partition(":")[2] for each in caught.value.problems] == messages

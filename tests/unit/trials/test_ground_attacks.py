@@ -80,6 +80,7 @@ def listed(query: Query) -> str:
 
 CARDS = "<div class=card><h3>Clay cup</h3><div>{}</div></div><div class=card><h3>Tin pot</h3><div>{}</div></div>"
 COLUMNS = "<div class=left><div>Clay cup</div><div>Tin pot</div></div><div class=right><div>{}</div><div>{}</div></div>"
+PAIRS = (("Clay cup", "300 grams"), ("Tin pot", "red"))
 GRID = "<main><div>Clay cup</div><div>red</div><div>300 grams</div></main>"
 CUP: dict[str, Any] = {"absent": "grams", "about": "clay cup"}
 
@@ -129,6 +130,9 @@ POSSIBLE: dict[str, tuple[Site, dict[str, Any], str]] = {
         {"/": "<table><tr><th>Clay cup<th>Tin pot<tr><td>300 grams<td>2 kg</table>"}, CUP, "found",
     ),
     "cards": ({"/": CARDS.format("300 grams", "red")}, CUP, "found"),
+    "paragraphs of a card": (
+        {"/": "".join(f"<div class=card><p>{name}<p>{text}</div>" for name, text in PAIRS)}, CUP, "found",
+    ),
     "columns": ({"/": COLUMNS.format("300 grams", "red")}, CUP, "found"),
     "grid without rows": ({"/": GRID}, CUP, "found"),
     "invisible characters": ({"/": "<p>A ket&shy;t&#8203;le"}, {"absent": "kettle"}, "found"),
@@ -148,10 +152,15 @@ POSSIBLE: dict[str, tuple[Site, dict[str, Any], str]] = {
 IMPOSSIBLE: dict[str, tuple[Site, dict[str, Any]]] = {
     "nothing": ({"/": "<a href=/a>x</a>", "/a": "<p>A cup"}, {"absent": ["kettle", 17.5]}),
     "other card": ({"/": CARDS.format("red", "300 grams")}, CUP),
+    "other paragraph": ({"/": "<p>See the clay cup<p>Soap: 300 grams"}, CUP),
     "other place of a column": ({"/": COLUMNS.format("red", "300 grams")}, CUP),
     "other row": ({"/": "<table><tr><td>Clay cup<td>red<tr><td>Tin pot<td>300 grams</table>"}, CUP),
     "other entry": ({"/": "<dl><dt>Clay cup</dt><dd>red</dd><dt>Tin pot</dt><dd>300 grams</dd>"}, CUP),
     "list of searches": ({"/": SEARCH + "RECENT", "/find": "<p>Nothing RECENT"}, {"absent": "kettle"}),
+    "list of searches on a page that only they lead to": (
+        {"/": SEARCH, "/find": lambda query: "<a href=/late>x</a>" * ("q" in query), "/late": "<p>Nothing RECENT"},
+        {"absent": "kettle"},
+    ),
     "options without end tags": (
         {"/": "<form method=post><select><option>Cancel<option>Merge</select></form>"},
         {"absent_controls": "cancel merge"},

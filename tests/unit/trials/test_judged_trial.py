@@ -17,6 +17,7 @@ from pytest_webarena.trials.options import TrialOptions
 from pytest_webarena.trials.plan import TrialPlan
 from pytest_webarena.trials.trial import run_trial
 from tests.model_server import model_server, say
+from tests.sealed import sealed
 from tests.unit.llm.helpers import prices
 from tests.unit.llm_judge.helpers import judge_at
 from tests.unit.trials.test_trial import FakeResources
@@ -45,7 +46,7 @@ def run(folder: Path, judge: Judge) -> TrialRecord:
 
 def test_judge_decides_verdict_and_its_cost_is_separate(tmp_path: Path) -> None:
     models = ModelSettings(calls=calls_of(tmp_path), prices=prices(tmp_path))
-    with model_server([say("It is the zip.\nGRADE: correct")]) as server:
+    with model_server([sealed("It is the zip.\nGRADE: correct")]) as server:
         record = run(tmp_path, judge_at(server, models=models))
         requests = server.requests
     assert (record.outcome, record.score) == ("passed", 1.0)
@@ -61,7 +62,7 @@ def test_judge_decides_verdict_and_its_cost_is_separate(tmp_path: Path) -> None:
 
 
 def test_partially_correct_grade_fails(tmp_path: Path) -> None:
-    with model_server([say("Only in part.\nGRADE: partially correct")]) as server:
+    with model_server([sealed("Only in part.\nGRADE: partially correct")]) as server:
         record = run(tmp_path, judge_at(server))
     assert (record.outcome, record.cause) == ("failed", None)
 

@@ -58,6 +58,7 @@ from pytest_webarena.trials.rescoring import Rescorer
 from pytest_webarena.trials.trial import run_trial
 from tests.model_server import Answer, Model, fail, model_server, say
 from tests.processes import wait_until
+from tests.sealed import with_seal
 from tests.unit.llm_judge.helpers import judge_at
 
 from .test_fault_attribution import (
@@ -174,7 +175,7 @@ def judged(tmp_path: Path, hostile: Answer, result: Result, answer: str = "GARBA
 
     def reply(body: dict[str, Any]) -> Answer:
         upset = result == "fails" or "garbage" in str(body["messages"]).lower()
-        return hostile if upset else say("GRADE: correct")
+        return hostile if upset else say(with_seal("GRADE: correct", body))
 
     model: Model = reply
     with model_server(model) as server:
@@ -219,7 +220,8 @@ def shared_browser(tmp_path: Path, patch: pytest.MonkeyPatch, result: Result) ->
     """Run a trial whose shared browser crashes, and then its own in the next attempts, which ``result`` excuses."""
     lasting = range(1, 20) if result == "fails" else FAULTY[result]
     patch.setattr(trials, "_SHARED_LOSSES", 0)
-    return run(tmp_path, FaultySite(lambda: BrowserLost("x"), *lasting, everywhere=2 if result == "fails" else 1000))
+    site = FaultySite(lambda: BrowserLost("x"), *lasting, everywhere=2 if result == "fails" else 1000)
+    return run(tmp_path, site, kind="model")  # whose code does not kill browsers
 
 
 def uncounted(tmp_path: Path) -> TrialRecord:
@@ -485,6 +487,24 @@ def test_controls_share_no_browser_with_other_trials(tmp_path: Path, monkeypatch
     monkeypatch.setattr(Resources, "engine", lambda self: SimpleNamespace(version="fake 1", session=session))
     assert run(tmp_path, site).stop_reason == "broke_browser"
     assert own[:3] == [False, True, True]
+
+
+@pytest.mark.parametrize(("agent", "undecided"), [
+    ({"kind": "process", "tier": "process"}, True),
+    ({"kind": "process", "tier": "wrapped"}, True),
+    ({"kind": "python", "tier": "in-process"}, True),
+    ({"kind": "process", "tier": "sandboxed"}, False),
+    ({"kind": "model", "tier": "in-process"}, False),
+])  # fmt: skip
+@pytest.mark.parametrize("error", [BrowserLost, SiteError])
+def test_killed_browser_or_site_is_undecided_if_the_agents_code_could_do_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, agent: dict[str, Any], undecided: bool, error: type[Exception]
+) -> None:
+    """The fault does not occur again, with or without the agent's actions."""
+    monkeypatch.setattr(trials, "_SHARED_LOSSES", 0)
+    record = run(tmp_path, FaultySite(lambda: error("killed"), 1), **agent)
+    assert record.undecided == (undecided or error is SiteError)
+    assert (record.outcome == "error") != record.undecided
 
 
 def test_late_effect_of_an_action_is_waited_for(tmp_path: Path) -> None:

@@ -32,9 +32,10 @@ ROWS: Rows = [
     (
         "{time: '14:30'}",
         "When does the boat leave?",
-        {"met": ["14:30", "2:30 pm", "2:30 p.m.", "2.30 PM", "14.30", "The boat leaves at 14:30.", "14h30", "2:30pm"],
+        {"met": ["14:30", "2:30 pm", "2:30 p.m.", "2.30 PM", "14.30", "The boat leaves at 14:30.", "14h30", "2:30pm",
+                 "14:30:00"],
          "not met": ["14:31", "2:30 am", "15:30", "Acme", "4:30"],
-         "undecided": ["2:30", "half past two", "1430", "14:30 or 15:30", "after 14:30"]},
+         "undecided": ["2:30", "half past two", "1430", "14:30 or 15:30", "after 14:30", "14:30:59"]},
     ),
     ("{time: '00:15'}", "When does the boat leave?", {"met": ["00:15", "12:15 am"], "not met": ["12:15 pm", "0:51"]}),
 ]  # fmt: skip

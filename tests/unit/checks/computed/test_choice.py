@@ -230,3 +230,23 @@ def test_chance_and_what_agents_are_told() -> None:
 def test_mistakes_in_task_files_are_told(check: str, told: str) -> None:
     with pytest.raises(TaskFileError, match=told):
         make_task(f"intent: x\nsites: []\nchecks: [{{choice: {check}}}]")
+
+
+@each_case(
+    ("intent", "answer", "score"),
+    [
+        ("Which is false?", "A", 1),
+        ("Which is false?", "A is true", None),
+        ("Which is false?", "A is the correct answer", 1),
+        ("Which statement is not correct?", "A is correct.", None),
+        ("Which statement is not correct?", "The correct answer is A.", 1),
+        ("Which statement is correct?", "A is correct.", 1),
+        ("Which metal is heaviest?", "A is correct.", 1),
+    ],
+)
+def test_an_option_called_true_is_no_answer_to_a_question_for_a_false_one(
+    intent: str, answer: str, score: float | None
+) -> None:
+    task = make_task(f"intent: {intent}\nsites: []\nchecks: [{{choice: {{options: {OPTIONS}, is: A}}}}]")
+    (result,) = verdict(task, make_evidence(answer=answer)).results
+    assert result.score == score

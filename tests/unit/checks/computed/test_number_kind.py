@@ -11,6 +11,11 @@ from pytest_webarena.errors import TaskFileError
 from pytest_webarena.testing import make_evidence, make_task, verdict
 from tests.cases import each_case
 
+PERCENTAGE = "What percentage is lost?"
+RATIO = "What is the ratio of the masses?"
+SPEED = "It starts at an initial speed of 3 m/s. What is its final speed?"
+NOT_RED = "How likely is it that the ball is not red?"
+
 
 def judged(check: str, answer: str | None, intent: str = "How much?") -> tuple[float | None, str]:
     task = make_task(f"intent: {intent}\nsites: []\nchecks: [{{number: {check}}}]")
@@ -60,7 +65,7 @@ def judged(check: str, answer: str | None, intent: str = "How much?") -> tuple[f
         ("5", "5 m/s", 1),
         ("0.4", "40%", 1),
         ("0.4", "0.4%", 0),
-        ("40", "40 %", 1),
+        ("40", "40 %", None),
         ("{is: 40, unit: m}", "40 %", 0),
         ("{interval: [0.3, 0.5]}", "0.4 %", 0),
         ("{is: 7, unit: m/s^2}", "7 meters per second squared", 1),
@@ -211,3 +216,48 @@ def test_agents_are_told_the_form_of_the_answer() -> None:
 @each_case("answer", ["N/A 408", "n/a 408", "None of them is 408", "none of the sums equals 408"])
 def test_who_says_that_there_is_none_gives_no_number(answer: str) -> None:
     assert judged("408", answer)[0] != 1
+
+
+@each_case(
+    ("check", "intent", "answer", "score"),
+    [
+        ("45%", PERCENTAGE, "45", 1),
+        ("45%", PERCENTAGE, "45 %", 1),
+        ("45%", PERCENTAGE, "0.45", 1),
+        ("45%", PERCENTAGE, "0.45 %", 0),
+        ("45", PERCENTAGE, "45 %", 1),
+        ("45%", RATIO, "45", None),
+        ("2", RATIO, "2 %", None),
+        ("2", RATIO, "2", 1),
+        ("2%", RATIO, "3", 0),
+        ("{interval: [44%, 46%]}", PERCENTAGE, "45", 1),
+    ],
+)
+def test_a_bare_number_is_a_percentage_where_one_is_asked_for(
+    check: str, intent: str, answer: str, score: float | None
+) -> None:
+    assert judged(check, answer, intent)[0] == score
+
+
+@each_case(
+    ("check", "intent", "answer", "score"),
+    [
+        ("20", SPEED, "The final speed is 20", 1),
+        ("20", SPEED, "The speed is 20", 1),
+        ("20", SPEED, "The initial speed is 20", None),
+        ("20", "What is the lowest price?", "The second price is 20", None),
+        ("20", "What is the price of two cups?", "The price of the two cups is 20", 1),
+        ("3/4", "What is the ratio a/b?", "a/b = 3/4", 1),
+        ("3/4", "What is the ratio a/b?", "b/a = 3/4", None),
+        ("3/4", "What is the ratio of x to y?", "The ratio of x to y is 3/4", 1),
+        ("3/4", "What is the ratio of x to y?", "The ratio of y to x is 3/4", None),
+        ("3/4", "What is the ratio of a to b?", "The ratio of b to a is 3/4", None),
+        ("3/4", NOT_RED, "P(not red) = 3/4", 1),
+        ("3/4", NOT_RED, "P(red) = 3/4", None),
+        ("3/4", NOT_RED.replace("not ", ""), "P(red) = 3/4", 1),
+    ],
+)
+def test_an_answer_says_of_its_words_what_the_question_does(
+    check: str, intent: str, answer: str, score: float | None
+) -> None:
+    assert judged(check, answer, intent)[0] == score

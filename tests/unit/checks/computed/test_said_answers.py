@@ -9,6 +9,7 @@ from typing import Any
 import yaml
 
 from pytest_webarena.testing import make_evidence, make_task, verdict
+from pytest_webarena.yaml_files import read_yaml
 from tests.cases import each_case
 
 HERE = Path(__file__).parent
@@ -34,7 +35,7 @@ NOT_READ = {
 
 
 def answers(file: str) -> Iterator[tuple[str, dict[str, Any], str, bool]]:
-    for group in yaml.safe_load((HERE / file).read_text("utf-8")):
+    for group in read_yaml(HERE / file, file):
         for right in (True, False):
             for answer in group["right" if right else "wrong"]:
                 yield group["intent"], group["check"], answer, right

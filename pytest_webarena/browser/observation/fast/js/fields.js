@@ -3,6 +3,9 @@
 // Whether an element makes its content editable. Those have no role of their own.
 const isEditingHost = el => has(el, 'contenteditable') && /^(true|plaintext-only|)$/i.test(attr(el, 'contenteditable'));
 
+// Whether an element can be dragged although nothing else makes it a control.
+const isDraggable = el => (attr(el, 'draggable') || '').toLowerCase() === 'true';
+
 // Returns the text that an empty editor shows instead of its content.
 const editorPlaceholder = el => {
   const given = trimmed(attr(el, 'placeholder') || attr(el, 'data-placeholder') || '');

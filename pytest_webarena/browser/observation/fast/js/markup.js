@@ -31,7 +31,7 @@ const markup = options => {
     if (tag === 'a') return has(el, 'href');
     if (tag === 'input') return el.type !== 'hidden';
     return interactive.has(tag) || controlRoles.has(attr(el, 'role') || '') || has(el, 'onclick')
-      || /^\d*$/.test(attr(el, 'tabindex') ?? '-')
+      || isDraggable(el) || /^\d*$/.test(attr(el, 'tabindex') ?? '-')
       || ['', 'true', 'plaintext-only'].includes((attr(el, 'contenteditable') ?? 'false').toLowerCase());
   };
   const valueNow = (el, tag, name, style) => {
@@ -180,7 +180,7 @@ const boxes = ids => {
     if (!node || typeOf(node) !== ELEMENT || known.get(id).inserted) continue;
     const tag = tagOf(node);
     if (tag === 'iframe') continue;
-    const control = isFocusable(node) || isEditingHost(node) || has(node, 'onclick') || CONTROL_ROLE.test(attr(node, 'role') || '');
+    const control = isFocusable(node) || isEditingHost(node) || isDraggable(node) || has(node, 'onclick') || CONTROL_ROLE.test(attr(node, 'role') || '');
     if (!control || (tag === 'option' && isDropDown(closest(node, 'select') || {multiple: true}))) continue;
     if (attr(node, 'tabindex') === '-1' && !matches(node, 'a[href], button, input, select, textarea, [role]')) continue;
     const doc = ownerOf(node);

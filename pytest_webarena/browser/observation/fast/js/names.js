@@ -24,7 +24,7 @@ const computeName = (el, tag, role) =>
   labelledBy(el) || ariaLabel(el) || nativeName(el, tag, role)
   || (namedByContent(el, role) ? trimmed(contentText(el, tag, 0, el)) : '')
   || (NOT_TITLED.has(role) ? '' : trimmed(attr(el, 'title') || '')) || placeholder(el, tag)
-  || (isEditingHost(el) ? editorPlaceholder(el) : '');
+  || (isEditingHost(el) ? editorPlaceholder(el) : isDraggable(el) ? trimmed(contentText(el, tag, 0, el)) : '');
 
 const namedByContent = (el, role) =>
   NAMED_BY_CONTENT.has(role) || (role === 'row' && !!closest(el, '[role=grid], [role=treegrid]'));

@@ -42,6 +42,7 @@ const statesOf = (el, tag, role, active, urls) => {
   if (isEditingHost(el) && !/^(textbox|searchbox|combobox|spinbutton)$/.test(role)) {
     found.push(`editable: ${attr(el, 'contenteditable').toLowerCase() === 'plaintext-only' ? 'plaintext' : 'richtext'}`);
   }
+  if (isDraggable(el)) found.push('draggable: True');
   if (urls && role === 'link' && el.href) found.push(`url: ${typeof el.href === 'string' ? el.href : el.href.baseVal}`);
   if (has(el, 'aria-keyshortcuts')) found.push(`keyshortcuts: ${attr(el, 'aria-keyshortcuts')}`);
   if (has(el, 'aria-roledescription') && role !== 'generic') found.push(`roledescription: ${trimmed(attr(el, 'aria-roledescription'))}`);

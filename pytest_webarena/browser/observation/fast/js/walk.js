@@ -249,18 +249,19 @@ const look = options => {
     let role = visible ? roleOf(el, tag) : 'none';
     const scroll = visible && shows ? scrollStateOf(el, tag, style) : '';
     if (role === 'none' && scroll) role = 'generic';
+    if (role === 'generic' && isDraggable(el)) role = 'group';  // as in Chromium
     if (role !== 'none') {
       const states = statesOf(el, tag, role, active, urls);
       if (scroll) states.push(`scroll: ${scroll}`);
-      const host = isEditingHost(el);
-      const name = role === 'generic' && !nameGiven(el) && !host && tag !== 'svg' ? '' : role === 'generic' && !host ? labelledBy(el) || ariaLabel(el) : nameOf(el, tag, role);
+      const own = isEditingHost(el) || isDraggable(el);  // named although it has no role
+      const name = role === 'generic' && !nameGiven(el) && !own && tag !== 'svg' ? '' : role === 'generic' && !own ? labelledBy(el) || ariaLabel(el) : nameOf(el, tag, role);
       const value = valueOf(el, tag, role, name);
       if (value !== null) states.push(`value: ${value}`);
       if (name || !(role === 'listitem' || (PLAIN_ROLES.has(role) && !states.length))) {
         id = emit(el, top.depth, role, name, states.map(state => ' ' + state).join(''));
         printed = true;
         context.depth++;
-        if (name && (SAYS_CONTENT(role) || role === 'row' || host)) context.outerNames += '\n' + name;
+        if (name && (SAYS_CONTENT(role) || role === 'row' || own)) context.outerNames += '\n' + name;
         if (viewport && !area) context.mark = {line: lines.length - 1, seen};
       }
       if (tag === 'label' && isRedundantLabel(el)) context.mute = true;

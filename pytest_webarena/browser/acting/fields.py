@@ -1,0 +1,22 @@
+"""JavaScript that finds the field for an element that text is typed into, and its kind."""
+
+from __future__ import annotations
+
+__all__ = ["FIELD"]
+
+FIELD = r"""
+const isField = el => el.isContentEditable || ['input', 'textarea', 'select'].includes(el.localName);
+// Whether an editor has no content. Editors may mark the cursor by characters without a width.
+const isEmpty = el => !el.textContent.replace(/[\u200b\ufeff]/g, '') && !el.querySelector('img, hr, table, video');
+// The field that is meant by an element: itself, or the control that its label is for.
+const fieldOf = el => {
+  if (isField(el) || el.localName === 'option') return el;
+  const label = el.closest('label');
+  return label && label.control && isField(label.control) ? label.control : el;
+};
+const untyped = ['checkbox', 'color', 'date', 'datetime-local', 'file', 'month', 'radio', 'range', 'time', 'week'];
+// The kind of a field that is not typed into; else empty.
+const kindOfField = el => el.localName === 'select' ? 'select'
+  : el.localName === 'input' && untyped.includes(el.type) ? el.type : '';
+"""
+"""JavaScript functions: `isField`, `isEmpty`, `fieldOf`, `kindOfField`."""

@@ -1,0 +1,135 @@
+"""Watches what becomes of typed text: whether a field or a script of the page took it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from typing import Any
+
+from playwright.async_api import Error as PlaywrightError
+from playwright.async_api import Frame
+
+from pytest_webarena.browser.acting.element_probes import RECORD
+from pytest_webarena.browser.acting.fields import FIELD
+from pytest_webarena.browser.acting.filling import FOCUSED, NO_FIELD
+from pytest_webarena.browser.faults import ActionFailed, ScriptFailed
+from pytest_webarena.browser.reports import PageEvent
+from pytest_webarena.browser.tabs.tab import Tab
+from pytest_webarena.text import shorten
+
+__all__ = ["TypingWatch"]
+
+_FOCUS = 1.0
+"""Seconds to wait until a click has focused something, if it has not at once."""
+
+_START = (
+    "async ms => {\n  const focused = "
+    + FOCUSED
+    + r""";
+  const nothing = () => { const el = focused(); return !el || el === el.ownerDocument.body || el.localName === 'html' };
+  if (nothing() && ms) {
+    await new Promise(done => {
+      const kinds = ['focusin', 'blur'];
+      const end = () => {
+        clearTimeout(late);  // else it would be taken for a timer of the page's
+        for (const kind of kinds) removeEventListener(kind, end);
+        done();
+      };
+      const late = setTimeout(end, ms);
+      for (const kind of kinds) addEventListener(kind, end);
+    });
+  }
+  const el = focused(), views = [], events = [], kinds = ['keydown', 'keypress', 'beforeinput', 'input'];
+  if (el && ['iframe', 'frame'].includes(el.localName)) return 'frame';
+  const add = view => {
+    views.push(view);
+    for (let i = 0; i < Math.min(view.frames.length, 20); i++) {
+      try { if (view.frames[i].document) add(view.frames[i]); } catch { /* of another site */ }
+    }
+  };
+  add(window);
+  const note = event => { if (event.isTrusted) events.push(event) };
+  for (const view of views) for (const kind of kinds) view.addEventListener(kind, note, true);
+  const context = el && el.editContext;
+  if (context) context.addEventListener('textupdate', note);
+  window[Symbol.for('pytest-webarena')].typing = () => {
+    for (const view of views) for (const kind of kinds) view.removeEventListener(kind, note, true);
+    if (context) context.removeEventListener('textupdate', note);
+    return events.some(({type, defaultPrevented}) => defaultPrevented || ['input', 'textupdate'].includes(type));
+  };
+  return nothing() ? 'nothing' : 'element';
+}"""
+)
+"""Function that watches typed text from now on, in a document and its frames of the same site.
+
+It waits at most ``ms`` until something has the focus. It returns ``nothing`` if nothing has, ``frame`` if a frame of
+another site has, else ``element``. A script that prevents a key's default has handled the key.
+"""
+
+_END = (
+    "() => {"
+    + RECORD
+    + FIELD
+    + "\n  const focused = "
+    + FOCUSED
+    + r""";
+  const notes = window[Symbol.for('pytest-webarena')], end = notes && notes.typing, el = focused();
+  if (!end) return null;
+  delete notes.typing;
+  const takes = el && (isField(el) || el.matches('a[href], button, summary'));
+  return {taken: end(), takes, ...(el ? {role: roleOf(el), name: nameOf(el)} : {})};
+}"""
+)
+"""Function that ends the watch and returns whether anything took the text, and a description of the focused element."""
+
+
+class TypingWatch:
+    """Watch of one text. ``hang`` returns the seconds that the page has to answer."""
+
+    def __init__(self, tab: Tab, hang: Callable[[], float]) -> None:
+        self._tab, self._hang = tab, hang
+        self._frame: Frame | None = None
+        self._focus = ""
+
+    async def start(self, *, patient: bool) -> bool:
+        """Start; return whether something has the focus. ``patient``: wait for a click to move the focus."""
+        self._frame = None
+        self._focus = await self._ask(_START, _FOCUS * 1000 if patient else 0) or ""
+        while self._focus == "frame":
+            frame = self._frame or self._tab.page.main_frame
+            with contextlib.suppress(PlaywrightError):
+                handle = await self._tab.run(frame.evaluate_handle(FOCUSED), self._hang(), "looking for the focus")
+                element = handle.as_element()
+                inner = await self._tab.run(element.content_frame(), self._hang(), "") if element else None
+                if inner is not None:
+                    self._frame = inner
+                    self._focus = await self._ask(_START, 0) or ""
+                    continue
+            self._focus = ""
+        return self._focus != "nothing"
+
+    async def end(self, *, targeted: bool) -> tuple[PageEvent, ...]:
+        """End; return events for the agent. `ActionFailed` if nothing took the text. ``targeted``: it had a target."""
+        found = await self._ask(_END) if self._focus else None
+        if not found or found["taken"]:  # a page that has navigated shows the effect itself
+            return ()
+        if self._focus == "nothing":
+            if targeted:
+                raise ActionFailed(NO_FIELD)
+            return (_event("Nothing on the page has the keyboard focus, and nothing took the text."),)
+        label = f"{found['role']} {shorten(found['name'], 60)!r}"
+        if found["takes"]:
+            raise ActionFailed(f"Nothing was typed: {label} has the keyboard focus and did not take the text.")
+        return (_event(f"{label} received the keys, but no text was entered."),)
+
+    async def _ask(self, function: str, *args: Any) -> Any:
+        what = "watching what is typed"
+        with contextlib.suppress(PlaywrightError, ScriptFailed):
+            if self._frame is None:
+                return await self._tab.evaluate(function, *args, seconds=self._hang() + _FOCUS, what=what)
+            return await self._tab.run(self._frame.evaluate(function, *args), self._hang() + _FOCUS, what)
+        return None
+
+
+def _event(text: str) -> PageEvent:
+    return PageEvent(kind="field", text=text)

@@ -1,0 +1,51 @@
+"""Records of attempts whose process died while the agent ran."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+from pytest_webarena.results import RunDir, TrialKey, TrialRecord
+from pytest_webarena.results.lost_trials import FILE, lost_record, note_agent
+from pytest_webarena.results.rundir import TrialFolder
+
+KEY = TrialKey("t", "a", 1)
+LOST = TrialRecord(key=KEY, outcome="failed", stop_reason="unattributed", score=0.0, message="died", started=5.0)
+
+
+def died(folder: TrialFolder) -> None:
+    """Start an attempt and its agent in a process that dies."""
+    if (child := os.fork()) == 0:
+        note_agent(folder.begin(worker="gw0", node_id="x").path, LOST)
+        os._exit(9)
+    os.waitpid(child, 0)
+
+
+def passed(folder: TrialFolder, attempt: int) -> TrialRecord:
+    return folder.finish(replace(LOST, outcome="passed", score=1.0, attempt=attempt, started=7.0), since=1.0)
+
+
+def test_attempt_of_a_dead_process_counts_when_the_trial_runs_again(tmp_path: Path) -> None:
+    folder = RunDir(tmp_path).folder(KEY)
+    died(folder)
+    assert lost_record(folder.path, 1) == LOST
+    writer = folder.begin(worker="gw1", node_id="x")
+    record = passed(folder, writer.number)
+    assert (record.outcome, record.stop_reason, record.attempt) == ("failed", "unattributed", 1)
+    assert [each.outcome for each in record.reruns] == ["passed"]
+    assert list(tmp_path.rglob(FILE)) == []
+    assert lost_record(folder.path, 1) is None
+
+
+def test_retry_of_the_same_process_and_an_edited_file_are_not_lost(tmp_path: Path) -> None:
+    folder = RunDir(tmp_path).folder(KEY)
+    attempt = folder.begin(worker="gw0", node_id="x").path
+    note_agent(attempt, LOST)
+    writer = folder.begin(worker="gw0", node_id="x")
+    assert passed(folder, writer.number).outcome == "passed"
+    note_agent(attempt, LOST)
+    (folder.path / "trial.json").unlink()
+    assert lost_record(folder.path, 1) == LOST
+    (attempt / FILE).write_text((attempt / FILE).read_text().replace('"failed"', '"passed"'))
+    assert lost_record(folder.path, 1) is None

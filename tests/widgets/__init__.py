@@ -1,0 +1,1 @@
+"""Conformance suite: observations and actions against raw Playwright on the widgets of the modern web."""

@@ -139,15 +139,36 @@ def test_error_of_typing_keeps_enter_unpressed(show: Show) -> None:
         ("<div id=t contenteditable><p>one</p><p>two</p><p>old</p>\n</div>", "one\n\ntwo\n\noldnew"),
         ("<div id=t contenteditable><p>old <b>bold</b></p><p><br></p></div>", "old bold\n\nnew"),
         ("<div id=t contenteditable style='white-space:pre-wrap'>one\nold </div>", "one\nold new"),
+        ("<div id=t contenteditable>old&nbsp;\n</div>", "old new"),
         ("<label id=t>Name <input value=old></label>", "oldnew"),
+        ("<div contenteditable><p id=t>one</p><p>old</p></div>", "one\n\noldnew"),
     ],
 )
 @pytest.mark.parametrize("by_point", [False, True])
 def test_type_adds_to_the_end_of_the_content(show: Show, html: str, text: str, by_point: bool) -> None:
     session = show(html)
     done(session, Type(Point(20, 18) if by_point else Selector("css=#t"), "new"))
-    content = "(el => el.control ? el.control.value : el.value ?? el.innerText)(document.getElementById('t'))"
+    content = "(el => el.value ?? el.innerText)(t.control ?? t.closest('[contenteditable]') ?? t)"
     assert str(session.read_page(open=None, locate=f"js={content}").value).rstrip("\n") == text
+
+
+@each_case(
+    ("content", "editor"),
+    [
+        ("<p><b>&#xfeff;</b></p>", "<p><b>|\ufeff</b></p>"),
+        ("<p><b>\u200b</b><br></p>\n", "<p><b>|\u200b</b><br></p>"),
+        ("<p><b>&nbsp;</b><span contenteditable=false>Write here</span></p>", "<p><b>|\xa0</b>"),
+        ("<p><b>&#xfeff;</b></p><p><img width=9></p>", '<img width="9">|'),
+        ("<p><b>&#xfeff;</b></p><p>old</p>", "<p>old|</p>"),
+    ],
+)
+def test_empty_editor_keeps_a_cursor_in_a_format(show: Show, content: str, editor: str) -> None:
+    session = show(
+        f"<div id=t contenteditable>{content}</div>"
+        "<script>onmouseup = () => getSelection().collapse(t.querySelector('b').firstChild, 0)</script>"
+    )
+    done(session, Type(Selector("css=#t"), "|"))
+    assert editor in str(session.read_page(open=None, locate="js=t.innerHTML").value).replace("&nbsp;", "\xa0")
 
 
 def test_empty_editor_is_filled_as_it_is(show: Show) -> None:

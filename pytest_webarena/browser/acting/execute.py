@@ -240,7 +240,7 @@ class _Performer:
             if not place.focused:
                 await self._mouse.click(place)
                 if place.field and not action.clear:
-                    await target.call(scripts.CURSOR_TO_END, isinstance(action.target, Point))
+                    await target.call(scripts.CURSOR_TO_END)
             focus = functools.partial(target.call, scripts.FOCUS) if place.field else None
         clicked = action.target is not None
         if not action.clear:

@@ -7,7 +7,10 @@ __all__ = ["FIELD"]
 FIELD = r"""
 const isField = el => el.isContentEditable || ['input', 'textarea', 'select'].includes(el.localName);
 // Whether an editor has no content. Editors may mark the cursor by characters without a width.
-const isEmpty = el => !el.textContent.replace(/[\u200b\ufeff]/g, '') && !el.querySelector('img, hr, table, video');
+const MEDIA = 'img, hr, table, video';
+const isEmpty = el => !el.textContent.replace(/[\u200b\ufeff]/g, '') && !el.querySelector(MEDIA);
+// Whether a text has only white space and characters without a width.
+const isBlank = text => !/[^\s\u200b-\u200d\u2060]/.test(text);
 // The field that is meant by an element: itself, or the control that its label is for.
 const fieldOf = el => {
   if (isField(el) || el.localName === 'option') return el;
@@ -19,4 +22,5 @@ const untyped = ['checkbox', 'color', 'date', 'datetime-local', 'file', 'month',
 const kindOfField = el => el.localName === 'select' ? 'select'
   : el.localName === 'input' && untyped.includes(el.type) ? el.type : '';
 """
-"""JavaScript functions: `isField`, `isEmpty`, `fieldOf`, `kindOfField`."""
+"""JavaScript `MEDIA`, a selector of content without text, and functions: `isField`, `isEmpty`, `isBlank`, `fieldOf`,
+`kindOfField`."""

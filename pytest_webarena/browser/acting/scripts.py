@@ -122,30 +122,37 @@ SELECT_BETWEEN = """(node, before, after) => {
 """Selects the text between two texts in the focused field; returns whether the field has both."""
 
 CURSOR_TO_END = (
-    "(node, whole) => {"
+    "node => {"
     + ELEMENT_OF
     + FIELD
-    + """
+    + r"""
   let el = fieldOf(elementOf(node));
-  while (whole && el.parentElement && el.parentElement.isContentEditable) el = el.parentElement;
+  while (el.parentElement && el.parentElement.isContentEditable) el = el.parentElement;
   if (!el.isContentEditable) {
     try { el.setSelectionRange(el.value.length, el.value.length); } catch { /* it has no cursor */ }
     return;
   }
   const last = parent => [...parent.childNodes].reverse().find(n =>
-    n.nodeType === 3 ? n.data.trim() : n.nodeType === 1 && n.isContentEditable);
+    n.nodeType === 3 ? !isBlank(n.data) : n.nodeType === 1 && n.isContentEditable);
+  const hasText = parent => [...parent.childNodes].some(n =>
+    n.nodeType === 3 ? !isBlank(n.data) : n.nodeType === 1 && n.isContentEditable && hasText(n));
+  const selection = el.ownerDocument.getSelection();
+  const isEmptyFor = anchor => el.contains(anchor) && !el.querySelector(MEDIA) && !hasText(el);
+  if (isEmptyFor(selection.anchorNode)) return;  // its script may have put the cursor into a chosen format
   let end = el;
   while (last(end)) end = last(end);
-  const selection = el.ownerDocument.getSelection();
   const style = () => end.ownerDocument.defaultView.getComputedStyle(end.parentNode);
   const kept = () => /^(pre|break-spaces)/.test(style().whiteSpace);
-  if (end.nodeType === 3) selection.collapse(end, (kept() ? end.data : end.data.trimEnd()).length);
-  else if (end.localName === 'br') selection.collapse(end.parentNode, [...end.parentNode.childNodes].indexOf(end));
+  if (end.nodeType === 3) selection.collapse(end, (kept() ? end.data : end.data.replace(/[ \t\r\n\f]+$/, '')).length);
+  else if (end.matches(`br, ${MEDIA}`)) {
+    const index = [...end.parentNode.childNodes].indexOf(end);
+    selection.collapse(end.parentNode, end.localName === 'br' ? index : index + 1);
+  }
   else selection.selectAllChildren(end), selection.collapseToEnd();
 }"""
 )
-"""Puts the cursor of the focused field that the node is or labels after the node's content, or that of its editor if it
-is to be the ``whole`` one."""
+"""Puts the cursor of the focused field that the node is or labels after the field's content; of an editor if the node
+is in one. An editor without content keeps its cursor."""
 
 INSERT = """text => {
   let active = document.activeElement;

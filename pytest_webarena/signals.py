@@ -20,6 +20,7 @@ __all__ = [
     "DomEvent",
     "ElementRecord",
     "KeyPressed",
+    "Omission",
     "Signal",
     "TabClosed",
     "TargetRecord",
@@ -132,6 +133,10 @@ class DialogClosed(_Signal):
     kind: Literal["dialog_closed"] = "dialog_closed"
 
 
+Omission = Literal["", "formats", "lines", "rest"]
+"""What the recorded value of a field omits of its content."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DomEvent(_Signal):
     """A trusted event of a page: one that came from input, not from a script (but see ``by_script``)."""
@@ -142,6 +147,10 @@ class DomEvent(_Signal):
     value: str | None = None
     """Value of a form field after the event: its text; ``on`` or ``off`` for checkboxes and radio buttons; the labels
     chosen in a list, one per line; the names of files. None for other elements and for password fields."""
+    omits: Omission = ""
+    """For an input or change event: what ``value`` omits of the content. ``formats``: formats, lists, links or objects
+    of an editor. ``lines``: the lines of an editor that receives its keys in an invisible field. ``rest``: the end of a
+    long text. Empty in records of older versions."""
     chain: tuple[ElementRecord, ...] = ()
     """The target and its ancestors, outwards, through shadow trees and frames; at most 40 per origin."""
     whole: bool = True

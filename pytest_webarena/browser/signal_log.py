@@ -16,6 +16,7 @@ from pytest_webarena.signals import (
     DomEvent,
     ElementRecord,
     KeyPressed,
+    Omission,
     Signal,
     TabClosed,
     TargetRecord,
@@ -52,6 +53,7 @@ class ReportedEvent:
     """Address of the page that made the document, whether or not the document has an address of its own."""
     by_script: bool = False
     selects: bool = False
+    omits: Omission = ""
     done_at: float = 0.0
     """Time of a script's action, in milliseconds of Unix time; 0 if it resulted from another event."""
     rows: tuple[tuple[str, ...], ...] = ()
@@ -264,6 +266,7 @@ class TabSignals:
             commanded=commanded,
             rows=event.rows,
             selects=event.selects,
+            omits=event.omits,
             maker=event.maker if (event.frame or self._url).startswith(FILLED) else None,
         )
         self._log.add_event(signal, (self._number, event.field), event.size)

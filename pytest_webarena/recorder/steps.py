@@ -37,6 +37,12 @@ _BROWSER = frozenset(
 )
 """Shortcuts of the browser, which have other signals or none."""
 _CONTROLS = CONTROLS | {"DisclosureTriangle"}
+_OMITTED = {
+    "formats": "the editor has formats, lists, links or objects, and only its text is recorded",
+    "lines": "the editor takes its keys in an invisible field: lines, shortcuts and cursor places are not recorded",
+    "rest": "the editor's text is too long to be recorded",
+}
+"""Problem of a recorded text, by what it omits."""
 _RELOADS = frozenset({"F5", "Shift+F5", "Control+F5", "Control+r", "Meta+r", "Control+Shift+R", "Meta+Shift+R"})
 
 
@@ -271,13 +277,16 @@ class _Reader:
             self._add_on_element(
                 lambda target: actions.Type(target, "", clear=True), event, instead=True, problem=problem
             )
-        elif event.event == "input" or not self._was_typed(event):
+        elif event.event == "input" or event.omits or not self._was_typed(event):
             # An Enter that has become part of the text is not a separate key press.
             if self._last_enter is not None and _same(self._last_enter, event) and event.target.tag != "input":
                 self._last_enter = None
                 if self.steps and isinstance(self.steps[-1].action, actions.Press):
                     self.steps.pop()
-            self._add_on_element(lambda target: actions.Type(target, value, clear=True), event, instead=True)
+            problem = _OMITTED.get(event.omits, "")
+            self._add_on_element(
+                lambda target: actions.Type(target, value, clear=True), event, instead=True, problem=problem
+            )
 
     def _was_typed(self, event: DomEvent) -> bool:
         """Return whether a change event has the same value as the input event before it."""

@@ -13,7 +13,7 @@ from pytest_webarena.actions import (
     Type,
 )
 from pytest_webarena.signals import KeyPressed
-from tests.browser.listening import Show, recorded_input, shared, show, web
+from tests.browser.listening import Show, events, recorded_input, shared, show, web
 from tests.cases import each_case
 from tests.processes import wait_until
 
@@ -130,3 +130,55 @@ def test_script_changes_of_untouched_fields_are_not_recorded(show: Show) -> None
     session.execute(Click(Selector("css=#other")))
     session.execute(Click(Selector("css=#go")))
     assert [(event, value) for event, _, value in recorded_input(session) if event == "change"] == [("change", "a")]
+
+
+@each_case(
+    ("editor", "recorded"),
+    [
+        ("<p>one</p><p>two</p>", ("one\ntwo+", "")),
+        ("one<div>two<br>three<br></div><div><br></div><div>four&nbsp;</div>\n", ("one\ntwo\nthree\n\nfour +", "")),
+        ("<div style=white-space:pre>one\n  two</div>", ("one\n  two+", "")),
+        ("<div>one  \n two <span>three</span></div>", ("one two three+", "")),
+        ("<p>\u200bone</p><p>\ufeff<br></p><p>two</p>", ("one\n\ntwo+", "")),
+        ("<p>one</p><style>p { color: red }</style><p hidden>lost</p><p>two</p>", ("one\ntwo+", "")),
+        ("<p>one <b>two</b></p>", ("one two+", "formats")),
+        ("<ul><li>one<li>two</ul>", ("one\ntwo+", "formats")),
+        ("<p><span style='color: red'>one</span></p>", ("one+", "formats")),
+        ("<p>to <span contenteditable=false>@Ada</span> one</p>", ("to @Ada one+", "formats")),
+        ("<p>one</p>" * 600, (None, "rest")),
+    ],
+)
+def test_input_of_an_editor_keeps_lines_and_reports_what_it_omits(
+    show: Show, editor: str, recorded: tuple[str | None, str]
+) -> None:
+    session = show(f"<div id=edit contenteditable>{editor}</div>")
+    session.execute(Type(Selector("#edit"), "+"))
+    [event] = [each for each in events(session) if each.event == "input"]
+    assert (event.value if recorded[0] is not None else None, event.omits) == recorded
+
+
+@each_case(
+    ("around", "omits"),
+    [
+        ("", ""),
+        ("style='opacity: 0'", "lines"),
+        ("style='overflow: hidden; position: relative; width: 3px; height: 0'", "lines"),
+    ],
+)
+def test_field_that_only_receives_keys_omits_lines(show: Show, around: str, omits: str) -> None:
+    session = show(f"<div {around}><textarea id=t style='position: absolute; width: 900px'></textarea></div>")
+    session.execute(Press("a", Selector("#t")))
+    session.execute(Press("b", Selector("#t")))
+    [event] = [each for each in events(session) if each.event == "input"]
+    assert (event.value, event.omits) == ("ab", omits)
+
+
+def test_format_that_a_shortcut_of_an_editor_sets_is_recorded(show: Show) -> None:
+    session = show(
+        "<div id=edit contenteditable>one</div><button id=next>Next</button><script>edit.onkeydown = event => {"
+        "if (event.ctrlKey && event.key === 'b') { event.preventDefault(); edit.innerHTML = '<b>one</b>' }}</script>"
+    )
+    session.execute(Press("Control+b", Selector("#edit")))
+    session.execute(Click(Selector("#next")))
+    first, *_ = events(session)
+    assert (first.event, first.value, first.omits) == ("change", "one", "formats")

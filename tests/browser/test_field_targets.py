@@ -139,6 +139,7 @@ def test_error_of_typing_keeps_enter_unpressed(show: Show) -> None:
         ("<div id=t contenteditable><p>one</p><p>two</p><p>old</p>\n</div>", "one\n\ntwo\n\noldnew"),
         ("<div id=t contenteditable><p>old <b>bold</b></p><p><br></p></div>", "old bold\n\nnew"),
         ("<div id=t contenteditable style='white-space:pre-wrap'>one\nold </div>", "one\nold new"),
+        ("<div id=t contenteditable>old&nbsp;\n</div>", "old new"),
         ("<label id=t>Name <input value=old></label>", "oldnew"),
         ("<div contenteditable><p id=t>one</p><p>old</p></div>", "one\n\noldnew"),
     ],

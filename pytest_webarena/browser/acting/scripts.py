@@ -143,7 +143,7 @@ CURSOR_TO_END = (
   while (last(end)) end = last(end);
   const style = () => end.ownerDocument.defaultView.getComputedStyle(end.parentNode);
   const kept = () => /^(pre|break-spaces)/.test(style().whiteSpace);
-  if (end.nodeType === 3) selection.collapse(end, (kept() ? end.data : end.data.trimEnd()).length);
+  if (end.nodeType === 3) selection.collapse(end, (kept() ? end.data : end.data.replace(/[ \t\r\n\f]+$/, '')).length);
   else if (end.matches(`br, ${MEDIA}`)) {
     const index = [...end.parentNode.childNodes].indexOf(end);
     selection.collapse(end.parentNode, end.localName === 'br' ? index : index + 1);

@@ -116,7 +116,7 @@ const valueOf = el => {
     }
     return clip(found.join('\n'), LONGEST_VALUE);
   }
-  if (isHtml(el) && isEditable(el)) return textOf(el, LONGEST_VALUE);
+  if (isHtml(el) && isEditable(el)) return clip(contentOf(el).text, LONGEST_VALUE);
   return null;
 };
 

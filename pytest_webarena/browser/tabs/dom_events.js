@@ -75,6 +75,7 @@ const sayingOf = (el, event, value, sign, known) => {
   const view = viewOf(ownerOf(el)) || globalThis;
   return {
     event: event, target: known ? null : targetOf(el), value: value, chain: chain, whole: whole, field: numberOf(el), sign: sign,
+    omits: event === 'input' || event === 'change' ? omitsOf(el) : '',
     control: CLICKS.has(event) ? controlAround(el) : null,
     frame: view === view.top ? '' : clip(view.location.href, 2000), maker: makerOf(view),
   };
@@ -83,6 +84,7 @@ const tell = (el, event, value, sign, letter, ready) => {
   if (event === 'input' && writing === el) {  // the element was described with the first letter
     if (unsaid === null) unsaid = {said: {again: numberOf(el)}, field: null, text: ''};
     unsaid.said.value = value;
+    if (!isText(el)) unsaid.said.omits = omitsOf(el);
     unsaid.field = null;
     later();
     return;
@@ -198,38 +200,6 @@ const onPointer = (event, el) => {
     [swept, press] = [press, null];
     if (swept) tellDragged(swept, event);
   }
-};
-
-// Masked fields intercept the keys and write their own text. No event reports that, so it is reported when the field
-// loses the focus, or after a pause.
-const STILL = 1000;  // milliseconds
-let struck = null;  // a field in which keys were pressed that have written nothing yet
-let struckValue = '';  // its value at that time
-let struckAt = 0;
-let struckWaits = false;
-const tellStruck = () => {
-  const el = struck;
-  if (el === null) return;
-  const value = isConnected(el) ? valueOf(el) : null;
-  if (value === null || value === struckValue) return;
-  struckValue = value;
-  tell(el, 'change', value);
-};
-const lookStruck = () => {
-  const left = struck === null ? 0 : struckAt + STILL - performance.now();
-  struckWaits = left > 0;
-  if (struckWaits) setTimeout(lookStruck, left);
-  else tellStruck();
-};
-const strike = el => {
-  struckAt = performance.now();
-  if (struck === el) return;
-  tellStruck();
-  struck = el;
-  struckValue = valueOf(el);
-  if (struckWaits) return;
-  struckWaits = true;
-  setTimeout(lookStruck, STILL);
 };
 
 // Returns whether more input may follow at once.
@@ -389,6 +359,7 @@ const onEvent = event => {
   } else if (type === 'keydown') {
     entered = event.key === 'Enter' ? el : entered;
     if (event.key === 'Enter') tell(el, type, valueOf(el));
+    else if (!isLetter(event) && isHtml(el) && isEditable(el)) strike(el);
     const keys = keysOf(event, el, path);
     if (keys) tell(el, 'key', keys);
   } else if (CLICKS.has(type)) {

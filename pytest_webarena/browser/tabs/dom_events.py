@@ -56,9 +56,9 @@ def script(letters: float = 0.03, by_script: bool = False) -> str:
         by_script: Whether it also reports what scripts do.
     """
     folder = files("pytest_webarena.browser.tabs")
-    names = ("dom_elements.js", "dom_scripts.js", "dom_events.js")
-    elements, scripts, source = ((folder / name).read_text("utf-8") for name in names)
-    source = source.replace("// ELEMENTS\n", elements).replace("// SCRIPTS\n", scripts if by_script else "")
+    names = ("dom_elements.js", "dom_editors.js", "dom_scripts.js", "dom_events.js")
+    elements, editors, scripts, source = ((folder / name).read_text("utf-8") for name in names)
+    source = source.replace("// ELEMENTS\n", elements + editors).replace("// SCRIPTS\n", scripts if by_script else "")
     source = source.replace("BY_SCRIPT", "true" if by_script else "false")
     source = source.replace("LETTERS_MS", str(max(1, round(letters * 1000)) if letters else 0))
     for name, value in {"BINDING": BINDING, "SIGN": _SIGN, "DOM_EVENTS": BINDING}.items():
@@ -195,7 +195,7 @@ class DomEvents:
             event = self._written[document]
             if event.field != (*document, report["again"]):
                 raise ValueError("another field")
-            event = replace(event, value=report["value"])
+            event = replace(event, value=report["value"], omits=report.get("omits", event.omits))
         else:
             event = self._reported_event(report, document, frame, size)
         if event.event == "input":
@@ -219,6 +219,7 @@ class DomEvents:
             event=report["event"],
             target=TargetRecord(**report["target"]),
             value=report["value"],
+            omits=report["omits"],
             chain=chain,
             whole=whole,
             frame=report["frame"],

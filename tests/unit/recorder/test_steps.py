@@ -22,6 +22,7 @@ from pytest_webarena.signals import (
     TabClosed,
     TargetRecord,
 )
+from tests.cases import each_case
 
 FIELD = {"id": "title"}
 LABEL = ControlRecord(place=1, name="Size", text="Size")
@@ -43,7 +44,7 @@ class Browser:
         """``tab``, ``role``, ``name``, ``around`` and ``control`` of the event, and the element's attributes."""
         name, around = more.pop("name", ""), more.pop("around", ())
         role, tab, control = more.pop("role", ""), more.pop("tab", 0), more.pop("control", None)
-        selects = more.pop("selects", False)
+        selects, omits = more.pop("selects", False), more.pop("omits", "")
         attributes: dict[str, str] = more
         selector = f"#{attributes['id']}" if "id" in attributes else tag
         target = TargetRecord(selector=selector, role=role or ROLES.get(tag, "generic"), name=name, tag=tag, text=name)
@@ -51,7 +52,7 @@ class Browser:
         self.signals.append(
             DomEvent(
                 time=next(self.clock), tab=tab, url="http://a.test/", event=event, target=target, value=value,
-                chain=chain, control=control, selects=selects,
+                chain=chain, control=control, selects=selects, omits=omits,
             )
         )  # fmt: skip
 
@@ -177,6 +178,16 @@ def test_password_is_reported_as_missing(browser: Browser) -> None:
     [step] = steps_of(browser.signals)
     assert as_step(step.action) == {"fill": {"css=#pass": ""}}
     assert "password" in step.problem
+
+
+@each_case(("omits", "problem"), [("", ""), ("formats", "lists"), ("lines", "shortcuts"), ("rest", "too long")])
+def test_omitted_content_of_an_editor_is_a_problem(omits: str, problem: str) -> None:
+    browser = Browser()
+    browser.dom("input", "div", "one", contenteditable="", id="body")
+    browser.dom("change", "div", "one", contenteditable="", id="body", omits=omits)
+    [step] = steps_of(browser.signals)
+    assert (as_step(step.action), bool(step.problem)) == ({"fill": {"css=#body": "one"}}, bool(omits))
+    assert problem in step.problem
 
 
 def test_double_right_and_middle_clicks_are_recorded(browser: Browser) -> None:

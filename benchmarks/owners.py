@@ -37,7 +37,7 @@ from pytest_webarena.results.comparing.sides import sides_of_records
 from pytest_webarena.results.plan import PlannedTrial, extend_plan
 from pytest_webarena.results.statistics import Rate, summarise
 from pytest_webarena.trials.stopping import EQUAL_ERRORS
-from tests.unit.trials.test_owners import ATTACKS, CASES, SCENARIOS, Result
+from tests.unit.trials.owner_events import ATTACKS, CASES, SCENARIOS, Result
 
 STEADY, TEMPTED = "steady", "tempted"
 TRIALS = 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
@@ -18,7 +19,8 @@ from pytest_webarena.reports import write_allure_results
 from pytest_webarena.results import RunDir
 from pytest_webarena.results.conditions import summaries_of
 from pytest_webarena.results.export import export
-from pytest_webarena.results.plan import PlannedTrial, extend_plan
+from pytest_webarena.results.gate import Gate
+from pytest_webarena.results.plan import PlannedTrial, cover, extend_plan, read_plan
 from pytest_webarena.results.viewer import write_view
 from tests.browser.conftest import PeoplesBrowser
 
@@ -36,13 +38,15 @@ RATE, FAILED = ("66.7%", "35.4%", "87.9%"), ("50.0%", "25.4%", "74.6%")
 
 @pytest.fixture
 def run(tmp_path: Path) -> RunDir:
-    """A run with six trials that passed, two that failed, an undecided one and three errors."""
+    """A run with six trials that passed, two that failed, an undecided one, two errors, and one that they stopped."""
     run = make_run(tmp_path / "run")
-    outcomes = ["passed"] * 6 + ["failed"] * 2 + ["undecided"] + ["error"] * 3
+    outcomes = ["passed"] * 6 + ["failed"] * 2 + ["undecided"] + ["error"] * 2
     for number, outcome in enumerate(outcomes):
         more = {"outcome": "failed", **UNDECIDED} if outcome == "undecided" else {"outcome": outcome}
         make_trial(run, f"t{number}", evidence=False, agent_digest="x", **more)
-    extend_plan(run.path, [PlannedTrial(key=record.key) for record in run.records()])
+    keys = [record.key for record in run.records()]
+    stopped = PlannedTrial(key=replace(keys[0], task="t11"), stopped="2 errors in a row")
+    extend_plan(run.path, [*(PlannedTrial(key=key) for key in keys), stopped])
     export(run)
     return run
 
@@ -69,6 +73,16 @@ def allure(run: RunDir, tmp_path: Path) -> str:
     [globals_] = (tmp_path / "allure").glob("*-globals.json")
     attached = {each["name"]: each["source"] for each in json.loads(globals_.read_text())["attachments"]}
     return (tmp_path / "allure" / str(attached["success rates.txt"])).read_text()
+
+
+def gate(run: RunDir, threshold: float) -> str:
+    """Return the message of the gate, which ``webarena runs gate`` leaves out where errors stopped trials."""
+    records = run.records()
+    ruling = Gate(min_pass_rate=threshold, max_errors=9).rule(
+        summaries_of(run, records), cover(read_plan(run.path), records)
+    )
+    assert ruling is not None
+    return ruling.message
 
 
 def viewer(run: RunDir, tmp_path: Path, browser: PeoplesBrowser) -> str:
@@ -100,8 +114,8 @@ def test_all_reports_print_the_same_two_rates(
         "Allure": allure(run, tmp_path),
         "tables": printed("compare", "tables", str(run.path)),
         "compare": printed("compare", "agents", str(run.path), str(other.path)),
-        "gate": printed("runs", "gate", str(run.path), "--min-pass-rate=0.6", "--max-errors=9"),
-        "failing gate": printed("runs", "gate", str(run.path), "--min-pass-rate=0.9", "--max-errors=9"),
+        "gate": gate(run, 0.6),
+        "failing gate": gate(run, 0.9),
         "viewer": viewer(run, tmp_path, peoples_browser),
     }
     for name, report in reports.items():

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from pytest_webarena.checks.answer_types.amounts import amounts_in
 from pytest_webarena.checks.answer_types.dates import dates_in
+from pytest_webarena.checks.answer_types.listing import ARTICLES, listed_with_value
 from pytest_webarena.checks.answer_types.tokens import Token, tokens
 
 __all__ = [
@@ -82,7 +83,7 @@ _TURNING = frozenset().union(*(words for name, words in _groups.items() if name 
 _QUALIFYING = frozenset().union(*(words for name, words in _groups.items() if name not in ("limits", "prepositions")))
 """Words without which the next word of the question means something else."""
 
-_ARTICLES = frozenset({"a", "an", "the"})
+_YES_NO = frozenset({"yes", "no"})
 _SHORT = 3
 """Most words of a clause that may be one of several options."""
 
@@ -128,9 +129,10 @@ def unaccounted(
     rivals = asked.rivals(value)
     order = _Order(asked)
     extra = frozenset(word.casefold() for text in also for word in text.split())
+    listed = frozenset() if value & _YES_NO else listed_with_value(answer, frozenset(stated), asked.names, _claims)
     found = []
     for index, token in enumerate(answer):
-        if index not in stated and stem(token.plain) in options:
+        if index not in stated and (stem(token.plain) in options or index in listed):
             found.append(token.text)
             continue
         if index in stated:
@@ -146,7 +148,7 @@ def unaccounted(
             or (negated and index > min(stated, default=0) and is_negation(token.plain))
         ):
             continue
-        following = next((other for other in answer[index + 1 :] if other.plain not in _ARTICLES), None)
+        following = next((other for other in answer[index + 1 :] if other.plain not in ARTICLES), None)
         place = sum(each in stated and each - 1 not in stated for each in range(index))
         before_value = index + 1 in stated and asked.has_role(token.plain, place, counted)
         belongs = token.plain == "of" and index + 1 in named and not before_value  # "the manager of Bo is Ann"
@@ -200,7 +202,7 @@ def otherwise_qualified(answer: Sequence[Token], question: str) -> str:
         if asked.bound.get(stem(token.plain), before) - before:
             return " ".join(other.text for other in answer[max(index - 1, 0) : index + 1])
         first, second = (*answer[index + 1 : index + 3], None, None)[:2]
-        after = second if first and second and first.plain in _ARTICLES and is_content(second) else first
+        after = second if first and second and first.plain in ARTICLES and is_content(second) else first
         role = after and (token.plain, stem(after.plain))
         if (
             after
@@ -228,6 +230,10 @@ LABELS = frozenset({"number", "page", "count"})
 def is_content(token: Token) -> bool:
     """Whether a token is a word that claims something."""
     return token.text[:1].isalpha() and (token.plain not in _NEUTRAL or token.plain in LABELS)
+
+
+def _claims(token: Token) -> bool:
+    return is_content(token) and token.plain not in PREPOSITIONS
 
 
 _COUNTED = re.compile(r"\b(?:how many|(?:number|count|total|amount)s? of)\s+((?:[\w'-]+\s*){1,5})", re.IGNORECASE)
@@ -277,13 +283,13 @@ class _Question:
                 self.clauses.append([])
             if word.plain == "or":
                 self.choices.append(len(self.clauses) - 1)
-            elif word.plain not in _ARTICLES:
+            elif word.plain not in ARTICLES:
                 self.clauses[-1].append(word.plain)
         ahead = itertools.zip_longest(words, words[1:])
         open_roles = (word.plain for word, after in ahead if after is None or after.plain in _OPEN)
         self.roles = [word for word in dict.fromkeys(open_roles) if word in PREPOSITIONS or word == "of"]
         """Prepositions of the value: before a question word, or before nothing."""
-        full = [word for word in words if word.plain not in _ARTICLES]
+        full = [word for word in words if word.plain not in ARTICLES]
         self.pairs = frozenset(
             (one.plain, stem(other.plain)) for place, one in enumerate(full) for other in full[place + 1 : place + 3]
         )
@@ -295,7 +301,7 @@ class _Question:
         self.names = frozenset(word.plain for word in words if word.text[:1].isupper() and not word.new_clause)
         self.bound: dict[str, set[str]] = {}
         """Words that the question qualifies, with what does: without it an answer says something else."""
-        for one, other in itertools.pairwise(kept):
+        for one, other in itertools.pairwise(word for word in full if word.text != "?"):
             known = stem(other.plain)
             if (one.plain in _QUALIFYING or one.plain.endswith("n't")) and len(self.places[known]) == 1:
                 self.bound.setdefault(known, set()).add(one.plain)
@@ -308,7 +314,7 @@ class _Question:
     def options(self, value: Collection[str]) -> frozenset[str]:
         """Returns the stems of the other options that the question offers; an answer that repeats them says more.
         They are next to an ``or``, as many words as the value has, or short clauses in a list with the value."""
-        size = max(len(frozenset(value) - _ARTICLES), 1)
+        size = max(len(frozenset(value) - ARTICLES), 1)
         offered: list[list[str]] = []
         for place in self.choices:
             offered.append(self.clauses[place][:size])

@@ -47,6 +47,7 @@ _BEFORE = "([{\"'*,.;:"
 _AFTER = ")]}\"'*,.;:!?"
 _AUTOLINK = re.compile(r"<[a-zA-Z][^<>]*>[.,;:!?)]*")
 """An address in angle brackets."""
+_ITEM_MARKS = ",;\u2022"
 _DASH = re.compile(r"[-*]+")
 _EMPTY = re.compile(r"\[\s*\]|\(\s*\)")
 """A box or a gap that something was, or was not, put into."""
@@ -65,6 +66,8 @@ class Token:
 
     new_line: bool = False
     """Whether a line break separates it from the token before it."""
+    new_item: bool = False
+    """Whether a comma, a semicolon or a bullet separates it from the token before it, as in lists."""
 
     @property
     def plain(self) -> str:
@@ -112,7 +115,7 @@ def tokens(text: str) -> tuple[Token, ...]:
 
 
 def _split(text: str) -> Iterator[Token]:
-    new_clause, end = True, 0
+    new_clause, end, last = True, 0, 0
     chunks = [(found.start(), found.end()) for found in _CHUNK.finditer(text)]
     pieces = [piece for start, stop in chunks for piece in _pieces(text, start, stop)]
     for index, (start, stop) in enumerate(pieces):
@@ -130,7 +133,10 @@ def _split(text: str) -> Iterator[Token]:
             if "?" in whole:
                 yield Token("?")
             continue
-        yield Token("and" if core == "&" else core, new_clause, new_line)
+        begin = start + whole.find(core)
+        new_item = bool(last) and any(mark in text[last:begin] for mark in _ITEM_MARKS)
+        last = begin + len(core)
+        yield Token("and" if core == "&" else core, new_clause, new_line, new_item)
         if "?" in whole[whole.find(core) + len(core) :]:
             yield Token("?")
         new_clause = not whole.endswith(core) or text[stop : stop + 1] in (",", ";", ":", "(", ")")

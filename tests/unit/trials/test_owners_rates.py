@@ -11,7 +11,7 @@ import pytest
 
 from pytest_webarena.owners import EVENTS, outcome_of
 
-from .test_owners import ATTACKS, CASES, Result
+from .owner_events import ATTACKS, CASES, Result
 
 ALL: list[tuple[str, Result]] = [*((attack, None) for attack in ATTACKS), *CASES]
 

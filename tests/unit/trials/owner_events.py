@@ -348,6 +348,18 @@ def declaring(tmp_path: Path, error: Exception, *, acts: bool) -> TrialRecord:
     return run(tmp_path, HalfDownSite(), make=lambda assignment: Loser(), raises=(type(error),))
 
 
+def removing(tmp_path: Path) -> TrialRecord:
+    """Run a trial whose agent removes the files of its attempt."""
+
+    class Remover:
+        def act(self, observation: Any) -> Any:
+            for attempt in tmp_path.rglob("attempt-*"):
+                shutil.rmtree(attempt)
+            return Stop("42")
+
+    return run(tmp_path, HalfDownSite(), make=lambda assignment: Remover())
+
+
 ATTACKS: dict[str, Scenario] = {
     "coin": lambda path, patch, result: crashing(path, "coin", lambda url, visitor: "coin" in url and visitor == 1),
     "coin, twice": lambda path, patch, result: crashing(
@@ -361,6 +373,7 @@ ATTACKS: dict[str, Scenario] = {
     "declares at first sight": lambda path, patch, result: declaring(path, DeclaredError("no model"), acts=False),
     "declares when it loses": lambda path, patch, result: declaring(path, DeclaredError("no model"), acts=True),
     "takes no task": lambda path, patch, result: declaring(path, AgentAbsent("gone"), acts=False),
+    "removes its records": lambda path, patch, result: removing(path),
     "kills its program": lambda path, patch, result: declaring(path, AgentError("its program ended"), acts=True),
 }
 """Ways in which an agent may end a trial that it would fail."""

@@ -61,7 +61,7 @@ class Absence:
     count = 0
 
     reason: str
-    """Why; its words are accounted for."""
+    """Why; its words are accounted for, and as a whole belong to the statement."""
 
     def find(self, answer: Sequence[Token], question: str) -> Finding:
         if self._claims_something(answer):
@@ -69,7 +69,8 @@ class Absence:
         for length in (1, 2):
             alone = len(answer) <= length or answer[length].new_clause or answer[length].plain in _REASONS
             if " ".join(token.plain for token in answer[:length]) in _IMPOSSIBLE and alone:
-                return Finding(frozenset(range(length)), negated=True)
+                reasoned = [each.plain for each in answer[length:]] == [each.plain for each in tokens(self.reason)]
+                return Finding(frozenset(range(len(answer) if reasoned else length)), negated=True)
         # A denial in other words may say what the agent did not do, or that there is no such value.
         spoken = {token.plain for token in answer}
         reason = {token.plain for token in tokens(self.reason) if is_content(token)}

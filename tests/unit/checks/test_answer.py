@@ -57,6 +57,7 @@ def test_an_answer_may_say_that_the_task_cannot_be_done(answer: str) -> None:
         ("no", None),
         ("Impossible Burger", None),
         ("N/A because the page did not load", None),
+        ("N/A, phone", None),  # a part of the reason may be another value
         ("I could not find it", None),
     ],
 )

@@ -9,6 +9,7 @@ from pytest_webarena.testing import make_task
 from tests.cases import each_case
 
 CHOICE = "choice: {options: [iron, tin, lead, gold], is: B}"
+OTHER_CHOICE = "choice: {options: [iron, tin, lead, gold], is: C}"
 
 
 @each_case(
@@ -18,7 +19,7 @@ CHOICE = "choice: {options: [iron, tin, lead, gold], is: B}"
         (f"[{{any: [{{{CHOICE}}}]}}]", 0.25),
         (f"[{{{CHOICE}}}, {{{CHOICE}}}]", 0.0625),
         (f"[{{{CHOICE}}}, {{answer: B}}]", None),
-        (f"[{{not: {{{CHOICE}}}}}]", None),
+        (f"[{{{CHOICE}}}, {{not: {{{OTHER_CHOICE}}}}}]", None),
         (f"[{{any: [{{{CHOICE}}}, {{answer: B}}]}}]", None),
         ("[{number: 3}]", None),
     ],

@@ -76,8 +76,13 @@ def test_a_judge_that_does_not_decide_leaves_it_undecided(error: Exception) -> N
 def test_an_answer_that_upsets_the_judge_is_not_met(kind: Callable[[str], JudgeError], negated: bool) -> None:
     error = kind("refused")
     error.cause = "agent"
-    check = "{answer: {number: 6}}"
-    found = judged(f"not: {check}" if negated else "answer: {number: 6}", UNDECIDED, Judge(error=error))
+    check = "not: {answer: {number: 6}}" if negated else "answer: {number: 6}"
+    page = "http://shopping.test/"  # a task needs a check that refuses an empty answer, and `not` is none
+    checks = f"- url: {{exact: '{page}'}}\n- {check}"
+    found = judge(
+        task(checks, intent=INTENT), evidence(UNDECIDED, url=page), grading=REPAIRED, asker=Judge(error=error)
+    )
+    assert [each.passed for each in found.results] == [True, False]
     assert found.passed is False
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pytest_webarena.commands.cli import main
-from pytest_webarena.file_digests import seal
 from pytest_webarena.results.records import JudgeRecord, TrialKey, TrialRecord
 from pytest_webarena.results.rundir import RunDir
 
@@ -46,12 +46,13 @@ RECORDS = [
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
-    path = tmp_path / "run"
+    run = RunDir(tmp_path / "run")
+    run.describe({})
     for each in RECORDS:
-        folder = RunDir(path).folder(each.key).path
-        folder.mkdir(parents=True)
-        (folder / "trial.json").write_text(seal(each.to_json()))
-    return path
+        folder = run.folder(each.key)
+        writer = folder.begin(worker="main", node_id="")
+        folder.finish(replace(each, attempt=writer.number))
+    return run.path
 
 
 def labels(tmp_path: Path, text: str) -> str:

@@ -28,18 +28,18 @@ def control(answers: Sequence[Answer]) -> tuple[str, ControlResult, int]:
 @pytest.mark.parametrize(
     ("answers", "event", "result", "requests"),
     [
-        ([fail(400), say("OK"), fail(400)], "refused_request", "works", 3),
-        ([fail(422), say("OK"), fail(422)], "refused_request", "works", 3),
+        ([fail(400), say("OK"), fail(400)], "refused_request", "recurs", 3),
+        ([fail(422), say("OK"), fail(422)], "refused_request", "recurs", 3),
         ([fail(400), fail(400)], "refused_request", "fails", 2),  # it refuses everything
-        ([fail(400), say("OK"), say("it is served now")], "refused_request", "fails", 3),
-        ([fail(500), say("OK"), fail(500)], "", "works", 3),
-        ([fail(500), say("OK"), say("it is served now")], "", "fails", 3),  # a passing failure
+        ([fail(400), say("OK"), say("it is served now")], "refused_request", "works", 3),
+        ([fail(500), say("OK"), fail(500)], "", "recurs", 3),
+        ([fail(500), say("OK"), say("it is served now")], "", "works", 3),  # a passing failure
         ([fail(401), fail(401)], "model_access", "fails", 2),
-        ([fail(429), say("OK"), fail(429)], "model_access", "works", 3),
+        ([fail(429), say("OK"), fail(429)], "model_access", "recurs", 3),
         ([fail(429, code="insufficient_quota"), fail(429)], "model_access", "fails", 2),
     ],
 )
-def test_control_works_if_only_the_content_is_refused(
+def test_control_recurs_if_only_the_content_is_refused(
     answers: list[Answer], event: str, result: ControlResult, requests: int
 ) -> None:
     assert control(answers) == (event, result, requests)
@@ -56,7 +56,7 @@ def test_control_keeps_the_settings_and_drops_the_content() -> None:
         with pytest.raises(ModelError) as raised:
             client_of(server, retries=ONCE).ask(request)
         assert raised.value.control is not None
-        assert raised.value.control() == "works"
+        assert raised.value.control() == "recurs"
         first, short, again = server.bodies
     assert first == again
     assert {**short, "messages": None} == {**first, "messages": None}

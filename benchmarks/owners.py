@@ -3,13 +3,16 @@
     python benchmarks/owners.py [--events renderer coin …] [--tasks 24] [--seeds 5]
 
 Both agents pass half of their trials. One of them brings about the event in each trial that it would fail. The event is
-a real trial with injected faults (`tests/unit/trials/test_owners.py`), with each result of its control; attacks of
+a real trial with injected faults (`tests/unit/trials/owner_events.py`), with each result of its control; attacks of
 agents follow. Prints a line per event and result: the agent's rate before and after, its rate with errors as failures,
 and the verdict of the comparison with the other agent. Targets, for each seed of the outcomes:
 
 failed   the agent caused the error, or the owner is undecided: no rate, interval or comparison rises
 error    the environment is at fault: the rate with errors as failures, its interval, the lower bound and the verdict of
          the comparison do not rise. The headline rate does, because it excludes errors; the last lines name these
+
+Each outcome must also be the one that `expected` states. It repeats the rules in its own words, so that a fault in the
+rules is found.
 
 In the last case the tempted agent declares errors from a moment of its choice until the run stops.
 
@@ -43,6 +46,28 @@ STEADY, TEMPTED = "steady", "tempted"
 TRIALS = 2
 ORDER = ("worse", "unsettled", "better")
 """Verdicts of a comparison, from the tempted agent's point of view."""
+
+
+KNOWN = frozenset({
+    "before_agent", "unreached_site", "yielded_site", "network_change", "budget", "judge_access", "uncounted_usage",
+    "disk",
+})  # fmt: skip
+"""Events that the agent cannot have caused."""
+NOT_MET = frozenset({"too_large", "forged_verdict"})
+"""Events that fail a check."""
+DOUBTFUL = frozenset({"judge_rejects", "model_access", "harness"})
+"""Events that may have another cause even if they recur with the agent's actions."""
+
+
+def expected(event: str, result: Result) -> str:
+    """The outcome that an event must have: error, undecided or failed."""
+    if event in ATTACKS:
+        return "failed" if event == "coin, twice" else "undecided"
+    if result is None:
+        return "error" if event in KNOWN else "failed" if event in NOT_MET else "undecided"
+    if result == "fails" or (event, result) == ("shared_browser", "works"):
+        return "error"
+    return "failed" if result == "recurs" and event not in DOUBTFUL else "undecided"
 
 
 ENDING = (
@@ -137,7 +162,9 @@ def check(event: str, result: Result, *, tasks: int, seeds: int) -> tuple[list[s
     """Compares runs with and without the event. Returns what rose although it should not, the printed line, and whether
     the headline figures rose."""
     ended = bring_about(event, result)
-    found: dict[str, None] = {}
+    outcome = "undecided" if ended.undecided else ended.outcome
+    right = expected(event, result)
+    found: dict[str, None] = {} if outcome == right else {f"the outcome should be {right}": None}
     headline = False
     line = ""
     with tempfile.TemporaryDirectory(prefix="owners-run-") as folder:
@@ -148,7 +175,7 @@ def check(event: str, result: Result, *, tasks: int, seeds: int) -> tuple[list[s
             found |= dict.fromkeys(gains(before, after, ended))
             headline = headline or rises(before.headline, after.headline)
             line = line or (
-                f"{event:<23} {result or 'no control':<10} {'undecided' if ended.undecided else ended.outcome:<9} "
+                f"{event:<23} {result or 'no control':<10} {outcome:<9} "
                 f"{before.rate.value or 0.0:.0%} → {after.rate.value or 0.0:.0%}, "
                 f"with errors {after.rate.with_errors_failed.value or 0.0:.0%}, {after.comparison.verdict}"
             )
@@ -195,7 +222,7 @@ def main() -> int:
         found, line, headline = check(event, result, tasks=options.tasks, seeds=options.seeds)
         missed += bool(found)
         raised |= {f"{event} ({result or 'known'})": None} if headline else {}
-        shown = f"ROSE: {', '.join(found)}" if found else "the headline rises" if headline else "nothing rises"
+        shown = f"MISSED: {', '.join(found)}" if found else "the headline rises" if headline else "nothing rises"
         print(f"{line}: {shown}", flush=True)
     stopped = [found for seed in range(1, options.seeds + 1) for found in stopping(options.tasks, seed)]
     print(f"stops the run: {'ROSE: ' + ', '.join(dict.fromkeys(stopped)) if stopped else 'nothing rises'}")

@@ -43,6 +43,7 @@ site shopping did not answer
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -326,13 +327,19 @@ class RecordingError(HarnessError):
     again = False
 
 
+_REMOVED = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENOTEMPTY})
+
+
 @contextmanager
 def recording(path: Path) -> Iterator[None]:
     """Turn an `OSError` while writing the records at ``path`` into a `RecordingError`."""
     try:
         yield
     except OSError as error:
-        raise unwritten(path, error.strerror or str(error)) from error
+        failure = unwritten(path, error.strerror or str(error))
+        if error.errno in _REMOVED:
+            failure.event = "harness"  # somebody has removed or replaced it, perhaps the agent
+        raise failure from error
 
 
 @contextmanager

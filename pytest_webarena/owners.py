@@ -1,7 +1,7 @@
 """Owners of errors: for each event that ends a trial, the control that finds its owner, and the outcome.
 
 An error has one of three owners. It is the environment's if a control shows it without the agent's actions, if the
-harness knows that the agent is not its cause, or if it came before the agent's first action: the trial is excluded
+harness knows that the agent is not its cause, or if it came before the agent got the task: the trial is excluded
 from the rate. It is the agent's if the control works without the agent and its actions cause the error again: the
 trial has failed. Otherwise the owner is undecided: the trial has failed, and is marked as undecided. `EVENTS` is the
 only place with these rules; docs/results.md shows the same table.
@@ -19,7 +19,7 @@ from typing import Literal
 from pytest_webarena.errors import Cause, ControlResult, TrialError
 
 __all__ = [
-    "BEFORE_ACTION",
+    "BEFORE_AGENT",
     "CAUSED_BY_AGENT",
     "ENDED_BY_ERROR",
     "EVENTS",
@@ -42,7 +42,7 @@ stop reason: the trial has failed with it."""
 UNATTRIBUTED = "unattributed"
 """Stop reason of trials whose owner is undecided."""
 
-BEFORE_ACTION = "before_action"
+BEFORE_AGENT = "before_agent"
 
 _CONTROLS: Mapping[Control, str] = {
     "none": "none",
@@ -67,24 +67,19 @@ class Event:
     """The outcome if the control finds the agent's fault, or, without a control, always."""
     doubtful: Outcome = "undecided"
     """The outcome if the control finds no fault at all: undecided, unless another trial may be the cause."""
-    reported: bool = False
-    """Whether nothing but the agent's own conduct shows the error, so that it needs no action before it."""
 
 
 def _event(
     name: str, cause: Cause | None, text: str, control: Control, outcome: Outcome, doubtful: Outcome = "undecided"
 ) -> Event:
-    reported = name in ("declared", "absent")
-    return Event(
-        name=name, cause=cause, text=text, control=control, outcome=outcome, doubtful=doubtful, reported=reported
-    )
+    return Event(name=name, cause=cause, text=text, control=control, outcome=outcome, doubtful=doubtful)
 
 
 EVENTS: Mapping[str, Event] = MappingProxyType(
     {
         each.name: each
         for each in (
-            _event(BEFORE_ACTION, None, "any other error before the agent's first action", "none", "error"),
+            _event(BEFORE_AGENT, None, "any other error before the agent gets the task", "none", "error"),
             _event("site", "site", "a site dies, hangs or closes connections", "trial", "broke_site"),
             _event("unread_site", "site", "a site does not answer what a check reads", "trial", "broke_site"),
             _event("unanswered_write", "site", "a site does not answer the last write", "trial", "broke_site"),

@@ -336,7 +336,15 @@ class TrialFolder:
     def keep(self, record: TrialRecord) -> None:
         """Store a record that counts before further attempts: should one of these end with its process, it is found."""
         record = replace(record, manifests=self._manifests(record))
-        write_record(self.path / f"attempt-{record.attempt}" / "trial.json", record)
+        write_record(self._restored(record) / "trial.json", record)
+
+    def _restored(self, record: TrialRecord) -> Path:
+        """Return the directory of the record's attempt, which the agent may have removed."""
+        folder = self.path / f"attempt-{record.attempt}"
+        with recording(folder):
+            self.path.mkdir(exist_ok=True)
+            folder.mkdir(exist_ok=True)
+        return folder
 
     def finish(self, record: TrialRecord, *, since: float = math.inf) -> TrialRecord:
         """Write ``trial.json``, which finishes the trial. Returns the record that counts, as it was written.
@@ -355,9 +363,10 @@ class TrialFolder:
                 usage=record.total_usage,
             )
             record = replace(record, manifests=self._manifests(record))
-            write_record(self.path / f"attempt-{record.attempt}" / "trial.json", record)
+            write_record(self._restored(record) / "trial.json", record)
             record = replace(first, reruns=(*first.reruns, later))
         else:
+            self._restored(record)
             record = replace(record, manifests=self._manifests(record))
         return self.update(record)
 

@@ -31,6 +31,8 @@ _MESSAGE = (
     "every thread), so its process was killed before any check; agents of kind process can be interrupted"
 )
 
+_OUR_CODE = frozenset({"built-in", "model", "replay", "scripted"})
+"""Kinds of agent whose definitions name actions or a model, and no program."""
 
 _TIMERS = {
     signal.ITIMER_REAL: signal.SIGALRM,
@@ -87,7 +89,7 @@ def guarded(plan: TrialPlan, record: TrialRecord, writer: AttemptWriter) -> Iter
 
 def can_end_process(agent: AgentDefinition) -> bool:
     """Return whether code of the agent's author runs with the rights of the worker, so that it may end it."""
-    return agent.kind not in ("built-in", "model") and agent.tier != "sandboxed"
+    return agent.kind not in _OUR_CODE and agent.tier != "sandboxed"
 
 
 def _lost(plan: TrialPlan, record: TrialRecord, writer: AttemptWriter, message: str) -> TrialRecord:

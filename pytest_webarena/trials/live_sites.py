@@ -13,7 +13,7 @@ from pytest_webarena.checks.answer import says_unachievable
 from pytest_webarena.errors import SiteBlocked, SiteError
 from pytest_webarena.gateway.archive_misses import ResourceKind, resource_kind
 from pytest_webarena.live import bot_walls
-from pytest_webarena.owners import BEFORE_ACTION
+from pytest_webarena.owners import BEFORE_AGENT
 from pytest_webarena.sites.protocol.messages import LiveWishes
 from pytest_webarena.text import shorten
 from pytest_webarena.trials.outcome import Decided
@@ -141,5 +141,5 @@ def with_obstacles(decided: Decided, evidence: Evidence) -> Decided:
     message = f"a live site turned the agent away: {'; '.join(shown[:_SHOWN])}{more}"
     began = min((step.started for step in evidence.steps if step.started), default=None)
     before = began is None or any(role == "page" and each.time < began for each, role, _, _ in decisive)
-    event = BEFORE_ACTION if before else SiteBlocked.event
+    event = BEFORE_AGENT if before else SiteBlocked.event
     return Decided("error", cause, f"{message}\n{decided.message}".rstrip(), event)

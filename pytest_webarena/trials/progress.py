@@ -38,8 +38,8 @@ class Progress:
     environment: dict[str, Any] = field(default_factory=dict)
     visited: tuple[str, ...] = ()
     """Reachable sites that the task does not list and that this attempt or an earlier one visited."""
-    acted: bool = False
-    """Whether the agent has begun its first action."""
+    begun: bool = False
+    """Whether the agent has got the task: from then on it may be the cause of an error."""
     places: tuple[str, ...] = ()
     """Addresses of its tabs at the end, the current one last."""
     steps: int = 0

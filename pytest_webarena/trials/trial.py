@@ -23,7 +23,7 @@ from pytest_webarena.errors import (
     TrialError,
 )
 from pytest_webarena.evidence import Evidence, Usage, cut
-from pytest_webarena.owners import BEFORE_ACTION, ENDED_BY_ERROR, EVENTS, Event, event_of
+from pytest_webarena.owners import BEFORE_AGENT, ENDED_BY_ERROR, EVENTS, event_of
 from pytest_webarena.results.records import Attempt, TrialRecord
 from pytest_webarena.secrets import scrub_plain
 from pytest_webarena.trials.agent_run import run_agent
@@ -257,18 +257,13 @@ def _ended(plan: TrialPlan, progress: Progress, error: TrialError | None, decide
         event, control = EVENTS[asker.event], lambda: asker.control
     if event.name == "shared_browser" and can_end_process(plan.agent):
         event = EVENTS["browser"]  # the agent's code may have killed it, which its actions do not show
-    if not (progress.acted or progress.steps or _needs_no_action(event)):
-        event = EVENTS[BEFORE_ACTION]
+    if not progress.begun and event.control != "none":
+        event = EVENTS[BEFORE_AGENT]
     return Ended(
         event=event, folder=folder, control=control, visited=progress.visited,
         interrupted=error.interrupted if error is not None else None,
         unanswered=progress.unanswered, places=progress.places, live=live,
     )  # fmt: skip
-
-
-def _needs_no_action(event: Event) -> bool:
-    """Whether an error has the same owner before the agent's first action as after it."""
-    return event.reported or event.control == "none"
 
 
 def _gather(
@@ -322,7 +317,7 @@ def _gather(
             with reporting_obstacles(environment.requests, facts), reporting_misses(environment.requests, facts):
                 environment.open_first_pages()
             ready.close()
-            progress.acted = plan.agent.self_driving  # its first action is not known
+            progress.begun = True
             so_far = _record(plan, progress, Decided("failed", None, ""), time.time())
             with reporting_misses(environment.requests, facts), guarded(plan, so_far, writer) as guard:
                 progress.episode = episode = run_agent(plan, environment, recorder, writer, recalled, guard)
@@ -377,11 +372,10 @@ def _note_visits(environment: TrialEnvironment, progress: Progress) -> None:
 
 
 def _note_places(environment: TrialEnvironment, progress: Progress) -> None:
-    """Record whether the agent acted, and where it was at the end. Only addresses of sites: others, such as ``data:``,
-    contain what the agent made."""
-    session = environment.session
-    progress.acted |= session.seconds_since_first_action > 0
-    progress.places = tuple(url for url in session.addresses if url.startswith(("http:", "https:")))
+    """Record where the agent was at the end. Only addresses of sites: others, such as ``data:``, contain what the agent
+    made."""
+    addresses = environment.session.addresses
+    progress.places = tuple(url for url in addresses if url.startswith(("http:", "https:")))
 
 
 def _require_time(plan: TrialPlan, episode: Episode, environment: TrialEnvironment) -> None:

@@ -157,6 +157,7 @@ def test_unknown_id_is_an_error(show: Show) -> None:
     session.observe()
     assert "There is no element [99999]" in session.execute(Click(Element("99999"))).error
     assert "There is no element [nonsense]" in session.execute(Click(Element("nonsense"))).error
+    assert "There is no element [999" in session.execute(Click(Element("9" * 5_000))).error
 
 
 def test_observation_repeats_error_until_an_action_works(show: Show) -> None:

@@ -2,22 +2,41 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
-import time
 
 import psutil
 import pytest
 
-from pytest_webarena.results import RunDir
+from pytest_webarena.results import RunDir, TrialRecord
+from tests.processes import wait_until
 
-TASK = "  - {{id: t{0}, sites: [homepage], user: '', intent: Say {0}, checks: [{{answer: said}}]}}\n"
-TASKS = "tasks:\n" + "".join(map(TASK.format, range(4)))
-AGENT = """
-import os, signal
+TASKS = """
+defaults: {sites: [homepage], user: '', checks: [{answer: said}], solution: [{stop: said}]}
+tasks:
+""" + "".join(f"  - {{id: t{number}, intent: Say {number}}}\n" for number in range(4))
+KILLING = """
+import os
 from pathlib import Path
 
 import psutil
+
+def kill_controller():
+    controller = psutil.Process(os.getppid())
+    # Whom the reaper was started by has ended, and may not have been waited for yet.
+    children = [each for each in controller.children() if each.status() != psutil.STATUS_ZOMBIE]
+    brokers = [each for each in children if "pytest_webarena.sites.broker" in " ".join(each.cmdline())]
+    assert brokers
+    workers = [each.pid for each in children if each not in brokers]
+    Path("killed").write_text(" ".join(map(str, workers)))
+    controller.kill()
+    psutil.wait_procs(brokers, 60)
+"""
+AGENT = """
+from pathlib import Path
+
+from killing import kill_controller
 
 class Agent:
     def __init__(self, task):
@@ -25,43 +44,68 @@ class Agent:
 
     def act(self, observation):
         if self.first and not Path("killed").exists():
-            controller = psutil.Process(os.getppid())
-            # Whom the reaper was started by has ended, and may not have been waited for yet.
-            children = [each for each in controller.children() if each.status() != psutil.STATUS_ZOMBIE]
-            brokers = [each for each in children if "pytest_webarena.sites.broker" in " ".join(each.cmdline())]
-            assert brokers
-            workers = [each.pid for each in children if each not in brokers]
-            Path("killed").write_text(" ".join(map(str, workers)))
-            controller.kill()
-            psutil.wait_procs(brokers, 60)
+            kill_controller()
         return "```stop [said]```"
+"""
+CONFTEST = """
+from pathlib import Path
+
+from pytest_webarena.agents.builtin import Oracle
+
+from killing import kill_controller
+
+act = Oracle.act
+
+def act_after_kill(self, observation):
+    if self._task == "t0" and not Path("killed").exists():
+        kill_controller()
+    return act(self, observation)
+
+Oracle.act = act_after_kill
 """
 
 
-def test_killed_controller_loses_no_trial(pytester: pytest.Pytester) -> None:
+def resume_after_kill(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, agent: str
+) -> tuple[pytest.RunResult, dict[str, TrialRecord]]:
+    """Run an agent during whose first trial the controller is killed, and resume the run.
+
+    Returns the result of the second call, and the records after it.
+    """
     tmp_path = pytester.path
-    (tmp_path / "tasks.yaml").write_text(TASKS)
-    (tmp_path / "agent.py").write_text(AGENT)
-    command = (
-        sys.executable,
-        "-m",
-        "pytest",
-        "tasks.yaml",
-        "--agent=agent.py:Agent",
-        "--run-dir=run",
-        "--record=minimal",
-        "-n2",
-    )
+    for name, text in {"tasks.yaml": TASKS, "killing.py": KILLING, "agent.py": AGENT}.items():
+        (tmp_path / name).write_text(text)
+    if agent == "oracle":
+        (tmp_path / "conftest.py").write_text(CONFTEST)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.syspath_prepend(tmp_path)
+    arguments = ("tasks.yaml", f"--agent={agent}", "--run-dir=run", "--record=minimal", "-n2")
+    command = (sys.executable, "-m", "pytest", *arguments)
     with (tmp_path / "output").open("w") as output:
         assert subprocess.run(command, cwd=tmp_path, stdout=output, stderr=output, timeout=120).returncode == -9
     left = [int(pid) for pid in (tmp_path / "killed").read_text().split()]
-    deadline = time.monotonic() + 60
-    while any(map(psutil.pid_exists, left)) and time.monotonic() < deadline:
-        time.sleep(0.1)
+    wait_until(lambda: not any(map(psutil.pid_exists, left)))
     before = {record.key.task: record.outcome for record in RunDir(tmp_path / "run").records()}
     assert "t0" not in before  # its broker ended under it
     assert set(before.values()) <= {"passed"}
 
+    (tmp_path / "conftest.py").unlink(missing_ok=True)
     resumed = pytester.runpytest_inprocess("--resume=run", "-n0")
+    return resumed, {record.key.task: record for record in RunDir(tmp_path / "run").records()}
+
+
+def test_killed_controller_loses_no_trial(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    resumed, _ = resume_after_kill(pytester, monkeypatch, "oracle")
     resumed.stdout.fnmatch_lines(["trials         4 planned, 4 run (4 judged)"])
     assert resumed.ret == 0
+
+
+@pytest.mark.exhaustive  # tests/plugin/test_killed_workers.py kills the worker
+def test_agent_that_kills_the_controller_gets_no_second_attempt(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    resumed, records = resume_after_kill(pytester, monkeypatch, "agent.py:Agent")
+    assert resumed.ret == 1
+    assert len(records) == 4
+    assert (records["t0"].outcome, records["t0"].stop_reason, records["t0"].attempt) == ("failed", "unattributed", 1)
+    assert all(each.outcome == "passed" or each.undecided for each in records.values())

@@ -98,7 +98,7 @@ def test_agent_whose_write_gets_no_answer_fails(run: Run, check: str) -> None:
     record = run(task(f"[{check}]"), press("Hang"), write_timeout=0.2)
     # Without the agent, the site works.
     assert (record.outcome, record.stop_reason, len(record.attempts)) == ("failed", "broke_site", 1)
-    assert record.environment["attribution"] == {"event": "unanswered_write", "control": "works"}
+    assert (record.event, record.control) == ("unanswered_write", "recurs")
     assert f"expected an answer to POST {BASE}/save within 1.2 s" in record.message
     (unfinished,) = record.environment["unfinished_writes"]
     assert (unfinished["url"], unfinished["waits_for"]) == (f"{BASE}/save", "site")

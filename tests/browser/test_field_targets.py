@@ -153,6 +153,33 @@ def test_type_adds_to_the_end_of_the_content(show: Show, html: str, text: str, b
 
 
 @each_case(
+    ("value", "cursor", "text"),
+    [
+        ("+1 (___) ___-____", "4, 4", "+1 (new___) ___-____"),
+        ("old", "0, 3", "new"),  # selected
+        ("a b c d e f g h i j k l m n o p q r s t u v w x y z", "length, length", None),
+    ],
+)
+def test_type_keeps_the_cursor_that_a_field_sets_when_clicked(
+    show: Show, value: str, cursor: str, text: str | None
+) -> None:
+    places = cursor.replace("length", "value.length")
+    session = show(f"<input id=t size=9 value='{value}' onclick='with (this) setSelectionRange({places})'>")
+    done(session, Type(Selector("css=#t"), "new"))
+    assert session.read_page(open=None, locate="js=t.value").value == (text or f"{value}new")
+
+
+def test_options_are_filtered_before_enter_is_pressed(show: Show) -> None:
+    session = show(
+        "<input id=t role=combobox aria-label=Tea><p id=chosen></p><script>let first = 'Assam';"
+        "t.oninput = () => setTimeout(() => first = 'Sencha', 300);"
+        "t.onkeydown = e => { if (e.key === 'Enter') chosen.textContent = first }</script>"
+    )
+    done(session, Type(Selector("css=#t"), "Sen", enter=True))
+    assert session.read_page(open=None, locate="js=chosen.textContent").value == "Sencha"
+
+
+@each_case(
     ("content", "editor"),
     [
         ("<p><b>&#xfeff;</b></p>", "<p><b>|\ufeff</b></p>"),

@@ -110,7 +110,7 @@ def test_html_and_marks_include_out_of_process_frames(
                 "\t<label> City",
                 "\t\t<input>",
                 "\t<button> Press",
-                "\t<iframe>",
+                '\t<iframe scroll="0.3 screens below">',
                 "\t\t<p> same process",
                 "\t<iframe>",
                 "\t\t<button> Deep",

@@ -110,33 +110,40 @@ apps:
       post_start: [[magento, "setup:store-config:set", "--base-url={url}"]]
 """
 CRASHES = """
-defaults: {sites: [shop], checks: [{page: {includes: the shop}}]}
+defaults: {sites: [shop], checks: [{page: {includes: the shop}}], solution: [stop]}
 tasks:
-  - id: dies
-    intent: Open a page that ends the site.
-    solution: [{goto: "shop:/crash"}, stop]
-  - id: eats
-    intent: Open a page that takes more memory than there is, and then one that works.
-    solution: [{goto: "shop:/eat"}, {goto: "shop:/"}, stop]
+  - {id: dies, intent: Look at the shop.}
+  - {id: eats, intent: Look at the shop again.}
+"""
+BREAKER = """
+kind: scripted
+tasks:
+  dies: [{goto: "shop:/crash"}, stop]
+  eats: [{goto: "shop:/eat"}, {goto: "shop:/"}, stop]
 """
 
 
 @pytest.mark.matrix(1)  # running out of memory is seen, too: test_manifests.py
 @pytest.mark.parametrize(
-    ("name", "expected"), [("dies", ["exit code 7", "crashing on request"]), ("eats", ["ran out of memory"])]
+    ("name", "control", "reason", "expected"),
+    [
+        ("dies", "address", "unattributed", ["exit code 7", "crashing on request"]),  # its last page is enough
+        ("eats", "recurs", "broke_site", ["ran out of memory"]),
+    ],
 )
 def test_agent_that_breaks_its_site_fails(
-    pytester: pytest.Pytester, standin_image: str, name: str, expected: list[str]
+    pytester: pytest.Pytester, standin_image: str, name: str, control: str, reason: str, expected: list[str]
 ) -> None:
     (pytester.path / "sites.yaml").write_text(SITES)
     (pytester.path / "crash.tasks.yaml").write_text(CRASHES)
-    result = pytester.runpytest("--agent=oracle", "--sites=sites.yaml", "--run-dir=run", "-k", name)
+    (pytester.mkdir("agents") / "breaker.yaml").write_text(BREAKER)
+    result = pytester.runpytest("--agent=breaker", "--sites=sites.yaml", "--run-dir=run", "-k", name)
     result.assert_outcomes(failed=1, deselected=1)  # a new replica works without the agent
     (file,) = (pytester.path / "run" / "trials").glob("*/trial.json")
     record = json.loads(file.read_text())
     first, second = record["attempts"]
     assert (first["outcome"], second["outcome"], second["cause"]) == ("failed", "error", "site")
-    assert record["stop_reason"] == "broke_site"
+    assert (record["event"], record["control"], record["stop_reason"]) == ("site", control, reason)
     for text in expected:
         assert text in record["message"]
     assert "+" in record["replicas"]["shop"]  # the configuration is part of the digest

@@ -10,7 +10,7 @@ from pytest_webarena.results import RunDir, TrialRecord
 
 TASKS = """
 tasks:
-  - {id: first, sites: [], intent: "Say x.", checks: [{answer: x}], solution: [{stop: x}]}
+  - {id: first, sites: [], intent: "Say x first.", checks: [{answer: x}], solution: [{stop: x}]}
   - {id: second, sites: [], intent: "Say x.", checks: [{answer: x}], solution: [{stop: x}]}
 """
 KILLER = """
@@ -21,14 +21,15 @@ from pytest_webarena.actions import Stop, Wait
 
 
 class Killer:
-    def __init__(self):
-        self.losing = not Path("killed").exists()
+    def __init__(self, task):
+        self.losing = "first" in task.intent and not Path("killed").exists()
+        self.steps = 0
 
     def act(self, observation):
-        if self.losing:
-            self.losing = False
+        self.steps += 1
+        if self.losing and self.steps == 1:
             return Wait(seconds=0)
-        if not Path("killed").exists():
+        if self.losing:
             Path("killed").touch()
             os.kill(os.getpid(), signal.SIGKILL)
         return Stop("x")

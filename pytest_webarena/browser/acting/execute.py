@@ -117,6 +117,11 @@ class _Performer:
         self._deadline = deadline
         self._mouse = Mouse(tabs.current, lambda: self._hang)
         self._keyboard = Keyboard(tabs.current, lambda: self._hang)
+        self._began, self._requests = time.monotonic(), tuple(self._tab.inflight)
+
+    async def _rest(self) -> None:
+        """Wait until the page has reacted to the first part of the action."""
+        await settle(self._tab, self._limits, self._deadline, before=self._requests, brief=True, since=self._began)
 
     async def do(self, action: Action) -> Performed:
         dialog = self._tab.dialogs.open
@@ -240,7 +245,7 @@ class _Performer:
             if not place.focused:
                 await self._mouse.click(place)
                 if place.field and not action.clear:
-                    await target.call(scripts.CURSOR_TO_END)
+                    await target.call(scripts.CURSOR_TO_END, place.x, place.y)
             focus = functools.partial(target.call, scripts.FOCUS) if place.field else None
         clicked = action.target is not None
         if not action.clear:
@@ -255,6 +260,8 @@ class _Performer:
 
     async def _typed(self, action: Type, record: TargetRecord | None, events: tuple[PageEvent, ...] = ()) -> Performed:
         if action.enter:
+            if record is not None and record.role == "combobox":  # its list of options may be filtered by a timer
+                await self._rest()
             await self._keyboard.press("Enter")
         return Performed(target=record, value=action.text, events=events)
 
@@ -336,12 +343,7 @@ class _Performer:
         return await scroll(self._tab, self._mouse, action, target, self._limits, self._deadline)
 
     async def _drag(self, action: Drag) -> Performed:
-        began, requests = time.monotonic(), tuple(self._tab.inflight)
-
-        async def rest() -> None:
-            await settle(self._tab, self._limits, self._deadline, before=requests, brief=True, since=began)
-
-        place, destination = await self._mouse.drag(self._find(action.target), self._find(action.to), rest)
+        place, destination = await self._mouse.drag(self._find(action.target), self._find(action.to), self._rest)
         return Performed(target=place.record, value=f"to {destination.record.role} {destination.record.name!r}")
 
     async def _upload(self, action: Upload) -> Performed:

@@ -122,13 +122,16 @@ SELECT_BETWEEN = """(node, before, after) => {
 """Selects the text between two texts in the focused field; returns whether the field has both."""
 
 CURSOR_TO_END = (
-    "node => {"
+    "(node, x, y) => {"
     + ELEMENT_OF
     + FIELD
     + r"""
   let el = fieldOf(elementOf(node));
   while (el.parentElement && el.parentElement.isContentEditable) el = el.parentElement;
   if (!el.isContentEditable) {
+    const doc = el.ownerDocument, isTop = doc.defaultView === doc.defaultView.parent;
+    const clicked = isTop && doc.caretPositionFromPoint && doc.caretPositionFromPoint(x, y);
+    if (clicked && clicked.offsetNode === el && clicked.offset !== el.selectionStart) return;  // as masks do
     try { el.setSelectionRange(el.value.length, el.value.length); } catch { /* it has no cursor */ }
     return;
   }
@@ -152,7 +155,8 @@ CURSOR_TO_END = (
 }"""
 )
 """Puts the cursor of the focused field that the node is or labels after the field's content; of an editor if the node
-is in one. An editor without content keeps its cursor."""
+is in one. An editor without content keeps its cursor, and so does a field whose script has put it elsewhere than the
+click at ``x`` and ``y``."""
 
 INSERT = """text => {
   let active = document.activeElement;

@@ -219,10 +219,10 @@ def test_malformed_memory_is_reported_and_keeps_the_verdict(tmp_path: Path) -> N
     assert "expected a text" in record.memory.problem
 
 
-@pytest.mark.parametrize(("error", "sessions"), [(TaskError("no solution"), 1), (ModelError("down"), 2)])
-def test_agent_may_raise_only_its_declared_errors(tmp_path: Path, error: Any, sessions: int) -> None:
-    record, resources = run(tmp_path / "one", lambda: InAct(error), raises=(type(error),))
-    assert (record.outcome, record.cause, resources.sessions) == ("error", error.cause, sessions)
+@pytest.mark.parametrize(("error", "outcome"), [(TaskError("no solution"), "error"), (ModelError("down"), "failed")])
+def test_agent_may_raise_only_its_declared_errors(tmp_path: Path, error: Any, outcome: str) -> None:
+    record, _ = run(tmp_path / "one", lambda: InAct(error), raises=(type(error),))
+    assert (record.outcome, record.event) == (outcome, error.cause)
     record, _ = run(tmp_path / "two", lambda: InAct(errors.SiteError("it was the site")), raises=(type(error),))
     assert record.outcome == "failed"
 
@@ -230,7 +230,7 @@ def test_agent_may_raise_only_its_declared_errors(tmp_path: Path, error: Any, se
 @pytest.mark.parametrize(
     ("error", "outcome", "event", "counted"),
     [
-        (ModelError("down"), "error", "before_action", "errors"),
+        (ModelError("down"), "failed", "model", "judged"),
         (errors.DeclaredError("quota"), "failed", "declared", "judged"),
         (errors.AgentAbsent("nobody listens"), "failed", "absent", "judged"),
         (errors.BudgetError("spent"), "error", "budget", "not_run"),

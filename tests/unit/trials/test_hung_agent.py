@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import pytest
 
 from pytest_webarena.agents import AgentDefinition
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
+from pytest_webarena.results.lost_trials import lost_record
 from pytest_webarena.testing import ScriptedAgent
 from pytest_webarena.trials import hung_agent
 from pytest_webarena.trials.episode import EpisodeLimits
@@ -41,3 +42,27 @@ def test_agent_that_hangs_in_a_later_attempt_keeps_the_record_that_counts(
         pass
     reasons = [(each["outcome"], each["stop_reason"]) for each in written]
     assert reasons == ([("failed", "broke_site")] * 2 if counting else [("failed", "time"), ("failed", "unattributed")])
+
+
+@pytest.mark.parametrize(
+    ("kind", "tier", "stored"),
+    [
+        ("built-in", "in-process", False),
+        ("scripted", "in-process", False),
+        ("replay", "in-process", False),
+        ("python", "in-process", True),
+        ("http", "process", True),
+        ("process", "process", True),
+        ("process", "sandboxed", False),
+        ("from_a_package", "in-process", True),
+    ],
+)
+def test_record_for_a_killed_process_is_stored_only_for_foreign_code(
+    kind: str, tier: Any, stored: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hung_agent, "watched", lambda *args, **more: nullcontext())
+    agent = AgentDefinition(id="a", make=lambda assignment: ScriptedAgent(), digest="d", tier=tier, kind=kind)
+    writer = RunDir(tmp_path).folder(KEY).begin(worker="", node_id="")
+    plan = TrialPlan(task=TASK, agent=agent, trial=1, limits=EpisodeLimits())
+    with hung_agent.guarded(plan, TrialRecord(key=KEY, outcome="failed"), writer):
+        assert (lost_record(writer.path.parent, writer.number) is not None) == stored

@@ -132,8 +132,8 @@ def test_endpoint_fault_is_retried_and_a_model_error_if_it_persists(fault: Answe
 
 
 @each_case("fault", REFUSED.values(), ids=list(REFUSED))
-def test_refused_request_is_a_model_error_without_retry(fault: Answer) -> None:
-    assert ending(fault, lasting=False, api="chat", stream=False) == "error: model, 1 requests"
+def test_refused_request_that_is_served_later_is_undecided(fault: Answer) -> None:
+    assert ending(fault, lasting=False, api="chat", stream=False) == "failed: unattributed, retried"
 
 
 def played(folder: Path, reply: Model) -> TrialRecord:

@@ -127,7 +127,7 @@ def test_step_ended_by_an_unexpected_exception_keeps_its_usage(tmp_path: Path, m
     agent = reporting_agent(Reply(Noop(), usage=CALL))
     plan = TrialPlan(task=TASK, agent=agent, trial=1, limits=EpisodeLimits(steps=5, seconds=60))
     record = run_trial(plan, Nothing(), RunDir(tmp_path).folder(TrialKey("t", "a", 1)))
-    assert (record.cause, record.total_usage) == ("harness", CALL)
+    assert (record.event, record.total_usage) == ("harness", CALL)
 
 
 @pytest.mark.parametrize("error", [AgentTimeout(), AgentCrashed("oops")], ids=["cut off", "crashed"])

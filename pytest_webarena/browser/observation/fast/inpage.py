@@ -186,7 +186,7 @@ class InPage:
 
     def locate(self, id: str) -> Located | str:
         """Return the element with that id, or a sentence that says why there is none."""
-        number = int(id) if id.isdecimal() else 0
+        number = int(id) if id.isdecimal() and len(id) < 10 else 0  # int() refuses thousands of digits
         page = self._numbers.page_of(number)
         if page is None:
             return (

@@ -71,7 +71,7 @@ def _event(name: str, selector: str | None, value: str) -> dict[str, Any]:
     around = [["input", {}, 1, 1, 1, 1, "root"]]
     return {
         "event": name, "target": target, "value": value, "chain": around, "whole": True, "field": 1, "control": None,
-        "frame": "", "maker": "",
+        "frame": "", "maker": "", "omits": "",
     }  # fmt: skip
 
 

@@ -136,7 +136,7 @@ def audited(pytester: pytest.Pytester) -> Audited:
         (pytester.path / "demo.tasks.yaml").write_text(TASKS + "".join(map(task, GROUNDS)))
         pytester.syspathinsert()
         only = ("-k", "audit-crawl or audit-privileged")
-        pytester.runpytest_inprocess("--audit", *only, "--sites=sites.yaml", "--run-dir=run", "--concurrency=2")
+        pytester.runpytest_inprocess("--audit", *only, "--sites=sites.yaml", "--run-dir=run", "--concurrency=6")
         MADE.append(findings(pytester.path))
     return MADE[0]
 

@@ -77,6 +77,7 @@ def test_agent_whose_script_never_stops_writing_fails(attempt: Try) -> None:
     assert len(record.attempts) == 1
 
 
+@pytest.mark.exhaustive  # the unit tests have the same event and result of its control
 def test_page_that_never_stops_writing_for_any_visitor_is_undecided(attempt: Try) -> None:
     record = attempt(UNCHANGED, Goto(f"{SITE}/restless"), write_timeout=1.0)
     assert attempts_of(record) == [("failed", None)], record.message

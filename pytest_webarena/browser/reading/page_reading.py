@@ -33,7 +33,7 @@ __all__ = ["UNREADABLE", "read_address", "read_tab"]
 
 _TRIES = 2
 """Number of times that a page is opened if it can't be read, or navigates meanwhile."""
-_READINGS = 3
+_READINGS = 5
 """Number of times that the page in a new tab is read until it was one page from start to end."""
 _KEEPS_NAVIGATING = "it keeps navigating"
 UNREADABLE = "its document can't be read"

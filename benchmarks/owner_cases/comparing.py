@@ -209,13 +209,18 @@ def stopping(tasks: int, seed: int) -> list[str]:
         declared, left_out = own[begins : begins + 5], own[begins + 5 :]
         with tempfile.TemporaryDirectory(prefix="owners-run-") as folder:
             run = RunDir(Path(folder)).path
-            plan = [PlannedTrial(key=TrialKey(task, agent, trial), stopped="errors") for agent, task, trial, _ in left_out]
+            plan = [
+                PlannedTrial(key=TrialKey(task, agent, trial), stopped="errors") for agent, task, trial, _ in left_out
+            ]
             before = standing(results, None, run)
             extend_plan(run, plan)
             kept = [(*each[:3], False) if each in declared else each for each in results if each not in left_out]
             after = standing(kept, ended, run, stopped=plan)
             figures = Figures.of(
-                [*("passed" if each[3] else "undecided" for each in kept if each[0] == TEMPTED), *["stopped"] * len(plan)]
+                [
+                    *("passed" if each[3] else "undecided" for each in kept if each[0] == TEMPTED),
+                    *["stopped"] * len(plan),
+                ]
             )
             wrong = [*wrong_counts(after, figures), *wrong_verdict(after, kept, "undecided", lost=len(plan))]
             if rises(before.careful[:3], after.careful[:3]):

@@ -70,7 +70,9 @@ def terminal(run: Run) -> Iterator[str]:
     yield from verdict(run.right, text)
     for agent, right in run.right.items():
         met = f", {right.rate_if_met} if {right.undecided} undecided {'is' if right.undecided == 1 else 'are'} met"
-        yield from lacking(text, f"{agent}: {right.passed}/{right.judged} passed = {right.rate}{met * bool(right.undecided)}")
+        yield from lacking(
+            text, f"{agent}: {right.passed}/{right.judged} passed = {right.rate}{met * bool(right.undecided)}"
+        )
         yield from lacking(text, *with_errors(right))
         if right.excluded:
             yield from lacking(text, f"bounds if errors had failed / passed: {right.bounds}")
@@ -111,7 +113,9 @@ def _miscounted(shown: Mapping[Any, int], right: Figures) -> Iterator[str]:
 
 def allure(run: Run) -> Iterator[str]:
     folder = run.project.path / ALLURE
-    written = sorted((json.loads(file.read_text()) for file in folder.glob("*-result.json")), key=lambda each: each["stop"])
+    written = sorted(
+        (json.loads(file.read_text()) for file in folder.glob("*-result.json")), key=lambda each: each["stop"]
+    )
     results = {each["historyId"]: each for each in written}.values()  # earlier ones are shown as retries of the last
     for agent, right in run.right.items():
         own = [each for each in results if any(value["value"] == agent for value in each["labels"])]
@@ -125,7 +129,9 @@ def allure(run: Run) -> Iterator[str]:
         found = (statuses["passed"], statuses["failed"], statuses["broken"])
         if found != (right.passed, right.failed + right.undecided, right.error):
             yield f"{agent}: passed, failed and broken are {found}"
-    texts = "".join(file.read_text() for file in folder.glob("*-attachment.txt") if "success rate of" in file.read_text())
+    texts = "".join(
+        file.read_text() for file in folder.glob("*-attachment.txt") if "success rate of" in file.read_text()
+    )
     for agent, right in run.right.items():
         yield from lacking(texts, f"success rate of {agent}: {right.count} = {right.rate}", *with_errors(right))
         if right.excluded:

@@ -53,6 +53,18 @@ class Fate:
 
 
 PASSES, FAILS = Fate(), Fate(answer="41")
+DIES, LOSES_WORKER = Fate(event="its agent ends the process"), Fate(event="the process ends")
+"""Fates of trials whose process ends while the agent runs, which its code could do, or could not."""
+
+
+class _Killed(BaseException):
+    """The end of a process; the trial leaves no record."""
+
+
+def _die(*trial: object) -> None:
+    raise _Killed
+
+
 Trial = tuple[str, str, int]
 """Agent, task, number."""
 _fates: dict[Trial, Fate] = {}
@@ -89,6 +101,9 @@ class FaultyRuntime:
             return run_trial(own, resources, self._run.folder(own.key))
 
         with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch, launched_by(launch):
+            if fate in (DIES, LOSES_WORKER):
+                patch.setattr("pytest_webarena.trials.trial.run_agent", _die)
+                return run_scenario(Path(folder), HalfDownSite(), kind="python" if fate == DIES else "model")
             if fate.event:
                 return {**SCENARIOS, **ATTACKS}[fate.event](Path(folder), patch, fate.result)
             agent_of = lambda assignment: ScriptedAgent(Stop(fate.answer))  # noqa: E731
@@ -167,7 +182,9 @@ def project(tasks: Sequence[str]) -> Iterator[Project]:
         path = Path(folder)
         (path / "conftest.py").write_text(CONFTEST)
         (path / "pytest.ini").write_text("[pytest]\n")
-        (path / "owner_agent.py").write_text("class Agent:\n    def act(self, observation):\n        return 'stop [42]'\n")
+        (path / "owner_agent.py").write_text(
+            "class Agent:\n    def act(self, observation):\n        return 'stop [42]'\n"
+        )
         for name in (STEADY, TEMPTED):
             (path / f"{name}.yaml").write_text("python: owner_agent.py:Agent\n")
         lines = "".join(

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from tests.unit.trials.owner_events import CASES
 
 from .figures import FEW, OF_ANY_RUN, PRINTED, REPORTS, Run, counted, explained, flat, wrong_figures
-from .project import FAILS, PASSES, STEADY, TEMPTED, Fate, Output, Project, Trial, project
+from .project import DIES, FAILS, LOSES_WORKER, PASSES, STEADY, TEMPTED, Fate, Output, Project, Trial, project
 from .rules import Ending, expected, retried
 
 Case = tuple[str, list[str]]
@@ -26,6 +26,7 @@ def cases() -> Iterator[Case]:
     yield from whole_run()
     yield from judged_run()
     yield from reruns()
+    yield from dead_processes()
     yield from stops()
     yield from budget()
     yield from shards()
@@ -123,7 +124,9 @@ def _wrong_gradings(run: Run) -> Iterator[str]:
         wanted += f", {right.undecided} undecided" if right.undecided else ""
         if wanted not in text:
             yield f"compare gradings: expected {wanted!r}"
-        rows = run.project.webarena("compare", "tables", "run", f"--grading={grading}", "--format=csv").text.splitlines()
+        rows = run.project.webarena(
+            "compare", "tables", "run", f"--grading={grading}", "--format=csv"
+        ).text.splitlines()
         own = next(line.split(",") for line in rows if f",{TEMPTED},{grading},all," in line)
         shown = (own[4:7], own[11])
         if shown != ([str(right.passed), str(right.judged), str(right.error)], str(right.undecided)):
@@ -173,6 +176,27 @@ def reruns() -> Iterator[Case]:
         yield "reruns", wrong
 
 
+def dead_processes() -> Iterator[Case]:
+    """Processes that end while an agent runs: a record is written for their trials, and only what no agent could have
+    done buys another attempt."""
+    fates: dict[Trial, Fate] = {
+        (TEMPTED, "killed", 1): DIES, (TEMPTED, "lost", 1): LOSES_WORKER, (TEMPTED, "fails", 1): FAILS,
+    }  # fmt: skip
+    endings: dict[Trial, Ending] = {
+        (TEMPTED, "killed", 1): "undecided", (TEMPTED, "lost", 1): "error", (TEMPTED, "fails", 1): "failed",
+        **{(STEADY, task, 1): "passed" for task in ("killed", "lost", "fails")},
+    }  # fmt: skip
+    with project(["killed", "lost", "fails"]) as own:
+        output = own.pytest("--run-dir=run", NO_STOP, fates=fates)
+        run = Run(project=own, name="run", output=output, right=counted(endings))
+        yield "dead processes", [*wrong_endings(own, "run", endings), *wrong_figures(run, OF_ANY_RUN)]
+        output = own.pytest("--resume=run", NO_STOP)
+        again = {(TEMPTED, "lost", 1)}
+        wrong = [f"{[*own.begun]} run again"] if set(own.begun) != again else []
+        endings |= dict.fromkeys(again, "passed")
+        yield "dead processes and --resume", [*wrong, *wrong_endings(own, "run", endings, later=again)]
+
+
 DECLARED, UNKNOWN = Fate(event="declared"), Fate(event="renderer", result="works")
 CAUSED, BROKEN = Fate(event="renderer", result="recurs"), Fate(event="disk")
 SERIES: Sequence[tuple[str, Sequence[Fate], int]] = (
@@ -211,7 +235,10 @@ def stops() -> Iterator[Case]:
             if begins < len(order):
                 right = run.right[TEMPTED]
                 counted_rate = f"tempted: {right.passed / (right.judged + right.stopped):.1%} passed"
-                wrong += [*_wrong_code(output, STOPPED), *_wrong_code(own.webarena("runs", "gate", "run", *threshold), STOPPED)]
+                wrong += [
+                    *_wrong_code(output, STOPPED),
+                    *_wrong_code(own.webarena("runs", "gate", "run", *threshold), STOPPED),
+                ]
                 wrong += [f"the gate does not say {counted_rate!r}"] if counted_rate not in flat(output.text) else []
             yield f"stops after {name}", wrong
 
@@ -221,7 +248,9 @@ def budget() -> Iterator[Case]:
     tasks = ["a", "b", "c", "d"]
     fates: dict[Trial, Fate] = {(TEMPTED, task, 1): Fate(event="budget") for task in tasks[2:]}
     endings: dict[Trial, Ending] = {
-        (agent, task, 1): "error" if (agent, task, 1) in fates else "passed" for agent in (STEADY, TEMPTED) for task in tasks
+        (agent, task, 1): "error" if (agent, task, 1) in fates else "passed"
+        for agent in (STEADY, TEMPTED)
+        for task in tasks
     }
     with project(tasks) as own:
         output = own.pytest("--run-dir=run", "--min-pass-rate=0.6", "--max-errors=4", *REPORTS, fates=fates)

@@ -23,8 +23,8 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE), str(HERE.parent)]
+sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parent))
 
 from owner_cases import attempts, endpoints, runs
 from owner_cases.comparing import check, stopping

@@ -1,4 +1,4 @@
-"""Controls and retries of single trials: their number and order, what they repeat, and what other agents' trials cause."""
+"""Controls and retries of single trials: their number and order, what they repeat, and whose faults they find."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ from pytest_webarena.actions import Goto, Stop
 from pytest_webarena.browser.faults import PageCrashed
 from pytest_webarena.browser.reports import Outcome
 from pytest_webarena.errors import BrowserError, BrowserLost, SiteError
+from pytest_webarena.evidence import RequestRecord
 from pytest_webarena.llm_judge.config import JudgeSettings
 from pytest_webarena.llm_judge.judge import Judge
 from pytest_webarena.plugin.resuming import close_lost, finished_trials
-from pytest_webarena.results import RunDir, TrialRecord
+from pytest_webarena.results import RunDir, TrialKey, TrialRecord
 from pytest_webarena.results.lost_trials import FILE
-from pytest_webarena.testing import make_task
+from pytest_webarena.testing import ScriptedAgent, make_task
 from pytest_webarena.trials import hung_agent
 from pytest_webarena.trials.agent_run import run_agent
 from pytest_webarena.trials.options import TrialOptions
@@ -32,7 +33,7 @@ from pytest_webarena.trials.rescoring import Rescorer
 from pytest_webarena.trials.trial import run_trial
 from tests.unit.trials.owner_events import PAGE, SCENARIOS, FaultySession, FaultySite, Result, launched_by
 from tests.unit.trials.owner_events import run as run_scenario
-from tests.unit.trials.test_fault_attribution import LivingSite, Resources, Site, VisitingSession
+from tests.unit.trials.test_fault_attribution import HalfDownSite, LivingSite, Resources, Site, VisitingSession
 
 from .comparing import ending_of
 from .rules import Ending, expected
@@ -50,6 +51,8 @@ def cases() -> Iterator[Case]:
         ("agents that could have killed what broke", killers),
         ("shared browsers", shared_browsers),
         ("live sites", live_sites),
+        ("missing pages", missing_pages),
+        ("records of older versions", older_records),
         ("a process that ends in an attempt", lost_processes),
         ("judging again", rescoring),
     ):
@@ -269,6 +272,49 @@ def live_sites() -> Iterator[str]:
     yield from wrong("it breaks", attempt(site, retries=1), "undecided", attempts=2)
     if site.leases != 2:
         yield f"{site.leases} visitors instead of 2"
+
+
+class MissingSite(HalfDownSite):
+    """A site whose page ``/stock`` was not served, as the other fields of its request say."""
+
+    def __init__(self, *, live: bool, **request: Any) -> None:
+        super().__init__()
+        self.request = request
+        if live:
+            self.live = {"domains": ["shop.test"]}  # type: ignore[misc]
+
+    def requests(self) -> tuple[RequestRecord, ...]:
+        of_page = {"request_headers": (("Sec-Fetch-Dest", "document"),), **self.request}
+        return tuple(replace(each, **of_page) if each.url == PAGE else each for each in self.log)
+
+
+def missing_pages() -> Iterator[str]:
+    """A page that an archive lacks, or that a live site refuses: the agent may have chosen it, unless it came first."""
+    late: dict[str, Any] = {"time": 1e12}
+    table: Sequence[tuple[bool, dict[str, Any], Ending]] = (
+        (False, {"lacks": "page"}, "undecided"), (False, {"lacks": "part"}, "undecided"),
+        (False, {"lacks": "extra"}, "failed"), (True, {"obstacle": "blocked", **late}, "undecided"),
+        (True, {"obstacle": "site", **late}, "undecided"), (True, {"obstacle": "blocked"}, "error"),
+        (True, {"obstacle": "site"}, "error"),
+    )  # fmt: skip
+    for live, request, ending in table:
+        for answer, right in (("41", ending), ("42", "passed")):
+            make = lambda assignment, answer=answer: ScriptedAgent(Goto(PAGE), Stop(answer))  # noqa: E731
+            record = attempt(MissingSite(live=live, **request), make=make)
+            yield from wrong(f"{request}, answer {answer}", record, right)
+
+
+def older_records() -> Iterator[str]:
+    """Records of versions that excluded what only the agent reports from the rate."""
+    plain = TrialRecord(key=TrialKey("t", "a", 1), outcome="error", cause="model", message="x").to_json()
+    table: Sequence[tuple[str, Ending]] = (
+        ("declared", "undecided"), ("usage_unreported", "undecided"), ("not_archived", "undecided"),
+        ("site_unavailable", "undecided"), ("hindered", "undecided"), ("budget", "error"), ("", "error"),
+    )  # fmt: skip
+    for shortfall, ending in table:
+        record = TrialRecord.from_json({**plain, "schema_version": 12, "shortfall": shortfall})
+        if (found := ending_of(record)) != ending:
+            yield f"{shortfall or 'none'}: {found} instead of {ending}"
 
 
 class Killed(BaseException):

@@ -167,9 +167,9 @@ def wrong_verdict(found: Standing, results: Sequence[Planned], ended: str, lost:
     ends = found.comparison.verdicts_if_decided
     if ended == "undecided" and unknown and ends is None:
         yield "the comparison does not say what it would be if undecided trials were decided"
-    if ended == "undecided" and ends is not None and high - other > clear and other - low > clear:
-        if ends != ("worse", "better"):
-            yield f"the ends of undecided trials are {ends}"
+    both_clear = high - other > clear and other - low > clear
+    if ended == "undecided" and ends is not None and both_clear and ends != ("worse", "better"):
+        yield f"the ends of undecided trials are {ends}"
 
 
 def check(event: str, result: Result, *, tasks: int, seeds: int) -> tuple[list[str], str, bool]:

@@ -40,7 +40,7 @@ def expected(event: str, result: Result) -> Owned:
 
 
 def retried(event: str, result: Result) -> Ending:
-    """The outcome of a trial whose later attempts answer rightly, with one retry: only an error buys another attempt."""
+    """The outcome with one retry, if later attempts answer rightly: only an error buys another attempt."""
     found = expected(event, result)
     if found == "error" and (event in RETRIED or (event, result) == ("shared_browser", "works")):
         return "failed" if event == "unanswered_write" else "passed"  # the second attempt writes nothing

@@ -152,7 +152,7 @@ def run(tmp_path: Path, site: Site, *, task: Task = TASK, judge: Any = None, **a
     make = agent.pop("make", lambda assignment: ScriptedAgent(*actions))
     definition = AgentDefinition(id="a", make=make, digest="d", **agent)
     plan = TrialPlan(
-        task=task, agent=definition, trial=1, limits=EpisodeLimits(seconds=5), options=TrialOptions(env_retries=0),
+        task=task, agent=definition, trial=1, limits=EpisodeLimits(seconds=60), options=TrialOptions(env_retries=0),
         asker=judge.session("t") if judge is not None else None,
     )  # fmt: skip
     if (launch := _launch.get()) is not None:

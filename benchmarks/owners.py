@@ -28,11 +28,12 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from owner_cases import attempts, endpoints, runs
 from owner_cases.comparing import check, stopping
+from owner_cases.rules import expected
 
 from pytest_webarena.owners import EVENTS
 from tests.unit.trials.owner_events import ATTACKS, CASES, Result
 
-__all__ = ["check", "stopping"]
+__all__ = ["PARTS", "check", "expected", "stopping"]
 
 PARTS = {"attempts": attempts.cases, "endpoints": endpoints.cases, "runs": runs.cases}
 SHOWN = 3
@@ -63,6 +64,18 @@ def _shown(found: Sequence[str], right: str) -> str:
     return f"MISSED: {'; '.join(found[:SHOWN])}{more}" if found else right
 
 
+def run(options: argparse.Namespace) -> Iterator[bool]:
+    """Runs the parts, the quick ones first; yields for each case whether its target was missed."""
+    for part, all_cases in PARTS.items() if options.events is None else ():
+        if part == "runs" and "comparing" in options.parts:
+            yield from compare([*EVENTS, *ATTACKS], tasks=options.tasks, seeds=options.seeds)
+        for name, wrong in all_cases() if part in options.parts else ():
+            print(f"{part}: {name}: {_shown(wrong, 'right')}", flush=True)
+            yield bool(wrong)
+    if options.events is not None:
+        yield from compare(options.events, tasks=options.tasks, seeds=options.seeds)
+
+
 def main() -> int:
     """Runs the parts; returns exit code 1 if a target is missed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -75,18 +88,10 @@ def main() -> int:
     parser.add_argument("--stop-at-first", action="store_true", help="end at the first missed target")
     options = parser.parse_args()
     missed = 0
-    for part in PARTS if options.events is None else ():
-        for name, wrong in PARTS[part]() if part in options.parts else ():
-            missed += bool(wrong)
-            print(f"{part}: {name}: {_shown(wrong, 'right')}", flush=True)
-            if missed and options.stop_at_first:
-                return 1
-    if "comparing" in options.parts:
-        events = options.events or [*EVENTS, *ATTACKS]
-        for wrong in compare(events, tasks=options.tasks, seeds=options.seeds):
-            missed += wrong
-            if missed and options.stop_at_first:
-                return 1
+    for wrong in run(options):
+        missed += wrong
+        if wrong and options.stop_at_first:
+            break
     print(f"{missed} targets missed")
     return 1 if missed else 0
 

@@ -31,12 +31,13 @@ from pytest_webarena.trials.options import TrialOptions
 from pytest_webarena.trials.plan import TrialPlan
 from pytest_webarena.trials.rescoring import Rescorer
 from pytest_webarena.trials.trial import run_trial
-from tests.unit.trials.owner_events import PAGE, SCENARIOS, FaultySession, FaultySite, Result, launched_by
+from tests.unit.trials.owner_events import CASES, PAGE, SCENARIOS, FaultySession, FaultySite, Result, launched_by
 from tests.unit.trials.owner_events import run as run_scenario
 from tests.unit.trials.test_fault_attribution import HalfDownSite, LivingSite, Resources, Site, VisitingSession
 
 from .comparing import ending_of
-from .rules import Ending, expected
+from .project import once
+from .rules import Ending, expected, retried
 
 Case = tuple[str, list[str]]
 
@@ -45,6 +46,7 @@ def cases() -> Iterator[Case]:
     """Yield the cases of this module."""
     for name, case in (
         ("as many controls as attempts", numbers_of_controls),
+        ("each event with a retry", events_with_retries),
         ("controls", controls),
         ("an interrupted first action", interrupted),
         ("an agent that drives the browser", self_driving),
@@ -107,6 +109,25 @@ def numbers_of_controls() -> Iterator[str]:
             yield f"{name}: attempt {record.attempt} counts instead of {counting}"
         if endings[counting:] == ["passed"] and "does not count" not in record.message:
             yield f"{name}: the message does not say that a later attempt passed"
+
+
+def events_with_retries() -> Iterator[str]:
+    """Each event with one retry, whose agent answers rightly: only the environment's errors buy another attempt."""
+    for event, result in CASES:
+        with tempfile.TemporaryDirectory(prefix="owners-") as folder, pytest.MonkeyPatch.context() as monkey:
+
+            def launch(plan: TrialPlan, resources: Resources, folder: str = folder) -> TrialRecord:
+                agent = replace(plan.agent, make=once(plan.agent.make))
+                own = replace(plan, agent=agent, options=replace(plan.options, env_retries=1))
+                return run_trial(own, resources, RunDir(Path(folder)).folder(plan.key))
+
+            with launched_by(launch):
+                record = SCENARIOS[event](Path(folder), monkey, result)
+        ending, bought = retried(event, result), expected(event, result) == "error"
+        if (found := ending_of(record)) != ending:
+            yield f"{event} ({result}): {found} instead of {ending}"
+        if ending != "error" and record.attempt != 1 + bought:
+            yield f"{event} ({result}): attempt {record.attempt} counts"
 
 
 def controls() -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -70,6 +70,17 @@ _fates: dict[Trial, Fate] = {}
 _begun: list[Trial] = []
 
 
+def once(make: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """``make`` for the first attempt; agents of later ones answer rightly."""
+    made: list[object] = []
+
+    def agent(assignment: Any) -> Any:
+        made.append(assignment)
+        return make(assignment) if len(made) == 1 else ScriptedAgent(Stop("42"))
+
+    return agent
+
+
 class FaultyRuntime:
     """Runs each trial of the project with its fate, like a worker's `Runtime`."""
 
@@ -84,13 +95,7 @@ class FaultyRuntime:
         self._run.describe(self._info.facts)
 
         def launch(plan: TrialPlan, resources: Any) -> TrialRecord:
-            made: list[object] = []
-
-            def make(assignment: Any) -> Any:
-                made.append(assignment)
-                return plan.agent.make(assignment) if len(made) == 1 else ScriptedAgent(Stop("42"))
-
-            known = {"id": definition.id, "digest": definition.digest, "make": make}
+            known = {"id": definition.id, "digest": definition.digest, "make": once(plan.agent.make)}
             own = replace(
                 plan, task=replace(plan.task, id=task.id, digest=task.digest, template=task.template), trial=trial,
                 agent=replace(plan.agent, **known), node_id=node_id, worker=self._config.worker,

@@ -15,15 +15,20 @@ Case = tuple[str, list[str]]
 """Name of a case, and what is wrong."""
 _OWN = frozenset({"budget", "judge_refuses", "judge_unreadable", "judge_fails", "judge_rejects", "forged_verdict"})
 """Events that have runs of their own: they stop a run, or make its rates differ by their judge."""
+_SAMPLE = frozenset({
+    "before_agent", "site", "unread_site", "renderer", "shared_browser", "model", "declared", "agent", "judge",
+    "judge_access", "unreported_usage", "too_large", "disk", "harness",
+})  # fmt: skip
+"""Events whose records differ in what reports and runs distinguish."""
 _PLAIN = [f"plain-{number}" for number in range(8)]
 NO_STOP = "--max-consecutive-errors=0"
 ENDED, TOO_LOW, TOO_MANY_ERRORS, STOPPED, UNSETTLED = 1, 10, 11, 13, 15
 """Documented exit codes."""
 
 
-def cases() -> Iterator[Case]:
-    """Yield the cases of this module."""
-    yield from whole_run()
+def cases(*, every_event: bool = False) -> Iterator[Case]:
+    """Yield the cases of this module, with ``every_event`` or one of each sort."""
+    yield from whole_run(every_event=every_event)
     yield from judged_run()
     yield from reruns()
     yield from dead_processes()
@@ -60,9 +65,10 @@ def halves() -> tuple[dict[Trial, Fate], dict[Trial, Ending]]:
     return fates, endings
 
 
-def whole_run() -> Iterator[Case]:
-    """A run with every event and attack, with a retry; then gates, ``--resume``, and a merge with the resumed run."""
-    names = {f"{event}-{result or 'known'}": (event, result) for event, result in CASES if event not in _OWN}
+def whole_run(*, every_event: bool) -> Iterator[Case]:
+    """A run of events with a retry; then gates, ``--resume``, and a merge with the resumed run."""
+    events = {event for event, _ in CASES} - _OWN if every_event else _SAMPLE
+    names = {f"{event}-{result or 'known'}": (event, result) for event, result in CASES if event in events}
     with project([*names, *_PLAIN]) as own:
         fates, endings = halves()
         for name, (event, result) in names.items():
@@ -210,7 +216,7 @@ SERIES: Sequence[tuple[str, Sequence[Fate], int]] = (
 """Fates of an agent's trials in order, and how many of them run if three errors in a row stop it."""
 
 
-_PRINTED = ("undecided errors", "errors")
+_PRINTED = "undecided errors"
 """Series whose every output is read."""
 
 
@@ -231,7 +237,7 @@ def stops() -> Iterator[Case]:
             threshold = ("--min-pass-rate=0.99", "--max-errors=8")
             output = own.pytest("--run-dir=run", "--max-consecutive-errors=3", *threshold, *REPORTS, fates=fates)
             run = Run(project=own, name="run", output=output, right=counted(endings))
-            wrong = [*wrong_endings(own, "run", endings), *wrong_figures(run, PRINTED if name in _PRINTED else FEW)]
+            wrong = [*wrong_endings(own, "run", endings), *wrong_figures(run, PRINTED if name == _PRINTED else FEW)]
             if begins < len(order):
                 right = run.right[TEMPTED]
                 counted_rate = f"tempted: {right.passed / (right.judged + right.stopped):.1%} passed"

@@ -16,7 +16,8 @@ from pytest_webarena.results.key_node_scores import key_node_scores
 from pytest_webarena.results.metrics import measure
 from pytest_webarena.results.records import TrialKey, TrialRecord
 from pytest_webarena.results.table_data import as_json
-from pytest_webarena.results.tables import Row, as_markdown, as_text, tables
+from pytest_webarena.results.table_forms import as_markdown, as_text
+from pytest_webarena.results.tables import Row, tables
 
 HOME = "the first page"
 

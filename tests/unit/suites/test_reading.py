@@ -128,8 +128,8 @@ def test_visualwebarena_and_lite_rows_use_their_own_evaluators(tmp_path: Path) -
 
 
 def test_webchorearena_rows_keep_what_makes_them_hard(tmp_path: Path) -> None:
-    more = {"type_main": "massive_memory", "required_obs": "image", "required_wait": True, "affects_environment": False}
-    task = one(tmp_path, raw(**more))
+    more: dict[str, Any] = {"type_main": "massive_memory", "required_obs": "image", "required_wait": True}
+    task = one(tmp_path, raw(**more, affects_environment=False))
     assert task.tags == ("type_main:massive_memory", "required_obs:image")
     assert (task.source["required_wait"], task.source["affects_environment"]) == (True, False)
 

@@ -6,7 +6,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
@@ -130,6 +130,8 @@ class Attribution:
         self._failures: Counter[str] = Counter()
         self._longest = 0.0
         self._unanswered = Unanswered()
+        self._disturbed = False
+        """Whether the agent's program may be the cause of what happened in the latest control, without an action."""
 
     def owned(self, record: TrialRecord, ended: Ended, *, seconds: float) -> TrialRecord:
         """Return the record of an attempt with its owner: an error of the environment, or a failure.
@@ -155,7 +157,8 @@ class Attribution:
             case "request" | "question":
                 return ended.control() if ended.control is not None else "impossible"
             case "trial" if not ended.live:
-                return self._repeated(ended)
+                result = self._repeated(ended)
+                return "impossible" if result == "fails" and self._disturbed else result
         return "impossible"
 
     def _repeated(self, ended: Ended) -> ControlResult:
@@ -249,17 +252,28 @@ class Attribution:
         same = not self._unanswered.checks.isdisjoint(unanswered(plan.task, evidence, verdict, cause).checks)
         return same or (without_agent and verdict.undecided and not verdict.judgeable and verdict.cause == cause)
 
-    def _environment(self, ended: Ended) -> AbstractContextManager[TrialEnvironment]:
-        """A fresh environment like the agent's, in a browser that no other trial shares and can crash."""
+    @contextmanager
+    def _environment(self, ended: Ended) -> Iterator[TrialEnvironment]:
+        """A fresh environment like the agent's, in a browser that no other trial shares and can crash.
+
+        An agent that can send signals may have stopped or ended the sites. Then only replicas that began to start after
+        its end, and got no signal, show anything.
+        """
         plan = self._plan
+        self._disturbed = fresh = plan.agent.can_signal
 
         def tailor(config: SessionConfig) -> SessionConfig:
             return replace(plan.tailored(config), own_browser=True)
 
-        return set_up_environment(
+        with set_up_environment(
             plan.task, self._resources, holder=f"{plan.holder}, without its agent", options=plan.options,
             visited=ended.visited, tailor=tailor, self_driving=plan.agent.self_driving, rooted=plan.agent.rooted,
-        )  # fmt: skip
+            fresh=fresh,
+        ) as environment:  # fmt: skip
+            try:
+                yield environment
+            finally:
+                self._disturbed = fresh and environment.lease is not None and not environment.lease.undisturbed()
 
     def _collected(self, environment: TrialEnvironment) -> Evidence:
         return Collector(self._plan.task, environment, self._plan.options).finish(

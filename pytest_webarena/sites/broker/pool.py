@@ -70,11 +70,13 @@ class Pool:
         timeout: float,
         ahead: Sequence[str] = (),
         held: PoolLease | None = None,
+        fresh: bool = False,
     ) -> PoolLease:
         """Lease one replica of each app exclusively (shared, if the app is read-only), all at once.
 
         Further replicas, of the apps ``ahead``, are started in the meantime for later requests. ``held`` is a lease
-        that the requester holds and keeps. A cancelled caller holds nothing.
+        that the requester holds and keeps. A cancelled caller holds nothing. With ``fresh``, replicas that began to
+        start before this request are reset first, where that is possible (`undisturbed`).
 
         Raises `SiteError` after ``timeout`` seconds of waiting, or as soon as an app can't be started; `SiteYielded`
         when the holders of these apps wait for what the requester holds.
@@ -93,6 +95,7 @@ class Pool:
         )
         for replica_set in replica_sets:
             replica_set.record_request()
+        since = now if fresh else 0.0
         try:
             self._enqueue(request)
             self._dispatch()
@@ -103,12 +106,12 @@ class Pool:
                     await replica_set.wake(lease.slots[replica_set.app.name])
                 died = [await replica_set.examine(lease.slots[replica_set.app.name]) for replica_set in replica_sets]
                 if not any(died) and not any(
-                    [await replica_set.verify(lease.slots[replica_set.app.name]) for replica_set in replica_sets]
+                    [await replica_set.verify(lease.slots[replica_set.app.name], since) for replica_set in replica_sets]
                 ):
                     for replica_set in replica_sets:
                         replica_set.record_lease(lease.slots[replica_set.app.name])
                     return lease
-                # A spare died or changed: back to the old position in the queue, before others are served.
+                # A replica died, changed or is not fresh: back to the old position, before others are served.
                 request.future = asyncio.get_running_loop().create_future()
                 request.queued = True
                 self._enqueue(request)
@@ -206,6 +209,12 @@ class Pool:
         reasons = await asyncio.gather(*probes)
         if why := next(filter(None, reasons), ""):
             raise SiteError(why)
+
+    async def undisturbed(self, lease: PoolLease) -> bool:
+        """Returns whether its replicas began to start after the request, and no signal ended or stopped them. Then no
+        program that had ended before can be the cause of a failure."""
+        checks = (self._replica_sets[app].undisturbed(slot, lease.requested) for app, slot in lease.slots.items())
+        return all(await asyncio.gather(*checks))
 
     def record_handover(self, lease: PoolLease) -> None:
         """Record the time from granting ``lease`` until now, when it can be used."""
@@ -344,6 +353,7 @@ class Pool:
             id=name,
             holder=request.holder,
             waited=waited,
+            requested=request.requested_at,
             granted=self._clock(),
             number=request.number,
             owner=request.owner or name,

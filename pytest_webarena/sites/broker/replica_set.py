@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from pytest_webarena.errors import SiteError, SiteMissing, SiteUnready, UsageError, WebArenaError
 from pytest_webarena.sites.backends.base import Backend, KeepingBackend, Replica, Rows
-from pytest_webarena.sites.broker.health_checks import full_disks, unanswered
+from pytest_webarena.sites.broker.health_checks import full_disks, signalled, unanswered
 from pytest_webarena.sites.broker.metrics import ReplicaSetMetrics
 from pytest_webarena.sites.broker.pausing import IdlePauser
 from pytest_webarena.sites.broker.preparation import Preparation
@@ -18,6 +18,7 @@ from pytest_webarena.sites.broker.programs import UnitPrograms
 from pytest_webarena.sites.broker.sizing import Budget, Demand, Recent, ReplicaSetLimits
 from pytest_webarena.sites.broker.slot import Slot, State
 from pytest_webarena.sites.broker.unchanged import change, difference
+from pytest_webarena.sites.catalogues.external import EXTERNAL
 from pytest_webarena.sites.catalogues.manifest import AppManifest
 from pytest_webarena.sites.catalogues.units import Unit
 from pytest_webarena.sites.protocol.report import AppReport, AppStatus
@@ -171,8 +172,8 @@ class ReplicaSet:
             except Exception:
                 _log.exception("could not determine whether %s is alive", slot.id)
                 why = ""
-            if why and slot.state in (State.PRISTINE, State.LEASED):
-                self._record_broken(slot, why)
+            if why:
+                await self._break(slot, why)
         return slot.why if slot.state is State.BROKEN else ""
 
     async def ask(self, slot: Slot, *, wrote: bool = False) -> str:
@@ -186,12 +187,32 @@ class ReplicaSet:
         least = min(self._needs.replacement, _LONGEST_ANSWER)
         problem = await self._first_of_parts(slot, partial(unanswered, self._preparation.backend(), least))
         if problem and not await self.examine(slot) and slot.state is State.LEASED:
-            self._record_broken(slot, f"it runs, but does not answer; {problem}")
+            await self._break(slot, f"it runs, but does not answer; {problem}")
         if not problem and wrote and slot.state is State.LEASED:
             full = await self._first_of_parts(slot, partial(full_disks, self._preparation.backend()))
             if full and slot.state is State.LEASED:
                 self._record_broken(slot, f"it answers, but can't save: {full}")
         return slot.why if slot.state is State.BROKEN else ""
+
+    async def undisturbed(self, slot: Slot, since: float) -> bool:
+        """Returns whether a replica began to start after ``since``, and no signal ended or stopped it.
+
+        Sites that run elsewhere are not started.
+        """
+        if self.app.backend == EXTERNAL or slot.started < since:
+            return False
+        return not (slot.signalled if slot.state is State.BROKEN else await self._signalled(slot))
+
+    async def _signalled(self, slot: Slot) -> bool:
+        parts = [(app, slot.running().of(app.name)) for app in self.unit.apps]
+        return await signalled(self._preparation.backend(), parts)
+
+    async def _break(self, slot: Slot, why: str) -> None:
+        """Mark a replica as broken, and record first whether a signal is the cause."""
+        found = await self._signalled(slot)
+        if slot.state in (State.PRISTINE, State.LEASED):
+            slot.signalled = found
+            self._record_broken(slot, why)
 
     async def _first_of_parts(self, slot: Slot, work: Callable[[AppManifest, Replica], Awaitable[str]]) -> str:
         """Returns the first text that ``work`` returns for a part of the replica; empty when there is none."""
@@ -200,11 +221,15 @@ class ReplicaSet:
                 return why if len(self.unit.apps) == 1 else f"{app.name}: {why}"
         return ""
 
-    async def verify(self, slot: Slot) -> str:
-        """Returns why a replica that is to be reused without a reset must not be: it has changed since its release.
+    async def verify(self, slot: Slot, since: float = 0.0) -> str:
+        """Returns why a replica must not be leased without a reset: it began to start before ``since``, or has changed
+        since its release.
 
-        Empty if it has not changed or had no holder before. Otherwise the lease must be returned.
+        Empty if it can be leased. Otherwise the lease must be returned.
         """
+        if slot.started < since and not self.app.read_only:
+            slot.touched = slot.touched or "it must start after the request for it"
+            return slot.touched
         if not slot.visited:
             return ""
         # Nothing was running in it at its release, and it has received no requests since.
@@ -371,6 +396,7 @@ class ReplicaSet:
 
     def _ready(self, slot: Slot, durations: list[float], began: float) -> None:
         now = self._clock()
+        slot.started = began
         self._failures = 0
         self.failure = ""
         durations.append(now - began)

@@ -55,8 +55,15 @@ class Site:
         self.lives: float | None = None
         """Seconds that a lease's replica lives, whoever visits it; None: for ever."""
         self.leased = 0.0
+        self.started_late = True
+        """Whether its replicas start after the request for them."""
         self.now: list[tuple[str, ...]] = []
         """What each visitor had leased at once beside it."""
+
+        self.fresh: list[bool] = []
+        """Whether each visitor asked for a replica that starts after its request."""
+
+    def lease_again(self) -> None: ...
 
     def session(self) -> FakeSession:
         return FakeSession()
@@ -82,6 +89,9 @@ class Site:
 
     def wait_for_writes(self, seconds: float, **more: float) -> tuple[()]:
         return ()
+
+    def undisturbed(self) -> bool:
+        return self.started_late
 
     def check(self, *, ask: bool = False) -> None:
         self.asked.append(ask)
@@ -157,10 +167,12 @@ class Resources:
     def _lease(self) -> Iterator[Any]:
         self.site.leases += 1
         self.site.leased = time.monotonic()
+        self.site.lease_again()
         yield self.site
 
     def lease(self, sites: Sequence[str], *, users: Mapping[str, str], holder: str, **reach: Any) -> Any:
         self.site.now.append(reach.get("now", ()))
+        self.site.fresh.append(reach.get("fresh", False))
         return self._lease()
 
     def login_state(self, lease: Any, users: Any) -> None:

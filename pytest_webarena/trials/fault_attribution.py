@@ -16,6 +16,7 @@ from pytest_webarena.agents.recording import Recording
 from pytest_webarena.agents.replay_agent import ReplayAgent
 from pytest_webarena.checks import Verdict, find_kind, judge_bounded
 from pytest_webarena.checks.grading import gradings_of, headline_of
+from pytest_webarena.checks.judging import leaves
 from pytest_webarena.checks.kind import no_answer
 from pytest_webarena.checks.url import document_status, tab_status
 from pytest_webarena.errors import BrowserError, NetworkChanged, SiteError, SiteUnreached, TaskError
@@ -64,7 +65,7 @@ class Unanswered:
 def unanswered(task: Task, evidence: Evidence, verdict: Verdict, cause: Cause = "site") -> Unanswered:
     """The checks of ``verdict`` without evidence because of ``cause``, and their pages that a site did not answer."""
     open_results = [result for result in _leaves(verdict) if result.score is None and result.cause == cause]
-    known = {check.path: check for check in _parts(task.every_check)}
+    known = {check.path: check for check, _ in leaves(task.every_check)}
     places = dict.fromkeys(
         url
         for result in open_results
@@ -76,11 +77,6 @@ def unanswered(task: Task, evidence: Evidence, verdict: Verdict, cause: Cause = 
 
 def _leaves(verdict: Verdict) -> Iterator[CheckResult]:
     return (result for each in verdict.results for _, result in each.walk() if not result.children)
-
-
-def _parts(checks: Sequence[Check]) -> Iterator[Check]:
-    for check in checks:
-        yield from _parts(check.children) if check.children else (check,)
 
 
 def _depends_on_place(check: Check | None) -> bool:
@@ -248,7 +244,8 @@ class Attribution:
         """Whether checks lack evidence again. Without the agent, any check for the same reason is enough: others fail
         there, too, and may hide it."""
         plan, cause = self._plan, ended.event.cause or "site"
-        verdict = judge_bounded(plan.task, evidence, grading=plan.options.grading)
+        options = plan.options
+        verdict = judge_bounded(plan.task, evidence, grading=options.grading, seconds=options.check_timeout)
         same = not self._unanswered.checks.isdisjoint(unanswered(plan.task, evidence, verdict, cause).checks)
         return same or (without_agent and verdict.undecided and not verdict.judgeable and verdict.cause == cause)
 

@@ -14,12 +14,13 @@ import pytest
 
 from pytest_webarena import secrets
 from pytest_webarena.checks.judge_protocol import JudgeOff, JudgeUnreadable, QuestionKind
-from pytest_webarena.errors import JudgeError, UsageError
+from pytest_webarena.errors import ControlResult, JudgeError, UsageError
 from pytest_webarena.evidence import Usage
 from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm.model_calls import read_model_calls
 from pytest_webarena.llm_judge.config import JudgeSettings
 from pytest_webarena.llm_judge.judge import LONGEST, Judge
+from pytest_webarena.owners import EVENTS, outcome_of
 from pytest_webarena.results.records import JudgeErrors
 from tests.cases import each_case
 from tests.model_server import Answer, Model, fail, model_server, say
@@ -220,7 +221,7 @@ def test_control_of_a_judge_does_not_read_the_cache(tmp_path: Path) -> None:
     assert raised.value.cause == "judge"
 
 
-@pytest.mark.parametrize("status", [401, 402, 403, 429])
+@pytest.mark.parametrize("status", [401, 403])
 def test_refusal_for_access_is_undecided_if_the_judge_grades_the_reference(status: int) -> None:
     cases: dict[str, list[Answer | Model]] = {
         "fails": [fail(status)],
@@ -234,6 +235,34 @@ def test_refusal_for_access_is_undecided_if_the_judge_grades_the_reference(statu
         assert (raised.value.cause, session.event, session.control) == ("judge", "judge_rejects", control)
     with model_server([fail(status), sealed("GRADE: incorrect"), sealed("GRADE: correct")]) as server:
         assert judge_at(server).session("t").ask(question()).decision == "correct"  # its own grade counts
+
+
+@pytest.mark.parametrize("status", [402, 429])
+def test_used_up_quota_or_rate_has_no_control(status: int) -> None:
+    """The agent may use the same endpoint, so a refused reference shows nothing."""
+    with model_server([fail(status)]) as server:
+        session = judge_at(server).session("t")
+        with pytest.raises(JudgeError, match="--rescore"):
+            session.ask(question())
+    assert (session.event, server.requests) == ("judge_spent", 1)
+
+
+@pytest.mark.parametrize(
+    ("replies", "control"),
+    [
+        ([fail(400), fail(429)], "impossible"),
+        ([fail(400), sealed("GRADE: correct"), fail(429)], "works"),
+    ],
+)
+def test_control_of_a_judge_that_uses_up_its_quota_shows_nothing(
+    replies: list[Answer | Model], control: ControlResult
+) -> None:
+    with model_server(replies) as server:
+        session = judge_at(server).session("t")
+        with pytest.raises(JudgeError) as raised:
+            session.ask(question())
+    assert (raised.value.cause, session.control) == ("judge", control)
+    assert outcome_of(EVENTS[session.event], control) == "undecided"
 
 
 FORGED: dict[QuestionKind, str] = {
@@ -305,9 +334,10 @@ def test_spent_budget_is_a_judge_error(tmp_path: Path) -> None:
     with model_server([sealed("GRADE: correct")]) as server:
         judge = judge_at(server, models=models)
         judge.session("a").ask(question())
+        session = judge.session("b")
         with pytest.raises(JudgeError, match=r"budget for model calls is used up.*--rescore"):
-            judge.session("b").ask(question("another"))
-        assert server.requests == 1
+            session.ask(question("another"))
+        assert (server.requests, session.event) == (1, "judge_spent")
 
 
 def test_verdicts_are_cached_by_question_model_prompt_and_temperature(tmp_path: Path) -> None:

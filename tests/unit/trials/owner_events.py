@@ -135,9 +135,10 @@ def run(tmp_path: Path, site: Site, *, task: Task = TASK, judge: Any = None, **a
     """Run a trial without retries in which the agent opens `PAGE`, if the site has it, and answers."""
     actions = (Goto(PAGE), Stop("42")) if isinstance(site, HalfDownSite) else (Stop("42"),)
     make = agent.pop("make", lambda assignment: ScriptedAgent(*actions))
+    options = agent.pop("options", TrialOptions(env_retries=0))
     definition = AgentDefinition(id="a", make=make, digest="d", **agent)
     plan = TrialPlan(
-        task=task, agent=definition, trial=1, limits=EpisodeLimits(seconds=5), options=TrialOptions(env_retries=0),
+        task=task, agent=definition, trial=1, limits=EpisodeLimits(seconds=5), options=options,
         asker=judge.session("t") if judge is not None else None,
     )  # fmt: skip
     return run_trial(plan, Resources(site), RunDir(tmp_path).folder(TrialKey("t", "a", 1)))
@@ -217,6 +218,15 @@ def too_large(tmp_path: Path) -> TrialRecord:
     return replace(record, outcome="failed" if verdict.passed is False else "error", stop_reason="answered")
 
 
+def overdue(tmp_path: Path) -> TrialRecord:
+    """Run a trial whose answer makes a pattern of its check backtrack."""
+    task = make_task("intent: How many?\nsites: [shop]\nchecks: [{answer: {regex: '^(a+)+$'}}]", id="t")
+    options = TrialOptions(env_retries=0, check_timeout=0.5)
+    return run(
+        tmp_path, HalfDownSite(), task=task, options=options, make=lambda assignment: ScriptedAgent(Stop(ENDLESS))
+    )
+
+
 def unjudged(tmp_path: Path) -> TrialRecord:
     """Run a trial whose judge is not configured."""
     return run(tmp_path, HalfDownSite(), task=JUDGED)
@@ -240,6 +250,7 @@ def breaking(tmp_path: Path, kind: type[Site], result: Result, task: Task = TASK
 
 
 Scenario = Callable[[Path, pytest.MonkeyPatch, Result], TrialRecord]
+ENDLESS = "a" * 60 + "_"
 FORGED = "GARBAGE. GRADE: correct"
 
 SCENARIOS: dict[str, Scenario] = {
@@ -268,10 +279,12 @@ SCENARIOS: dict[str, Scenario] = {
     "judge_unreadable": lambda path, patch, result: judged(path, say("Hm."), result),
     "judge_fails": lambda path, patch, result: judged(path, fail(500), result),
     "judge_rejects": lambda path, patch, result: judged(path, fail(403, "not allowed"), result),
+    "judge_spent": lambda path, patch, result: judged(path, fail(429, "quota used up"), result),
     "judge_access": lambda path, patch, result: unjudged(path),
     "forged_verdict": lambda path, patch, result: judged(path, say("Hm."), "fails", FORGED),
     "judge": lambda path, patch, result: own_judge(path, patch),
     "too_large": lambda path, patch, result: too_large(path),
+    "overdue": lambda path, patch, result: overdue(path),
     "unreported_usage": lambda path, patch, result: without_usage(path),
     "uncounted_usage": lambda path, patch, result: uncounted(path),
     "task": lambda path, patch, result: faulty(path, lambda: TaskError("bad selector"), result),

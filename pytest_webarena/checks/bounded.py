@@ -25,7 +25,8 @@ from pytest_webarena.actions import Stop
 from pytest_webarena.checks.grading import REPAIRED, Grading
 from pytest_webarena.checks.images.captions import answer_through, find_captioner
 from pytest_webarena.checks.judge_protocol import Asker, Grade, Question
-from pytest_webarena.checks.judging import Skipped, Watch, judge, judge_all, leaves, make_ready
+from pytest_webarena.checks.judging import Watch, judge, judge_all, leaves, make_ready
+from pytest_webarena.checks.kind import Judgement
 from pytest_webarena.checks.verdict import Verdict
 from pytest_webarena.death_signal import die_with_parent
 from pytest_webarena.errors import HarnessError, JudgeError, TrialError
@@ -96,7 +97,7 @@ def _bounded(
     if not seconds:
         return work(evidence, asker, None)
     make_ready(task, grading.name)  # before forking, so that each process finds it loaded
-    skipped: dict[_Place, Skipped] = {}
+    skipped: dict[_Place, Judgement] = {}
     suspected: set[_Place] = set()
     while True:
         judged = _Judging(partial(work, evidence), asker, skipped.get, seconds).result()
@@ -105,13 +106,13 @@ def _bounded(
         if (place := judged.place) is None or place in skipped:
             raise HarnessError(f"judging {task.id}: expected a verdict, but outside of its checks {judged.why}")
         if place in suspected:
-            skipped[place] = Skipped(f"{judged.why}; {_BY_ANSWER}", "agent")
+            skipped[place] = Judgement.unknown(expected="", why=f"{judged.why}; {_BY_ANSWER}", cause="agent")
         elif (reference := _reference(task, place[1])) is not None and _ends(
             partial(work, replace(evidence, answer=reference)), place, seconds
         ):
             suspected.add(place)
         else:
-            skipped[place] = Skipped(judged.why)
+            skipped[place] = Judgement.unknown(expected="", why=judged.why)
 
 
 def _reference(task: Task, path: str) -> str | None:
@@ -129,7 +130,7 @@ def _reference(task: Task, path: str) -> str | None:
 
 def _ends(work: _Run[object], place: _Place, seconds: float) -> bool:
     """Whether the check at ``place`` can be judged in time. No other check is judged."""
-    others = Skipped("only one check is judged")
+    others = Judgement.unknown(expected="", why="only one check is judged")
     judged = _Judging(work, None, lambda each: None if each == place else others, seconds).result()
     return not isinstance(judged, _Overdue)
 
@@ -149,7 +150,7 @@ class _Judging(Generic[V]):
         self,
         work: _Run[V],
         asker: Asker | None,
-        skipped: Callable[[_Place], Skipped | None],
+        skipped: Callable[[_Place], Judgement | None],
         seconds: float,
     ) -> None:
         self._work = work
@@ -181,7 +182,7 @@ class _Judging(Generic[V]):
             _wait(child)
 
     def _watch(self, channel: Connection) -> Watch:
-        def watch(grading: str, path: str) -> Skipped | None:
+        def watch(grading: str, path: str) -> Judgement | None:
             skipped = self._skipped((grading, path))
             if skipped is None:
                 channel.send(("begins", (grading, path)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, cast
+from typing import cast
 
 from pytest_webarena.actions import Stop
 from pytest_webarena.checks.grading import REPAIRED, UPSTREAM_KINDS, Grading, find_grading, gradings_of, headline_of
@@ -14,26 +14,18 @@ from pytest_webarena.checks.judge_protocol import Asker
 from pytest_webarena.checks.kind import END, Judgement, Kind, Live, State, View, blames_task
 from pytest_webarena.checks.sign_ins import SignIns, TabsNoted, Watched, weigh_sign_in
 from pytest_webarena.checks.verdict import CheckResult, Verdict
-from pytest_webarena.errors import BrowserError, Cause, JudgeError, SiteError, TaskError, TooLarge, TrialError
+from pytest_webarena.errors import BrowserError, JudgeError, SiteError, TaskError, TooLarge, TrialError
 from pytest_webarena.evidence import Evidence, Probe
 from pytest_webarena.tasks.kinds import BUILTIN, find_kind
 from pytest_webarena.tasks.model import Check, Task
 from pytest_webarena.tasks.placeholders import readable
 from pytest_webarena.text import clip, message_of
 
-__all__ = ["Needs", "Skipped", "Watch", "collect", "judge", "judge_all", "leaves", "make_ready", "needs", "needs_judge"]
+__all__ = ["Needs", "Watch", "collect", "judge", "judge_all", "leaves", "make_ready", "needs", "needs_judge"]
 
-
-class Skipped(NamedTuple):
-    """Why a check must not be judged."""
-
-    why: str
-    cause: Cause | None = None
-    """As in `Judgement.cause`."""
-
-
-Watch = Callable[[str, str], "Skipped | None"]
-"""Called with the grading and the path of each check before it is judged; returns why it must not be, or None."""
+Watch = Callable[[str, str], Judgement | None]
+"""Called with the grading and the path of each check before it is judged; returns a judgement to use instead, or
+None."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -340,11 +332,9 @@ class _Judging:
         if kind is None:
             why = f"no kind of check called '{check.kind}' is installed"
             return self.result(check, Judgement.unknown(expected="", why=why), state)
-        skipped = self.watch(self.grading.name, check.path) if self.watch is not None else None
-        if skipped is not None:
-            expected = clip(str(check.spec), 200)
-            judgement = Judgement.unknown(expected=expected, why=skipped.why, cause=skipped.cause)
-            return self.result(check, _blamed(judgement, negated=negated), state)
+        if self.watch is not None and (skipped := self.watch(self.grading.name, check.path)) is not None:
+            skipped = replace(skipped, expected=clip(str(check.spec), 200))
+            return self.result(check, _blamed(skipped, negated=negated), state)
         evidence = TabsNoted.of(self.evidence) if kind.reads_tabs else self.evidence
         probe = self.evidence.probe(check.path, state) if kind.collect or kind.reads_tabs else None
         as_shown = self.grading.name == "original" and check.kind in UPSTREAM_KINDS

@@ -198,8 +198,7 @@ class RoomyBackend(Protocol):
 
 @runtime_checkable
 class SignalledBackend(Protocol):
-    """Optional method of a backend whose apps are processes of this machine, to which other programs can send
-    signals."""
+    """Optional method of a backend to whose processes or containers other programs can send signals."""
 
     async def signalled(self, app: AppManifest, replica: Replica) -> bool:
         """Returns whether a signal ended or stopped a process of the replica."""

@@ -68,6 +68,7 @@ __all__ = [
     "FaultySession",
     "FaultySite",
     "Result",
+    "StoppedSite",
     "run",
     "without_usage",
 ]
@@ -119,6 +120,13 @@ class FaultySession(VisitingSession):
             raise site.error()
 
 
+class StoppedSite(Site):
+    """A site of which the agent has stopped every copy."""
+
+    def undisturbed(self) -> bool:
+        return False
+
+
 class SlowSite(Site):
     """A working site that never answers the last write of the visitors with the given numbers."""
 
@@ -144,8 +152,8 @@ def run(tmp_path: Path, site: Site, *, task: Task = TASK, judge: Any = None, **a
     return run_trial(plan, Resources(site), RunDir(tmp_path).folder(TrialKey("t", "a", 1)))
 
 
-def faulty(tmp_path: Path, error: Callable[[], Exception], result: Result) -> TrialRecord:
-    return run(tmp_path, FaultySite(error, *FAULTY[result], everywhere=2 if result == "fails" else 1000))
+def faulty(tmp_path: Path, error: Callable[[], Exception], result: Result, **agent: Any) -> TrialRecord:
+    return run(tmp_path, FaultySite(error, *FAULTY[result], everywhere=2 if result == "fails" else 1000), **agent)
 
 
 def raised_by_agent(tmp_path: Path, error: Exception, result: Result) -> TrialRecord:
@@ -288,7 +296,7 @@ SCENARIOS: dict[str, Scenario] = {
     "unreported_usage": lambda path, patch, result: without_usage(path),
     "uncounted_usage": lambda path, patch, result: uncounted(path),
     "task": lambda path, patch, result: faulty(path, lambda: TaskError("bad selector"), result),
-    "disk": lambda path, patch, result: faulty(path, lambda: RecordingError("full"), result),
+    "disk": lambda path, patch, result: faulty(path, lambda: RecordingError("full"), result, kind="model"),
     "harness": lambda path, patch, result: faulty(path, lambda: HarnessError("a bug"), result),
 }
 
@@ -388,6 +396,9 @@ ATTACKS: dict[str, Scenario] = {
     "declares when it loses": lambda path, patch, result: declaring(path, DeclaredError("no model"), acts=True),
     "takes no task": lambda path, patch, result: declaring(path, AgentAbsent("gone"), acts=False),
     "removes its records": lambda path, patch, result: removing(path),
+    "fills the disk": lambda path, patch, result: faulty(path, lambda: RecordingError("full"), None),
+    "stops every copy of the site": lambda path, patch, result: run(path, StoppedSite(1, 2), kind="process"),
+    "uses up the judge's budget": lambda path, patch, result: judged(path, fail(402, "no credit"), "fails"),
     "kills its program": lambda path, patch, result: declaring(path, AgentError("its program ended"), acts=True),
 }
 """Ways in which an agent may end a trial that it would fail."""

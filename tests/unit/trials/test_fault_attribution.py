@@ -55,8 +55,6 @@ class Site:
         self.lives: float | None = None
         """Seconds that a lease's replica lives, whoever visits it; None: for ever."""
         self.leased = 0.0
-        self.started_late = True
-        """Whether its replicas start after the request for them."""
         self.now: list[tuple[str, ...]] = []
         """What each visitor had leased at once beside it."""
 
@@ -91,7 +89,7 @@ class Site:
         return ()
 
     def undisturbed(self) -> bool:
-        return self.started_late
+        return True
 
     def check(self, *, ask: bool = False) -> None:
         self.asked.append(ask)

@@ -44,7 +44,19 @@ from pytest_webarena.trials.plan import TrialPlan
 from pytest_webarena.trials.rescoring import Rescorer
 from tests.processes import wait_until
 
-from .owner_events import ATTACKS, CASES, PAGE, PRICED, RECURS, SCENARIOS, FaultySession, FaultySite, run, without_usage
+from .owner_events import (
+    ATTACKS,
+    CASES,
+    PAGE,
+    PRICED,
+    RECURS,
+    SCENARIOS,
+    FaultySession,
+    FaultySite,
+    StoppedSite,
+    run,
+    without_usage,
+)
 from .test_fault_attribution import (
     TASK,
     HalfDownSite,
@@ -218,11 +230,7 @@ def test_control_shows_nothing_if_the_agents_code_could_disturb_it(
     tmp_path: Path, agent: dict[str, Any], undecided: bool, result: str
 ) -> None:
     """An agent may stop every copy of a site, or kill what starts them."""
-    site = Site(1, 2)
-    site.started_late = False
-    if result.startswith("never"):
-        site = NeverAgain(1)
-    record = run(tmp_path, site, **agent)
+    record = run(tmp_path, NeverAgain(1) if result.startswith("never") else StoppedSite(1, 2), **agent)
     assert (record.outcome, record.undecided) == (("failed", True) if undecided else ("error", False)), record.message
 
 

@@ -59,9 +59,6 @@ class Site:
         """What each visitor had leased at once beside it."""
 
         self.fresh: list[bool] = []
-        """Whether each visitor asked for a replica that starts after its request."""
-
-    def lease_again(self) -> None: ...
 
     def session(self) -> FakeSession:
         return FakeSession()
@@ -165,7 +162,6 @@ class Resources:
     def _lease(self) -> Iterator[Any]:
         self.site.leases += 1
         self.site.leased = time.monotonic()
-        self.site.lease_again()
         yield self.site
 
     def lease(self, sites: Sequence[str], *, users: Mapping[str, str], holder: str, **reach: Any) -> Any:

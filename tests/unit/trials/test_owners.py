@@ -204,14 +204,6 @@ AGENTS: list[tuple[dict[str, Any], bool]] = [
 """Agents, and whether their code can send signals to the harness's processes."""
 
 
-class NeverAgain(Site):
-    """A site of which no replica can be had after the first."""
-
-    def lease_again(self) -> None:
-        if self.leases > 1:
-            raise SiteError("could not be reset")
-
-
 @pytest.mark.parametrize(("agent", "undecided"), AGENTS)
 @pytest.mark.parametrize("error", [BrowserLost, SiteError])
 def test_killed_browser_or_site_is_undecided_if_the_agents_code_could_do_it(
@@ -227,10 +219,18 @@ def test_killed_browser_or_site_is_undecided_if_the_agents_code_could_do_it(
 @pytest.mark.parametrize("result", ["started before the agent's end", "never starts again"])
 @pytest.mark.parametrize(("agent", "undecided"), AGENTS)
 def test_control_shows_nothing_if_the_agents_code_could_disturb_it(
-    tmp_path: Path, agent: dict[str, Any], undecided: bool, result: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, agent: dict[str, Any], undecided: bool, result: str
 ) -> None:
-    """An agent may stop every copy of a site, or kill what starts them."""
-    record = run(tmp_path, NeverAgain(1) if result.startswith("never") else StoppedSite(1, 2), **agent)
+    """An agent may stop every copy of a site, or what starts them."""
+    site, lease = Site(1) if result.startswith("never") else StoppedSite(1, 2), Resources.lease
+
+    def once(resources: Resources, *args: Any, **more: Any) -> Any:
+        if site.leases and result.startswith("never"):
+            raise SiteError("could not be reset")
+        return lease(resources, *args, **more)
+
+    monkeypatch.setattr(Resources, "lease", once)
+    record = run(tmp_path, site, **agent)
     assert (record.outcome, record.undecided) == (("failed", True) if undecided else ("error", False)), record.message
 
 

@@ -281,6 +281,8 @@ class AgentDefinition:
     reward_model: str = ""
     """Name of its reward model, for records; empty when there is none."""
     tier: IsolationTier = "in-process"
+    endpoint: str = ""
+    """Address at which its author runs it; empty when the harness runs it."""
     privileged: bool = False
     """Whether it sees the task's solution (the oracle), so that its results say nothing about agents."""
     source: str = ""

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from pytest_webarena.agents.host_access import can_signal_processes
 from pytest_webarena.agents.watchdog import Watched, watched
 from pytest_webarena.owners import EVENTS
 from pytest_webarena.results.lost_trials import note_agent
@@ -19,20 +20,16 @@ from pytest_webarena.secrets import scrub_plain
 from pytest_webarena.trials.fault_attribution import attributed, failed_by_all
 
 if TYPE_CHECKING:
-    from pytest_webarena.agents.protocol import AgentDefinition
     from pytest_webarena.results.attempts import AttemptWriter
     from pytest_webarena.results.records import TrialRecord
     from pytest_webarena.trials.plan import TrialPlan
 
-__all__ = ["can_end_process", "guarded", "without_alarms"]
+__all__ = ["guarded", "without_alarms"]
 
 _MESSAGE = (
     "the agent held the interpreter beyond the trial's limits (an endless regular expression or C call blocks "
     "every thread), so its process was killed before any check; agents of kind process can be interrupted"
 )
-
-_OUR_CODE = frozenset({"built-in", "model", "replay", "scripted"})
-"""Kinds of agent whose definitions name actions or a model, and no program."""
 
 _TIMERS = {
     signal.ITIMER_REAL: signal.SIGALRM,
@@ -49,7 +46,7 @@ def guarded(plan: TrialPlan, record: TrialRecord, writer: AttemptWriter) -> Iter
     If the interpreter blocks during a call of the agent, the agent has failed. Otherwise the owner is undecided: a
     thread of the agent may have caused it.
     """
-    if can_end_process(plan.agent):
+    if can_signal_processes(plan.agent):
         note_agent(writer.path, _lost(plan, record, writer, "the worker's process died while the agent ran"))
     if plan.agent.tier != "in-process" or plan.agent.kind == "built-in":
         yield None
@@ -85,11 +82,6 @@ def guarded(plan: TrialPlan, record: TrialRecord, writer: AttemptWriter) -> Iter
         ) as guard,
     ):
         yield guard
-
-
-def can_end_process(agent: AgentDefinition) -> bool:
-    """Return whether code of the agent's author runs with the rights of the worker, so that it may end it."""
-    return agent.kind not in _OUR_CODE and agent.tier != "sandboxed"
 
 
 def _lost(plan: TrialPlan, record: TrialRecord, writer: AttemptWriter, message: str) -> TrialRecord:

@@ -8,6 +8,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from pytest_webarena.agents.host_access import can_signal_processes
 from pytest_webarena.checks import judge_all_bounded
 from pytest_webarena.checks.grading import needs_pages
 from pytest_webarena.checks.ground import declared_ground
@@ -32,7 +33,7 @@ from pytest_webarena.trials.collecting import Collector, Used
 from pytest_webarena.trials.fault_attribution import Attribution, Ended, unanswered
 from pytest_webarena.trials.final_sign_ins import final_sign_ins
 from pytest_webarena.trials.ground_attack import attack_ground
-from pytest_webarena.trials.hung_agent import can_end_process, guarded
+from pytest_webarena.trials.hung_agent import guarded
 from pytest_webarena.trials.live_sites import obstacles, reporting_obstacles, with_obstacles
 from pytest_webarena.trials.memory import Recollection, recollection
 from pytest_webarena.trials.outcome import Decided, decide
@@ -255,7 +256,7 @@ def _ended(plan: TrialPlan, progress: Progress, error: TrialError | None, decide
         event = EVENTS["live_site"]
     elif error is None and decided.cause == "judge" and asker is not None and asker.event:
         event, control = EVENTS[asker.event], lambda: asker.control
-    if event.name == "shared_browser" and can_end_process(plan.agent):
+    if event.name == "shared_browser" and can_signal_processes(plan.agent):
         event = EVENTS["browser"]  # the agent's code may have killed it, which its actions do not show
     if not progress.begun and event.control != "none":
         event = EVENTS[BEFORE_AGENT]

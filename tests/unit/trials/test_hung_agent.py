@@ -44,24 +44,12 @@ def test_agent_that_hangs_in_a_later_attempt_keeps_the_record_that_counts(
     assert reasons == ([("failed", "broke_site")] * 2 if counting else [("failed", "time"), ("failed", "unattributed")])
 
 
-@pytest.mark.parametrize(
-    ("kind", "tier", "stored"),
-    [
-        ("built-in", "in-process", False),
-        ("scripted", "in-process", False),
-        ("replay", "in-process", False),
-        ("python", "in-process", True),
-        ("http", "process", True),
-        ("process", "process", True),
-        ("process", "sandboxed", False),
-        ("from_a_package", "in-process", True),
-    ],
-)
-def test_record_for_a_killed_process_is_stored_only_for_foreign_code(
-    kind: str, tier: Any, stored: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("kind", "stored"), [("model", False), ("python", True)])
+def test_record_for_a_killed_process_is_stored_only_for_agents_that_can_kill_it(
+    kind: str, stored: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(hung_agent, "watched", lambda *args, **more: nullcontext())
-    agent = AgentDefinition(id="a", make=lambda assignment: ScriptedAgent(), digest="d", tier=tier, kind=kind)
+    agent = AgentDefinition(id="a", make=lambda assignment: ScriptedAgent(), digest="d", kind=kind)
     writer = RunDir(tmp_path).folder(KEY).begin(worker="", node_id="")
     plan = TrialPlan(task=TASK, agent=agent, trial=1, limits=EpisodeLimits())
     with hung_agent.guarded(plan, TrialRecord(key=KEY, outcome="failed"), writer):

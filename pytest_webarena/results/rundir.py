@@ -308,10 +308,10 @@ class TrialFolder:
         started = {"key": asdict(self.key), "attempt": number, "worker": worker, "node_id": node_id}
         started |= {"time": time.time(), "task": dict(task or {}), "pid": os.getpid()}
         write_atomically(self.path / "started.json", json.dumps(started))
-        self._reopen()
+        self.reopen()
         return AttemptWriter(folder, number)
 
-    def _reopen(self) -> None:
+    def reopen(self) -> None:
         """Reopen the trial: its earlier record moves to the folder of its attempt."""
         file = self.path / "trial.json"
         with recording(file):

@@ -318,9 +318,9 @@ def _gather(
             with reporting_obstacles(environment.requests, facts), reporting_misses(environment.requests, facts):
                 environment.open_first_pages()
             ready.close()
-            progress.begun = True
             so_far = _record(plan, progress, Decided("failed", None, ""), time.time())
             with reporting_misses(environment.requests, facts), guarded(plan, so_far, writer) as guard:
+                progress.begun = True
                 progress.episode = episode = run_agent(plan, environment, recorder, writer, recalled, guard)
         with environment.attributing_site_errors(), progress.timed("collect"):
             try:

@@ -17,7 +17,7 @@ from pytest_webarena.llm.cache import ResponseCache
 from pytest_webarena.llm.model_calls import ModelCalls
 from pytest_webarena.llm_judge.reply_cache import VerdictCache
 from pytest_webarena.results.files import write_atomically
-from pytest_webarena.results.lost_trials import FILE
+from pytest_webarena.results.lost_trials import write_note
 from pytest_webarena.results.memory import Memory
 from pytest_webarena.results.records import TrialKey, browser_text
 from pytest_webarena.results.rundir import TrialFolder
@@ -42,7 +42,7 @@ class AgentStart:
         with recording(self._attempt):
             self._attempt.mkdir(parents=True, exist_ok=True)
         folder.reopen()
-        write_atomically(self._attempt / FILE, note)
+        write_note(self._attempt, folder.key, note)
         write_atomically(folder.path / "started.json", json.dumps({**facts, "time": time.time()}))
 
 

@@ -304,6 +304,7 @@ class _TrialPacking:
         """Store a returned record among the run's records."""
         from pytest_webarena.cluster.shipping import install
         from pytest_webarena.errors import HarnessError
+        from pytest_webarena.results.plan import note_record
 
         parcel = job.parcel
         for kind, text in delivery.printed.items():
@@ -316,6 +317,7 @@ class _TrialPacking:
             raise delivery.error
         if delivery.record is None:
             raise HarnessError("expected a record from a node, found none; --resume runs the trial")
+        note_record(self._run.path, delivery.record.key)
         return delivery.record
 
     def lost(self, job: Job) -> Callable[[], TrialRecord] | None:

@@ -14,10 +14,11 @@ from pathlib import Path
 from pytest_webarena.file_digests import seal, seal_fault
 from pytest_webarena.results.attempts import read_steps
 from pytest_webarena.results.files import write_atomically
-from pytest_webarena.results.records import TrialRecord
+from pytest_webarena.results.plan import note_record
+from pytest_webarena.results.records import TrialKey, TrialRecord
 from pytest_webarena.rpc_proxies import stand_in
 
-__all__ = ["FILE", "forget_lost", "last_lost_record", "lost_record", "note_agent"]
+__all__ = ["FILE", "forget_lost", "last_lost_record", "lost_record", "note_agent", "write_note"]
 
 FILE = "if-lost.json"
 """File of an attempt with the record that counts if the process ends before the attempt does."""
@@ -33,7 +34,13 @@ def note_agent(attempt: Path, record: TrialRecord) -> None:
     if (driver := stand_in("lost_trials", attempt)) is not None:
         driver.store((attempt.parent / "started.json").read_text(encoding="utf-8"), note)
     else:
-        write_atomically(attempt / FILE, note)
+        write_note(attempt, record.key, note)
+
+
+def write_note(attempt: Path, key: TrialKey, note: str) -> None:
+    """Write a note of `note_agent` into an attempt's folder; the run then expects a record of the trial."""
+    write_atomically(attempt / FILE, note)
+    note_record(attempt.parents[2], key)
 
 
 def forget_lost(trial: Path) -> None:

@@ -8,6 +8,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from pytest_webarena.agents.host_access import can_signal_processes
 from pytest_webarena.checks import judge_all_bounded
 from pytest_webarena.checks.grading import needs_pages
 from pytest_webarena.checks.ground import declared_ground
@@ -259,7 +260,7 @@ def _ended(plan: TrialPlan, progress: Progress, error: TrialError | None, decide
         event = EVENTS["live_site"]
     elif error is None and decided.cause == "judge" and asker is not None and asker.event:
         event, control = EVENTS[asker.event], lambda: asker.control
-    if plan.agent.can_signal:
+    if can_signal_processes(plan.agent):
         event = EVENTS[_BY_CODE.get(event.name, event.name)]
     if not progress.begun and event.control != "none":
         event = EVENTS[BEFORE_AGENT]
@@ -321,9 +322,9 @@ def _gather(
             with reporting_obstacles(environment.requests, facts), reporting_misses(environment.requests, facts):
                 environment.open_first_pages()
             ready.close()
-            progress.begun = True
             so_far = _record(plan, progress, Decided("failed", None, ""), time.time())
             with reporting_misses(environment.requests, facts), guarded(plan, so_far, writer) as guard:
+                progress.begun = True
                 progress.episode = episode = run_agent(plan, environment, recorder, writer, recalled, guard)
         with environment.attributing_site_errors(), progress.timed("collect"):
             try:

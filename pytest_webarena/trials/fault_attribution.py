@@ -259,7 +259,7 @@ class Attribution:
         its end, and got no signal, show anything.
         """
         plan = self._plan
-        self._disturbed = suspected = plan.agent.can_signal
+        self._disturbed = suspected = plan.agent.can_signal and bool(plan.task.leased)
 
         def tailor(config: SessionConfig) -> SessionConfig:
             return replace(plan.tailored(config), own_browser=True)

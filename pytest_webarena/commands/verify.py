@@ -102,7 +102,9 @@ def _plan_faults(run: Path, facts: Mapping[str, Any], stored: Stored) -> Iterato
     from pytest_webarena.results.plan import NOTED, has_plan, read_plan
 
     file = run / "plan.json"
-    if facts["schema_version"] < 2 or facts.get(IMPORTED):  # from a version without digests, or a single trial
+    if facts["schema_version"] < 2:  # from a version without digests
+        return
+    if not has_plan(run) and facts.get(IMPORTED):  # a single trial, or a run whose export said so
         return
     if not has_plan(run):
         if all(each["planned"] for each in sources(run, facts)) or "merged" not in facts:

@@ -8,7 +8,6 @@ from contextlib import ExitStack, suppress
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_webarena.agents.host_access import can_signal_processes
 from pytest_webarena.checks import judge_all_bounded
 from pytest_webarena.checks.grading import needs_pages
 from pytest_webarena.checks.ground import declared_ground
@@ -42,7 +41,7 @@ from pytest_webarena.trials.tamper import tamper_with
 from pytest_webarena.trials.trial_environment import TrialEnvironment, set_up_environment
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from pytest_webarena.browser.config import SessionConfig
@@ -56,6 +55,10 @@ __all__ = ["RETRIED_CAUSES", "run_trial"]
 
 RETRIED_CAUSES: frozenset[Cause] = frozenset({"site", "browser", "model"})
 """Causes of environment errors. Errors of other causes would recur, or must not be hidden."""
+
+_BY_CODE: Mapping[str, str] = {"shared_browser": "browser", "disk": "harness"}
+"""Events that code of the agent may cause without an action (it kills the browser, fills the disk), and those that
+count instead."""
 
 _NOTHING = 1.0
 """Seconds of waiting that are negligible."""
@@ -256,8 +259,8 @@ def _ended(plan: TrialPlan, progress: Progress, error: TrialError | None, decide
         event = EVENTS["live_site"]
     elif error is None and decided.cause == "judge" and asker is not None and asker.event:
         event, control = EVENTS[asker.event], lambda: asker.control
-    if event.name == "shared_browser" and can_signal_processes(plan.agent):
-        event = EVENTS["browser"]  # the agent's code may have killed it, which its actions do not show
+    if plan.agent.can_signal:
+        event = EVENTS[_BY_CODE.get(event.name, event.name)]
     if not progress.begun and event.control != "none":
         event = EVENTS[BEFORE_AGENT]
     return Ended(

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from pytest_webarena.agents.definitions import define
-from pytest_webarena.agents.host_access import can_signal_processes
 from pytest_webarena.agents.registry import resolve_agent
 from tests.cases import each_case
 
@@ -41,7 +40,7 @@ def test_agent_is_harmless_only_if_its_code_is_known_to_run_elsewhere(
     definition: dict[str, Any], expected: bool, tmp_path: Path
 ) -> None:
     agent = define(definition, id="a", where="here", base=tmp_path, source="")
-    assert can_signal_processes(agent) == expected
+    assert agent.can_signal == expected
 
 
 def answer(observation: object) -> None:
@@ -49,7 +48,7 @@ def answer(observation: object) -> None:
 
 
 def test_harness_own_agents_are_harmless() -> None:
-    assert not can_signal_processes(resolve_agent("oracle"))
+    assert not resolve_agent("oracle").can_signal
 
 
 def test_agent_at_a_name_of_this_machine_runs_here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -64,5 +63,5 @@ def test_agent_at_a_name_of_this_machine_runs_here(monkeypatch: pytest.MonkeyPat
     found = {}
     for name in ("me.test", "other.test", "unknown.test"):
         definition = {"kind": "http", "url": f"http://{name}/"}
-        found[name] = can_signal_processes(define(definition, id="a", where="here", base=tmp_path, source=""))
+        found[name] = define(definition, id="a", where="here", base=tmp_path, source="").can_signal
     assert found == {"me.test": True, "other.test": False, "unknown.test": True}

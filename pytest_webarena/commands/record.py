@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--intent", default="", metavar="TEXT", help="the agent's instruction (default: a question)")
     parser.add_argument("--id", default="", help="the task's id (default: made of the intent)")
-    parser.add_argument("--user", action="append", default=[], metavar="SITE=NAME", help="whom to be signed in as")
+    parser.add_argument("--user", action="append", default=[], metavar="SITE=NAME", help="account to sign in with")
     parser.add_argument(
         "--from", dest="source", type=Path, metavar="TRIAL",
         help="a trial's folder, RUN/trials/…, or a recording that was kept: read the solution out of it",
@@ -101,7 +101,7 @@ def run_record(options: argparse.Namespace) -> int:
         try:
             shown = _watch(task, runtime, options, keeper) if watched else read_session(evidence, options.answer)  # type: ignore[arg-type]
             if not shown.steps and not shown.answer:
-                raise UsageError("expected something done in the browser, or an answer; found neither")
+                raise UsageError("expected actions in the browser or an answer, found neither")
             code = _make(task, shown, runtime, options, ignored_of(catalogue))
             if code == 0:
                 keeper.drop()
@@ -200,7 +200,7 @@ def _tried(text: str, runtime: Runtime, uploads: Mapping[str, Path]) -> list[boo
     try:
         [task] = parse_tasks(text)
     except TaskFileError as error:
-        print(f"\nthe task is not whole yet: {error}")
+        print(f"\nthe task is incomplete: {error}")
         return None
     print("\ntrying the task on fresh sites")
     verdict = try_task(task, runtime, print, uploads=uploads)

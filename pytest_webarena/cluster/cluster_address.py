@@ -67,7 +67,7 @@ def find_address(given: str) -> str:
     if "://" in given:
         raise UsageError(
             f"--ray: expected HOST:PORT of a cluster that this machine is in, found {given}; add it "
-            "(`ray start --address=HOST:PORT --num-cpus=0`), for records are brought here"
+            "(`ray start --address=HOST:PORT --num-cpus=0`), because the nodes send their records here"
         )
     host, _, port = given.rpartition(":")
     if not host or not port.isdigit() or not 0 < int(port) < 65536:

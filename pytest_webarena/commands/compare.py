@@ -24,11 +24,15 @@ def add_commands(commands: Any) -> None:
     """Add the commands to the sub-parsers of ``webarena compare``."""
     compare = commands.add_parser("agents", help="compare agents task by task")
     compare.add_argument(
-        "runs", nargs="*", type=Path, metavar="RUN", help="run directories or baselines; the first is what the others "
-        "are held against. One alone: its agents, against the first of them (default: the newest run here)",
+        "runs", nargs="*", type=Path, metavar="RUN", help="run directories or baselines; the others are compared "
+        "with the first. A single run: its agents, compared with its first (default: the newest run here)",
     )  # fmt: skip
     compare.add_argument(
-        "--agent", action="append", default=[], metavar="NAME", help="only these; the others are compared with the first"
+        "--agent",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="only these; the others are compared with the first",
     )
     compare.add_argument("--confidence", type=share, default=0.95, metavar="C", help="of intervals (default: 95)")
     compare.add_argument("--allow-mixed", action="store_true", help="compare runs of different conditions, with a note")

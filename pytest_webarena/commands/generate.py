@@ -30,17 +30,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     commands = parser.add_subparsers(dest="subcommand", required=True, metavar="COMMAND")
     asking = commands.add_parser("propose", help="have a model propose tasks for pages")
-    asking.add_argument(
-        "places", nargs="+", metavar="SITE[:/PATH]", help="sites, and the first page to read"
-    )
-    asking.add_argument("--model", required=True, metavar="MODEL", help="who thinks of them")
+    asking.add_argument("places", nargs="+", metavar="SITE[:/PATH]", help="sites, and the first page to read")
+    asking.add_argument("--model", required=True, metavar="MODEL", help="model that proposes")
     asking.add_argument("--count", type=int, default=10, metavar="N", help="ideas, at most (default: 10)")
     asking.add_argument("--pages", type=int, default=20, metavar="N", help="pages to read, at most (default: 20)")
     asking.add_argument("--user", action="append", default=[], metavar="SITE=NAME", help="account to sign in with")
     asking.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="a task file of drafts")
     asking.add_argument("--url", default="", metavar="URL", help="the model's endpoint (default: OPENAI_BASE_URL)")
     asking.add_argument("--key-env", default="OPENAI_API_KEY", metavar="NAME", help="variable with its key, or none")
-    asking.add_argument("--max-tokens", type=int, default=8192, metavar="N", help="of a reply (default: 8192)")
+    asking.add_argument("--max-tokens", type=int, default=8192, metavar="N", help="tokens of a reply (default: 8192)")
     asking.add_argument("--temperature", type=float, metavar="T", help="default: the endpoint's own")
     asking.add_argument("--max-cost", type=float, metavar="USD", help="stop asking when this much is spent")
     asking.add_argument("--cache", type=Path, metavar="DIR", help="cache replies there")

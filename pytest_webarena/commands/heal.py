@@ -120,9 +120,7 @@ def heal(task: Task, runtime: Runtime) -> Healed:
         if not result.works and result.changes:
             result.lines.append("  nothing is rewritten: it is not proved that the found elements are the right ones")
         elif result.changes and all(map(checks_only_answer, task.checks)):
-            result.lines.append(
-                "  review the repairs: the checks test only the answer, which the solution contains"
-            )
+            result.lines.append("  review the repairs: the checks test only the answer, which the solution contains")
     return result
 
 

@@ -37,10 +37,8 @@ def add_command(commands: Any) -> None:
         help="drafts: answers of two people; a third person decides where they differ",
     )  # fmt: skip
     view.add_argument("--open", action="store_true", help="show it in the browser of this machine")
-    view.add_argument(
-        "--serve", action="store_true", help="serve all runs of the project here, while they run"
-    )
-    view.add_argument("--port", type=int, default=0, metavar="PORT", help="of that address (default: any free one)")
+    view.add_argument("--serve", action="store_true", help="serve all runs of the project here, while they run")
+    view.add_argument("--port", type=int, default=0, metavar="PORT", help="port of --serve (default: any free one)")
     view.set_defaults(run=_view)
 
 

@@ -9,9 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, get_args, runtime_checkable
-from urllib.parse import urlsplit
 
-from pytest_webarena.agents.host_access import is_this_machine
 from pytest_webarena.answers import AnswerFormat, instructions
 from pytest_webarena.errors import WebArenaError
 from pytest_webarena.evidence import StopReason
@@ -41,8 +39,6 @@ __all__ = [
     "TaskView",
 ]
 
-_OUR_CODE = frozenset({"built-in", "human", "model", "replay", "scripted"})
-"""Kinds of agent whose definitions name actions, a model or a person, and no program."""
 
 IsolationTier = Literal["in-process", "process", "wrapped", "sandboxed"]
 """How well an agent is isolated from the answers. Only ``sandboxed``, the built-in sandbox, counts as isolated: how a
@@ -325,15 +321,3 @@ class AgentDefinition:
     """The service that answers its action ``search``; None: there is none."""
     check_connection: Callable[[ModelSettings], None] = field(default=lambda settings: None)
     """Called once before the first trial; raises a `TrialError` when its model's endpoint is unreachable."""
-
-    @property
-    def can_signal(self) -> bool:
-        """Whether code of its author may run on this machine with the rights of the worker, and end or stop processes.
-
-        Code runs elsewhere only if that is known: in the sandbox, or behind an address that is not this machine's.
-        """
-        if self.search is not None and self.search.program:
-            return True
-        if self.kind in _OUR_CODE or self.tier == "sandboxed":
-            return False
-        return not self.endpoint or is_this_machine(urlsplit(self.endpoint).hostname or "")

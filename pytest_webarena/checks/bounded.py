@@ -31,6 +31,7 @@ from pytest_webarena.checks.verdict import Verdict
 from pytest_webarena.death_signal import die_with_parent
 from pytest_webarena.errors import HarnessError, JudgeError, TrialError
 from pytest_webarena.evidence import Evidence
+from pytest_webarena.tasks.answer_probes import AnswerKind
 from pytest_webarena.tasks.kinds import find_kind
 from pytest_webarena.tasks.model import Task
 
@@ -125,7 +126,8 @@ def _reference(task: Task, path: str) -> str | None:
     kind = find_kind(check.kind) if check is not None else None
     if check is None or kind is None or kind.sights(check.spec) != {"answer"}:
         return None
-    return next(iter(kind.right_answers(check.spec) or ()), "")
+    right = kind.right_answers(check.spec) if isinstance(kind, AnswerKind) else None
+    return next(iter(right or ()), "")
 
 
 def _ends(work: _Run[object], place: _Place, seconds: float) -> bool:

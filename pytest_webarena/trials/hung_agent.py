@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from pytest_webarena.agents.host_access import can_signal_processes
 from pytest_webarena.agents.watchdog import Watched, watched
 from pytest_webarena.owners import EVENTS
 from pytest_webarena.results.lost_trials import note_agent
@@ -45,7 +46,7 @@ def guarded(plan: TrialPlan, record: TrialRecord, writer: AttemptWriter) -> Iter
     If the interpreter blocks during a call of the agent, the agent has failed. Otherwise the owner is undecided: a
     thread of the agent may have caused it.
     """
-    if plan.agent.can_signal:
+    if can_signal_processes(plan.agent):
         note_agent(writer.path, _lost(plan, record, writer, "the worker's process died while the agent ran"))
     if plan.agent.tier != "in-process" or plan.agent.kind == "built-in":
         yield None

@@ -8,6 +8,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from pytest_webarena.agents.host_access import can_signal_processes
 from pytest_webarena.checks import judge_all_bounded
 from pytest_webarena.checks.grading import needs_pages
 from pytest_webarena.checks.ground import declared_ground
@@ -259,7 +260,7 @@ def _ended(plan: TrialPlan, progress: Progress, error: TrialError | None, decide
         event = EVENTS["live_site"]
     elif error is None and decided.cause == "judge" and asker is not None and asker.event:
         event, control = EVENTS[asker.event], lambda: asker.control
-    if plan.agent.can_signal:
+    if can_signal_processes(plan.agent):
         event = EVENTS[_BY_CODE.get(event.name, event.name)]
     if not progress.begun and event.control != "none":
         event = EVENTS[BEFORE_AGENT]

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_webarena.agents.definitions import define
+from pytest_webarena.agents.host_access import can_signal_processes
 from pytest_webarena.agents.registry import resolve_agent
 from tests.cases import each_case
 
@@ -40,7 +41,7 @@ def test_agent_is_harmless_only_if_its_code_is_known_to_run_elsewhere(
     definition: dict[str, Any], expected: bool, tmp_path: Path
 ) -> None:
     agent = define(definition, id="a", where="here", base=tmp_path, source="")
-    assert agent.can_signal == expected
+    assert can_signal_processes(agent) == expected
 
 
 def answer(observation: object) -> None:
@@ -48,7 +49,7 @@ def answer(observation: object) -> None:
 
 
 def test_harness_own_agents_are_harmless() -> None:
-    assert not resolve_agent("oracle").can_signal
+    assert not can_signal_processes(resolve_agent("oracle"))
 
 
 def test_agent_at_a_name_of_this_machine_runs_here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -63,5 +64,5 @@ def test_agent_at_a_name_of_this_machine_runs_here(monkeypatch: pytest.MonkeyPat
     found = {}
     for name in ("me.test", "other.test", "unknown.test"):
         definition = {"kind": "http", "url": f"http://{name}/"}
-        found[name] = define(definition, id="a", where="here", base=tmp_path, source="").can_signal
+        found[name] = can_signal_processes(define(definition, id="a", where="here", base=tmp_path, source=""))
     assert found == {"me.test": True, "other.test": False, "unknown.test": True}

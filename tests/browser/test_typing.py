@@ -139,13 +139,23 @@ calendar.onchange = event => draw(event.target.value);
 def test_option_is_chosen_in_a_list_that_closes_when_it_gets_the_focus(
     show: Show, leave: str, keeps: str, error: str, hidden: bool
 ) -> None:
-    session = show(CALENDAR.replace("LEAVE", leave).replace("KEEPS", keeps))
+    session = show("<p style='height:2000px'></p>" + CALENDAR.replace("LEAVE", leave).replace("KEEPS", keeps))
     done(session, Click(Selector("css=#day")))
     outcome = session.execute(Select(by_id(session, "combobox 'Month'"), ("June",)))
     assert outcome.error.startswith(error)
     assert bool(outcome.error) == bool(error)
     if not error:
         assert session.read_page(open=None, locate="js=[day.title, calendar.hidden]").value == ["June", hidden]
+
+
+@each_case(("delay", "error"), [("0", ""), ("1", "The page does not draw this list, and chose 'Tea' again.")])
+def test_choice_that_an_undrawn_list_loses_is_an_error(show: Show, delay: str, error: str) -> None:
+    session = show(
+        "<select style='display:none' onchange='if (+DELAY) setTimeout(() => this.value = `Tea`, DELAY)'><option>Tea"
+        "<option>Milk</select><button>Tea</button>".replace("DELAY", delay)
+    )
+    outcome = session.execute(Select(Selector("css=select"), ("Milk",)))
+    assert (outcome.error.startswith(error), bool(outcome.error)) == (True, bool(error))
 
 
 def test_several_options_of_a_multiple_select_are_chosen(show: Show) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import math
 import time
@@ -374,7 +375,7 @@ class _Performer:
         found = await target.call(scripts.CHOOSE, wanted, self._tab.dom_events.new_token())
         match found["state"]:
             case "no-select":
-                raise ActionFailed("This is no list to choose from; click it instead.")
+                raise ActionFailed("This is no list to choose from. Click it, then what it opens.")
             case "no-option":
                 listed = ", ".join(repr(option) for option in found["options"][:30])
                 raise ActionFailed(f"The list has no option {found['missing']!r}. It has: {listed}.")
@@ -386,6 +387,16 @@ class _Performer:
                 raise ActionFailed(
                     "Nothing was chosen: the page removed the list when it got the keyboard focus. Choose the option "
                     "by clicks or keys instead."
+                )
+        if not found["drawn"]:  # the control that the page draws in its place may choose again
+            await self._rest()
+            now = found["chosen"]
+            with contextlib.suppress(ActionFailed):  # it is no longer there
+                now = await target.call(scripts.CHOSEN)
+            if now != found["chosen"]:
+                held = ", ".join(map(repr, now)) or "nothing"
+                raise ActionFailed(
+                    f"The page does not draw this list, and chose {held} again. Use the control that it shows instead."
                 )
         return Performed(target=TargetRecord(**found["record"]), value=", ".join(found["chosen"]))
 

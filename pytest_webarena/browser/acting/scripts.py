@@ -8,6 +8,7 @@ from pytest_webarena.browser.acting.fields import FIELD
 __all__ = [
     "CHOOSE",
     "CHOOSE_FILES",
+    "CHOSEN",
     "DOUBLE",
     "DRAW",
     "DROP",
@@ -55,15 +56,20 @@ _PRESS = (
     PLACE
     + """
 const press = el => {
-  if (el.getRootNode().activeElement === el) return;
-  const {left, top, width, height} = el.getBoundingClientRect(), doc = el.ownerDocument;
-  const spots = [[.5, .5], [.25, .5], [.75, .5], [.5, .25], [.5, .75]];
-  const points = spots.map(([across, down]) => [left + width * across, top + height * down]);
-  const point = points.find(([x, y]) => within(el, hitAt(doc, x, y)));
+  const doc = el.ownerDocument, spots = [[.5, .5], [.25, .5], [.75, .5], [.5, .25], [.5, .75]];
+  const find = () => {
+    const {left, top, width, height} = el.getBoundingClientRect();
+    const points = spots.map(([across, down]) => [left + width * across, top + height * down]);
+    return points.find(([x, y]) => within(el, hitAt(doc, x, y)));
+  };
+  if (!find()) el.scrollIntoView({block: 'center', inline: 'center', behavior: 'instant'});
+  const point = find();
   const [clientX, clientY] = point || [], options = {bubbles: true, cancelable: true, composed: true, clientX, clientY};
   const send = kind => !point || el.dispatchEvent(new doc.defaultView.MouseEvent(kind, options));
+  if (el.getRootNode().activeElement === el) return !!point;
   if (send('mousedown')) el.focus();
   send('mouseup');
+  return !!point;
 };
 """
 )
@@ -89,14 +95,26 @@ CHOOSE = (
   if (chosen.length > 1 && !select.multiple) return {state: 'single'};
   const record = {...recordOf(elementOf(node)), ...middleOf(elementOf(node))};
   const before = options.map(o => o.selected).join();
-  press(select);
+  const drawn = press(select);
   if (!select.isConnected) return {state: 'removed'};
   for (const o of options) o.selected = chosen.includes(o);
   if (options.map(o => o.selected).join() !== before) changed(select, sign);
-  return {state: 'ok', record, chosen: chosen.map(o => plain(o.label))};
+  return {state: 'ok', record, drawn, chosen: chosen.map(o => plain(o.label))};
 }"""
 )
-"""Chooses options of a ``<select>`` by label or value; ``null``: the option that the node is. Returns its record."""
+"""Chooses options of a ``<select>`` by label or value; ``null``: the option that the node is. Returns its record,
+and whether the page draws the list itself."""
+
+CHOSEN = (
+    "node => {"
+    + ELEMENT_OF
+    + FIELD
+    + r"""
+  const el = fieldOf(elementOf(node)), select = el.localName === 'select' ? el : el.closest('select');
+  return [...select.selectedOptions].map(o => o.label.replace(/\s+/g, ' ').trim());
+}"""
+)
+"""Returns the labels of the options that are chosen in the list of `CHOOSE`."""
 
 SET_VALUE = (
     "(node, value, sign) => {"

@@ -139,7 +139,7 @@ calendar.onchange = event => draw(event.target.value);
 def test_option_is_chosen_in_a_list_that_closes_when_it_gets_the_focus(
     show: Show, leave: str, keeps: str, error: str, hidden: bool
 ) -> None:
-    session = show("<p style='height:2000px'></p>" + CALENDAR.replace("LEAVE", leave).replace("KEEPS", keeps))
+    session = show(CALENDAR.replace("LEAVE", leave).replace("KEEPS", keeps))
     done(session, Click(Selector("css=#day")))
     outcome = session.execute(Select(by_id(session, "combobox 'Month'"), ("June",)))
     assert outcome.error.startswith(error)
@@ -159,9 +159,13 @@ def test_choice_that_an_undrawn_list_loses_is_an_error(show: Show, delay: str, e
 
 
 def test_several_options_of_a_multiple_select_are_chosen(show: Show) -> None:
-    session = show("<select multiple><option>A</option><option selected>B</option><option>C</option></select>")
+    session = show(
+        "<p style='height:2000px'></p><select multiple onmousedown='title = `pressed`'>"
+        "<option>A</option><option selected>B</option><option>C</option></select>"
+    )
     assert session.execute(Select(Selector("css=select"), ("A", "C"))).value == "A, C"
     assert value_of(session, "css=select") == "A, C"
+    assert value_of(session, "js=document.querySelector('select').title") == "pressed"
 
 
 def test_checkboxes_are_set_not_toggled(show: Show) -> None:

@@ -324,7 +324,7 @@ def test_scroll_reports_what_moved(show: Show) -> None:
     session.read_page(open=None, locate="js=box.remove()")
     assert scrolled(None) == ("Nothing moved: nothing on this page scrolls down.",)
     session.read_page(open=None, locate="js=flat.style.marginBottom = '5000px'")
-    assert scrolled(flat) == ("", "The page scrolled, because paragraph 'Flat' scrolls no further.")
+    assert scrolled(flat) == ("", "The page scrolled, because nothing around paragraph 'Flat' scrolls further.")
     assert scrolled(None) == scrolled(Selector("css=body")) == scrolled(Point(20, 20)) == ("",)
 
 

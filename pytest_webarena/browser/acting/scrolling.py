@@ -81,7 +81,7 @@ async def scroll(
     if not error:
         await _come_to_a_stop(tab, deadline.left(limits.hang))
     if moved == "page" and record is not None and record.tag not in ("html", "body"):
-        text = f"The page scrolled, because {_label(record)} scrolls no further."
+        text = f"The page scrolled, because nothing around {_label(record)} scrolls further."
         events = (*events, PageEvent(kind="field", text=text))
     return Performed(target=record, value=action.direction, error=error, events=events)
 

@@ -211,6 +211,12 @@ def test_type_keeps_the_cursor_that_a_field_sets_when_clicked(
     assert session.read_page(open=None, locate="js=t.value").value == (text or f"{value}new")
 
 
+def test_type_replaces_what_an_editor_selects_when_clicked(show: Show) -> None:
+    session = show("<h1 id=t contenteditable onclick='getSelection().selectAllChildren(this)'>Untitled</h1>")
+    done(session, Type(Selector("css=#t"), "Tea"))
+    assert value_of(session, "css=#t") == "Tea"
+
+
 def test_options_are_filtered_before_enter_is_pressed(show: Show) -> None:
     session = show(
         "<input id=t role=combobox aria-label=Tea><p id=chosen></p><script>let first = 'Assam';"

@@ -31,8 +31,10 @@ const cursorToEnd = (el, meant, hit, x, y) => {
   if (el.isContentEditable) {
     const hasText = parent => [...parent.childNodes].some(n =>
       n.nodeType === 3 ? !isBlank(n.data) : n.nodeType === 1 && n.isContentEditable && hasText(n));
-    const isEmpty = el.contains(doc.getSelection().anchorNode) && !el.querySelector(MEDIA) && !hasText(el);
-    return named && !isEmpty;  // the script of an empty one may have put the cursor into a chosen format
+    const selection = doc.getSelection();
+    const isEmpty = el.contains(selection.anchorNode) && !el.querySelector(MEDIA) && !hasText(el);
+    // The script of an empty one may have put the cursor into a chosen format, or another one has selected something.
+    return named && !isEmpty && selection.isCollapsed;
   }
   const hides = !isForm || onlyReceives(el);
   if (isForm && named && (!hides || el.value)) {

@@ -200,6 +200,7 @@ class _Renderer:
             area = document.layout.surroundings.scrolls.get(backend, "")
             attributes["scroll"] = frame.layout.describe_scroll() if frame is not None else area
         listens = node in document.clickable and tag in _LISTENERS and not work.editable
+        listens = listens or backend in document.layout.surroundings.usable.pointed
         control = (visible or box is None) and (is_control(tag, attributes) or listens)
         number = document.layout.base + backend if control else None
         depth, end = work.depth, _Work(document, node, work.depth + 1, work.view, None, ends=True, shown=self._shown)

@@ -33,6 +33,10 @@ const isDrawn = el => {
   }
   return width >= LEAST && height >= LEAST && el.checkVisibility({checkOpacity: true});
 };
+// Whether a field is only there for scripts: nobody sees it, the keyboard does not reach it, and its label does not use
+// it. Widgets keep the field that they replace so.
+const isSpare = (el, tag) => (tag === 'input' || tag === 'select' || tag === 'textarea') && attr(el, 'tabindex') === '-1' && !isDrawn(el)
+  && !(tag === 'input' && /^(checkbox|file|radio)$/.test(el.type) && [...el.labels || []].some(isDrawn));
 const surfaceOf = el => {
   for (let around = flatParent(el); around && typeOf(around) === ELEMENT && tagOf(around) !== 'body'; around = flatParent(around)) {
     const box = rectOf(around);

@@ -141,6 +141,8 @@ def render_tree(
         if role in _DROPPED_ROLES:
             continue
         backend = node.get("backendDOMNodeId")
+        if backend in layout.surroundings.spare:
+            continue
         node_name = layout.names.get(backend, "") if backend is not None else ""
         if backend is not None and node_name in _INSERTED:
             inserted = {"role": {"value": "StaticText"}, "name": {"value": _inserted_text(node, layout, by_id)}}
@@ -372,7 +374,7 @@ def _properties(node: AXNode, config: ObservationConfig) -> list[str]:
         if "value" in each.get("value", {}):
             found.append(f"{name}: {each['value']['value']}")
     if "clickable" in node:
-        found.append("clickable: True")
+        found.append(f"clickable: True class: {node['clickable']!r}" if node["clickable"] else "clickable: True")
     if "draggable" in node:
         found.append("draggable: True")
     if scroll := node.get("scroll"):

@@ -16,7 +16,7 @@ from pytest_webarena.browser.observation.usable import Usable, find_usable
 
 __all__ = ["STYLES", "SnapshotDocument", "Surroundings", "read_surroundings"]
 
-STYLES = ("cursor", "opacity", "overflow-y")
+STYLES = ("pointer-events", "cursor", "opacity", "overflow-y")
 """Computed styles that the snapshot must include, at the end of its list; the overflow is the last."""
 
 _LEAST = 6
@@ -40,6 +40,8 @@ class Surroundings:
     """How far an area can be scrolled, e.g. ``3 screens below``."""
     surfaces: Mapping[int, Box] = field(default_factory=dict)
     """Box of the editor around a field that nobody sees."""
+    spare: frozenset[int] = frozenset()
+    """Fields that are only there for scripts: neither the pointer nor the keyboard reaches them."""
     usable: Usable = field(default_factory=Usable)
     """Elements that only scripts make usable."""
     texts: Mapping[int, Sequence[tuple[int, str]]] = field(default_factory=dict)
@@ -106,6 +108,7 @@ def read_surroundings(raw: Mapping[str, Any], strings: Sequence[str], boxes: Map
         placeholders=_placeholders(document),
         draggable=_draggable(document),
         scrolls=_scrolls(document),
+        spare=_spare(document),
         usable=find_usable(document),
         surfaces=surfaces,
         texts=texts,
@@ -135,6 +138,29 @@ def _draggable(document: SnapshotDocument) -> frozenset[int]:
     return frozenset(document.ids[node] for node in nodes if document.attribute(node, "draggable").lower() == "true")
 
 
+def _spare(document: SnapshotDocument) -> frozenset[int]:
+    found = set()
+    for node in _with_string(document, "tabindex"):
+        kind = document.attribute(node, "type").lower()
+        labelled = document.name(node) == "INPUT" and kind in ("checkbox", "file", "radio")
+        if document.name(node) not in _OWN_SCROLLING or labelled or document.attribute(node, "tabindex") != "-1":
+            continue
+        unreachable = document.style(node, "opacity") == "0" and document.style(node, "pointer-events") == "none"
+        if not _has_size(document, node) or unreachable:
+            found.add(document.ids[node])
+    return frozenset(found)
+
+
+def _has_size(document: SnapshotDocument, field: int) -> bool:
+    """Return whether a field is neither tiny nor clipped to something tiny."""
+    for node in (field, *document.around(field)):
+        box = document.box(node)
+        hides = document.style(node, "overflow-y") != "visible"
+        if box is not None and (node == field or hides) and min(box.width, box.height) < _LEAST:
+            return False
+    return document.box(field) is not None
+
+
 def _text_fields(document: SnapshotDocument) -> list[int]:
     try:
         number = document.strings.index("TEXTAREA")
@@ -148,15 +174,8 @@ def _text_fields(document: SnapshotDocument) -> list[int]:
 
 def _surface(document: SnapshotDocument, field: int) -> int | None:
     """Return the element that people see for a field; None if they see the field itself, or nothing."""
-    drawn = document.box(field) is not None
-    for node in (field, *document.around(field)):
-        box = document.box(node)
-        hides = document.style(node, "overflow-y") != "visible"
-        if box is not None and (node == field or hides) and min(box.width, box.height) < _LEAST:
-            drawn = False
-        if document.style(node, "opacity") == "0":
-            drawn = False
-    if drawn or document.box(field) is None:
+    transparent = any(document.style(node, "opacity") == "0" for node in (field, *document.around(field)))
+    if (_has_size(document, field) and not transparent) or document.box(field) is None:
         return None
     for node in document.around(field):
         box = document.box(node)

@@ -185,9 +185,10 @@ class _Renderer:
         tag = document.strings[document.names[node]].lower()
         if node in document.inserted:
             self._inserted(work)
-        if tag in SKIPPED or ":" in tag or (id(document), node) in self._left_out:
-            return
         backend = document.ids[node]
+        spare = backend in document.layout.surroundings.spare
+        if tag in SKIPPED or ":" in tag or spare or (id(document), node) in self._left_out:
+            return
         box = document.layout.boxes.get(backend)
         in_list = tag in ("option", "optgroup")
         if box is None and not in_list and not document.children[node]:
@@ -195,6 +196,7 @@ class _Renderer:
         place = work.inside if in_list and box is None else box
         visible = place is not None and node not in document.hidden and (self._all or place.overlaps(work.view))
         attributes = document.attributes_of(node, tag)
+        attributes["class"] = document.layout.surroundings.usable.bare.get(backend, "")
         if visible:
             frame = self._documents[document.frames[node]] if node in document.frames else None
             area = document.layout.surroundings.scrolls.get(backend, "")

@@ -22,7 +22,17 @@ _INPUTS: Mapping[str, str] = {
     "button": "button", "submit": "button", "reset": "button", "image": "button", "checkbox": "checkbox",
     "radio": "radio", "range": "slider", "number": "spinbutton", "search": "searchbox", "file": "button",
 }  # fmt: skip
-_LABELS = ("title", "placeholder", "aria-placeholder", "data-placeholder", "aria-label", "alt", "label", "name")
+_LABELS = (
+    "title",
+    "placeholder",
+    "aria-placeholder",
+    "data-placeholder",
+    "aria-label",
+    "alt",
+    "label",
+    "name",
+    "class",
+)
 """Attributes that give the label if there is no text, in this order."""
 _NAMED = frozenset({"image", "frame", "navigation", "dialog"})
 """Roles with a line for their title, even if there is no text."""

@@ -9,7 +9,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from pytest_webarena.browser.messages import writable
 from pytest_webarena.browser.observation.markup import is_control
+from pytest_webarena.text import shorten
 
 if TYPE_CHECKING:
     from pytest_webarena.browser.observation.editors import SnapshotDocument
@@ -22,6 +24,8 @@ _PAGE = frozenset({"HTML", "BODY", "#document"})
 _ITEMS = frozenset({"LI", "TR"})
 _ITEM_ROLES = frozenset({"listitem", "row"})
 _TEXT = 3
+_LONGEST = 80
+"""Maximum number of characters of classes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,8 +36,8 @@ class Usable:
     """Usable element around a node, or the node itself."""
     pointed: frozenset[int] = frozenset()
     """Elements that the pointer shows to be usable."""
-    bare: frozenset[int] = frozenset()
-    """Those without text and controls."""
+    bare: Mapping[int, str] = field(default_factory=dict)
+    """Classes of those without text and controls, which are the only words about them."""
 
 
 def find_usable(document: SnapshotDocument) -> Usable:
@@ -41,7 +45,7 @@ def find_usable(document: SnapshotDocument) -> Usable:
     items. An element around controls receives clicks for these."""
     around: dict[int, int] = {}
     pointed: set[int] = set()
-    bare: set[int] = set()
+    bare: dict[int, str] = {}
     by_pointer = dict.fromkeys(_pointed(document))
     listening = dict.fromkeys(document.raw["nodes"].get("isClickable", {"index": ()})["index"])
     for root in (*(node for node in listening if node not in by_pointer), *by_pointer):
@@ -66,8 +70,8 @@ def find_usable(document: SnapshotDocument) -> Usable:
         if root in by_pointer:
             pointed |= {document.ids[owner] for owner in owners.values()}
             if not controls and document.box(root) is not None and not any(_is_text(document, node) for node in inside):
-                bare.add(document.ids[root])
-    return Usable(around=around, pointed=frozenset(pointed), bare=frozenset(bare))
+                bare[document.ids[root]] = writable(shorten(document.attribute(root, "class"), _LONGEST))
+    return Usable(around=around, pointed=frozenset(pointed), bare=bare)
 
 
 def _pointed(document: SnapshotDocument) -> Iterator[int]:

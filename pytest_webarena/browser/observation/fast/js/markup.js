@@ -34,7 +34,8 @@ const markup = options => {
       || isDraggable(el) || isPointed(el, style) || /^\d*$/.test(attr(el, 'tabindex') ?? '-')
       || ['', 'true', 'plaintext-only'].includes((attr(el, 'contenteditable') ?? 'false').toLowerCase());
   };
-  const valueNow = (el, tag, name, style) => {
+  const valueNow = (el, tag, name, style, number) => {
+    if (name === 'class') return number && style && isPointed(el, style) && isBare(el) ? classHint(el) : null;
     if (name === 'scroll') return style ? scrollStateOf(el, tag, style) : '';
     if (name !== 'value') return attr(el, name);
     if (tag === 'option') return null;  // the agent chooses by label
@@ -49,7 +50,7 @@ const markup = options => {
   const opening = (el, tag, number, style) => {
     const parts = [tag];
     for (const name of rules.attributes) {
-      const value = valueNow(el, tag, name, style);
+      const value = valueNow(el, tag, name, style, number);
       if (value === null || (!value && name !== 'alt' && name !== 'contenteditable')) continue;
       let short = value.replace(/\s+/g, ' ').trim();
       if (short.length > LONGEST) short = short.slice(0, LONGEST - 1) + '…';

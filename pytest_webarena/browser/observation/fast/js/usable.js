@@ -69,3 +69,9 @@ const isPointed = (el, style) => POINTED.test(style.cursor) && usableAround(el, 
 
 // Whether a usable element shows nothing that has a line of its own.
 const isBare = el => BLANK.test(textContentOf(el)) && !queryWithin(el, CONTROL_ELEMENTS);
+
+// Returns the classes of such an element: the only words about it, e.g. `icon-close`.
+const classHint = el => {
+  const words = trimmed(attr(el, 'class') || '');
+  return words.length > 80 ? words.slice(0, 79) + '…' : words;
+};

@@ -264,7 +264,8 @@ const look = options => {
         if (name && (SAYS_CONTENT(role) || role === 'row' || own)) context.outerNames += '\n' + name;
         if (viewport && !area) context.mark = {line: lines.length - 1, seen};
       } else if (area && shows && isPointed(el, style) && isBare(el)) {
-        emit(el, top.depth, role, '', ' clickable: True');
+        const hint = classHint(el);
+        emit(el, top.depth, role, '', ` clickable: True${hint ? ' class: ' + quoted(hint) : ''}`);
         context.depth++;
       }
       if (tag === 'label' && isRedundantLabel(el)) context.mute = true;

@@ -160,7 +160,7 @@ def render_tree(
                 "ignored": False,
                 "role": {"value": "generic"},
                 "name": node.get("name", {}),
-                "clickable": True,
+                "clickable": layout.surroundings.usable.bare[backend],
             }
             role = "generic"
         own_box = layout.boxes.get(backend) if backend is not None else None

@@ -27,15 +27,15 @@ const markup = options => {
   };
   const block = () => { if (open >= 0 && !lines[open].endsWith('>')) open = -1; };
 
-  const isUsable = (el, tag, style) => {
-    if (tag === 'a') return has(el, 'href') || isPointed(el, style);
+  const isUsual = (el, tag) => {
+    if (tag === 'a') return has(el, 'href');
     if (tag === 'input') return el.type !== 'hidden';
     return interactive.has(tag) || controlRoles.has(attr(el, 'role') || '') || has(el, 'onclick')
-      || isDraggable(el) || isPointed(el, style) || /^\d*$/.test(attr(el, 'tabindex') ?? '-')
+      || isDraggable(el) || /^\d*$/.test(attr(el, 'tabindex') ?? '-')
       || ['', 'true', 'plaintext-only'].includes((attr(el, 'contenteditable') ?? 'false').toLowerCase());
   };
-  const valueNow = (el, tag, name, style, number) => {
-    if (name === 'class') return number && style && isPointed(el, style) && isBare(el) ? classHint(el) : null;
+  const valueNow = (el, tag, name, style, hint) => {
+    if (name === 'class') return hint;
     if (name === 'scroll') return style ? scrollStateOf(el, tag, style) : '';
     if (name !== 'value') return attr(el, name);
     if (tag === 'option') return null;  // the agent chooses by label
@@ -47,10 +47,10 @@ const markup = options => {
     if (name === 'selected' && tag === 'option') return el.selected;
     return has(el, name);
   };
-  const opening = (el, tag, number, style) => {
+  const opening = (el, tag, number, style, hint = null) => {
     const parts = [tag];
     for (const name of rules.attributes) {
-      const value = valueNow(el, tag, name, style, number);
+      const value = valueNow(el, tag, name, style, hint);
       if (value === null || (!value && name !== 'alt' && name !== 'contenteditable')) continue;
       let short = value.replace(/\s+/g, ' ').trim();
       if (short.length > LONGEST) short = short.slice(0, LONGEST - 1) + '…';
@@ -98,9 +98,10 @@ const markup = options => {
     if (style.display === 'none' || style.contentVisibility === 'hidden' || isSpare(el, tag)) return;
     const box = rectOf(el), bare = style.display === 'contents', inline = style.display === 'inline';
     const visible = style.visibility === 'visible' && !bare && (!viewport || inView(box, view));
-    const control = (visible || bare) && isUsable(el, tag, style);
+    const usual = (visible || bare) && isUsual(el, tag), pointed = visible && !usual && isPointed(el, style);
+    const control = usual || pointed;
     const number = control ? numberOf(el, `${tag} ${quoted(trimmed(textContentOf(el)).slice(0, 80))}`) : 0;
-    const line = visible || bare ? opening(el, tag, number, style) : '';
+    const line = visible || bare ? opening(el, tag, number, style, pointed && isBare(el) ? classHint(el) : null) : '';
     const before = shown;
     const end = {ends: true, line: -1, before};
     let inner = depth;

@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+
+from .forked import start
 
 __all__ = ["EVERY_PLUGIN", "NEEDLESS", "SUM_TASK", "run_pytest"]
 
@@ -45,7 +48,8 @@ as the task."""
 def run_pytest(
     directory: Path, *arguments: str | os.PathLike[str], environ: Mapping[str, str] | None = None, timeout: float = 250
 ) -> pytest.RunResult:
-    """Run pytest in ``directory``, in a separate process that inherits nothing of this pytest; ``timeout`` in seconds.
+    """Run pytest in ``directory``, in a separate process (``forked.py``) that inherits nothing of this pytest; ``timeout``
+    in seconds.
 
     Its output is shown with the failure of a test that uses it.
     """
@@ -55,19 +59,24 @@ def run_pytest(
     environment |= environ or {}
     command = [sys.executable, "-m", "pytest", f"--basetemp={directory / 'basetemp'}", *arguments]
     began = time.monotonic()
-    done = subprocess.run(
-        command,
-        cwd=directory,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=timeout,
-    )
-    print(done.stdout)
-    print(done.stderr, file=sys.stderr)
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+        process = start(
+            command, cwd=directory, env=environment, stdin=subprocess.DEVNULL, stdout=out.buffer, stderr=err.buffer
+        )
+        try:
+            code = process.wait(timeout)
+        except BaseException:
+            process.kill()
+            process.wait()
+            raise
+        finally:
+            texts = []
+            for file, shown in ((out, sys.stdout), (err, sys.stderr)):
+                file.seek(0)
+                texts.append(file.read())
+                print(texts[-1], file=shown)
     seconds = time.monotonic() - began
-    return pytest.RunResult(done.returncode, done.stdout.splitlines(), done.stderr.splitlines(), seconds)
+    return pytest.RunResult(code, *(text.splitlines() for text in texts), seconds)
 
 
 def _python_path() -> list[str]:

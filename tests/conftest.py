@@ -129,8 +129,8 @@ def pytester(
     pytester: pytest.Pytester,
     monkeypatch: pytest.MonkeyPatch,
 ) -> pytest.Pytester:
-    """Overrides the fixture so that some packages are imported before, and its subprocesses don't import all plugins and
-    are forked."""
+    """Overrides the fixture: some packages are imported before, and its subprocesses are forked without needless
+    plugins."""
     monkeypatch.setenv("PYTEST_ADDOPTS", NEEDLESS)
     if "real_processes" not in request.fixturenames:
         for starter in (pytesters, ThreadExecModel):

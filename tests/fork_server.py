@@ -67,21 +67,24 @@ def _serve(address: str) -> dict[str, Any]:
                     for number, stream in enumerate(streams):
                         os.dup2(stream, number)
                         os.close(stream)
-                    for each in (awake, waker):
-                        os.close(each)
+                    for end in (awake, waker):
+                        os.close(end)
                     for each in (listener, connection, *waiting.values()):
                         each.close()
                     return command
                 for stream in streams:
                     os.close(stream)
                 waiting[pid] = connection
-                connection.sendall(b"%d\n" % pid)
+                _send(connection, pid)
 
 
 def _receive(connection: socket.socket) -> tuple[dict[str, Any], list[int]]:
     data, streams, _, _ = socket.recv_fds(connection, 65536, _STREAMS)
     while not data.endswith(b"\n"):
-        data += connection.recv(65536)
+        received = connection.recv(65536)
+        if not received:
+            sys.exit("fork_server: a client ended before its command did")
+        data += received
     return json.loads(data), streams
 
 
@@ -90,8 +93,13 @@ def _report_ended(waiting: dict[int, socket.socket]) -> None:
         pid, status = os.waitpid(-1, os.WNOHANG)
         if not pid:
             return
-        with waiting.pop(pid) as connection, contextlib.suppress(OSError):
-            connection.sendall(b"%d\n" % os.waitstatus_to_exitcode(status))
+        with waiting.pop(pid) as connection:
+            _send(connection, os.waitstatus_to_exitcode(status))
+
+
+def _send(connection: socket.socket, number: int) -> None:
+    with contextlib.suppress(OSError):  # nobody waits for this process
+        connection.sendall(b"%d\n" % number)
 
 
 def _run(command: dict[str, Any]) -> NoReturn:
@@ -119,10 +127,15 @@ def _run(command: dict[str, Any]) -> NoReturn:
 
 def _stream(number: int, unbuffered: bool) -> io.TextIOWrapper:
     if number == 0:
-        return open(0, closefd=False)
-    raw = open(number, "wb", buffering=0 if unbuffered else -1, closefd=False)
+        return io.TextIOWrapper(io.BufferedReader(io.FileIO(0, closefd=False)))
+    raw: Any = io.FileIO(number, "w", closefd=False)
     errors = "backslashreplace" if number == 2 else "strict"
-    return io.TextIOWrapper(raw, errors=errors, line_buffering=number == 2, write_through=unbuffered)
+    return io.TextIOWrapper(
+        raw if unbuffered else io.BufferedWriter(raw),
+        errors=errors,
+        line_buffering=number == 2,
+        write_through=unbuffered,
+    )
 
 
 if __name__ == "__main__":

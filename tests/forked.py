@@ -95,7 +95,7 @@ class ForkedProcess:
         if stream == subprocess.PIPE:
             ends = os.pipe()
             theirs, ours = ends if number == 0 else ends[::-1]
-            setattr(self, ("stdin", "stdout", "stderr")[number], open(ours, "wb" if number == 0 else "rb"))
+            setattr(self, ("stdin", "stdout", "stderr")[number], os.fdopen(ours, "wb" if number == 0 else "rb"))
         elif stream == subprocess.DEVNULL:
             theirs = os.open(os.devnull, os.O_RDWR)
         else:
@@ -152,7 +152,7 @@ def start(
     ``streams`` are `subprocess.Popen`'s ``stdin``, ``stdout`` and ``stderr``.
     """
     environ = dict(os.environ if env is None else env)
-    program, *arguments = map(os.fspath, command)
+    program, *arguments = [os.fspath(each) for each in command]
     if arguments[:1] == ["-mpytest"]:
         arguments[:1] = ["-m", "pytest"]
     is_pytest = arguments[:2] in (["-m", "pytest"], ["-u", "-c"])
@@ -167,8 +167,10 @@ FORKING = types.SimpleNamespace(**vars(subprocess) | {"Popen": start})
 
 
 def _imports_the_same(environ: Mapping[str, str]) -> bool:
-    """Whether Python would start with this environment as the server did. Rewritten assertions need modules that are not
-    imported yet."""
+    """Whether Python would start with this environment as the server did.
+
+    Rewritten assertions need modules that are not imported yet.
+    """
     return "--assert=plain" in environ.get("PYTEST_ADDOPTS", "") and _of_python(environ) == _of_python(os.environ)
 
 
@@ -178,14 +180,17 @@ def _of_python(environ: Mapping[str, str]) -> dict[str, str]:
 
 @functools.cache
 def _address(owner: int) -> str:
-    """Start this process's server; returns the path of its socket. ``owner`` is the pid: a fork has a server of its own."""
+    """Start this process's server and return the path of its socket.
+
+    ``owner`` is the pid: a fork has a server of its own.
+    """
     directory = tempfile.mkdtemp(prefix="webarena-tests-")
     address = os.path.join(directory, "fork")
     environ = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     server = subprocess.Popen(
         [sys.executable, str(_SERVER), address, *PRELOADED], env=environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
-    assert server.stdin is not None and server.stdout is not None
+    assert server.stdout is not None
 
     def stop() -> None:
         assert server.stdin is not None

@@ -9,6 +9,7 @@ import tempfile
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -48,10 +49,9 @@ as the task."""
 def run_pytest(
     directory: Path, *arguments: str | os.PathLike[str], environ: Mapping[str, str] | None = None, timeout: float = 250
 ) -> pytest.RunResult:
-    """Run pytest in ``directory``, in a separate process (``forked.py``) that inherits nothing of this pytest; ``timeout``
-    in seconds.
+    """Run pytest in ``directory``, in a process (``forked.py``) that inherits nothing of this pytest.
 
-    Its output is shown with the failure of a test that uses it.
+    ``timeout`` is in seconds. Its output is shown with the failure of a test that uses it.
     """
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     environment |= {"PY_COLORS": "0", "PYTHONPATH": os.pathsep.join([str(directory), *_python_path()])}
@@ -65,18 +65,18 @@ def run_pytest(
         )
         try:
             code = process.wait(timeout)
-        except BaseException:
-            process.kill()
-            process.wait()
-            raise
         finally:
-            texts = []
-            for file, shown in ((out, sys.stdout), (err, sys.stderr)):
-                file.seek(0)
-                texts.append(file.read())
-                print(texts[-1], file=shown)
+            process.kill()
+            output, errors = _text(out), _text(err)
+            print(output)
+            print(errors, file=sys.stderr)
     seconds = time.monotonic() - began
-    return pytest.RunResult(code, *(text.splitlines() for text in texts), seconds)
+    return pytest.RunResult(code, output.splitlines(), errors.splitlines(), seconds)
+
+
+def _text(file: IO[str]) -> str:
+    file.seek(0)
+    return file.read()
 
 
 def _python_path() -> list[str]:

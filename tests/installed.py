@@ -34,7 +34,7 @@ def read_once() -> None:
     Folders that tests create are read each time, and so is one of ours in which something was installed since.
     """
     importlib.metadata.distributions = _keeping(importlib.metadata.distributions)
-    importlib.metadata.distribution = _named(importlib.metadata.distribution)
+    importlib.metadata.distribution = _named(importlib.metadata.distribution)  # type: ignore[assignment]
 
 
 def _named(find: Callable[[str], Any]) -> Callable[[str], Any]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import IO
+from subprocess import PIPE
 
 import pytest
 
@@ -59,24 +59,23 @@ def run_pytest(
     environment |= environ or {}
     command = [sys.executable, "-m", "pytest", f"--basetemp={directory / 'basetemp'}", *arguments]
     began = time.monotonic()
-    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
-        process = start(
-            command, cwd=directory, env=environment, stdin=subprocess.DEVNULL, stdout=out.buffer, stderr=err.buffer
-        )
+    process = start(command, cwd=directory, env=environment, stdin=subprocess.DEVNULL, stdout=PIPE, stderr=PIPE)
+    assert process.stdout is not None
+    assert process.stderr is not None
+    with process.stdout, process.stderr, ThreadPoolExecutor(2) as readers:
+        # To the end of both: processes that outlive this one, such as its watchdog, write there, too.
+        output, errors = [readers.submit(stream.read) for stream in (process.stdout, process.stderr)]
         try:
             code = process.wait(timeout)
-        finally:
+        except BaseException:
             process.kill()
-            output, errors = _text(out), _text(err)
-            print(output)
-            print(errors, file=sys.stderr)
+            raise
+        finally:
+            texts = [each.result().decode(errors="replace") for each in (output, errors)]
+            print(texts[0])
+            print(texts[1], file=sys.stderr)
     seconds = time.monotonic() - began
-    return pytest.RunResult(code, output.splitlines(), errors.splitlines(), seconds)
-
-
-def _text(file: IO[str]) -> str:
-    file.seek(0)
-    return file.read()
+    return pytest.RunResult(code, texts[0].splitlines(), texts[1].splitlines(), seconds)
 
 
 def _python_path() -> list[str]:

@@ -48,10 +48,9 @@ def test_trial_whose_agent_kills_its_process_is_undecided_and_not_run_again(
     (pytester.path / "a.tasks.yaml").write_text(TASKS)
     (pytester.path / "killer.py").write_text(KILLER)
     options = (f"--browser-executable={sys.executable}", "-p", "no:cacheprovider", "-p", "no:randomly")
-    run = pytester.runpytest if workers else pytester.runpytest_subprocess  # without workers this process would end
-    run("--agent=killer:Killer", "--run-dir=run", *options, *workers)
+    pytester.runpytest_subprocess("--agent=killer:Killer", "--run-dir=run", *options, *workers)
     assert (pytester.path / "killed").exists()
-    run("--resume=run", *options, *workers)
+    pytester.runpytest_subprocess("--resume=run", *options, *workers)
     found = records(pytester)
     lost = [record for record in found.values() if record.outcome != "passed"]
     assert len(found) == 2

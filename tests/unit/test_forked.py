@@ -21,7 +21,7 @@ from pathlib import Path
 import pytest
 
 def test_it(request):
-    inputs = [str(Path.cwd()), sys.argv[1:], sys.path[:3], os.environ["MINE"], sys.stdin.read(), sys.flags.safe_path]
+    inputs = [str(Path.cwd()), sys.argv[1:], sys.path, os.environ["MINE"], sys.stdin.read(), sys.flags.safe_path]
     handlers = [str(signal.getsignal(each)) for each in (signal.SIGINT, signal.SIGCHLD, signal.SIGPIPE)]
     files = [os.readlink(f"/proc/self/fd/{each}").rpartition("/")[2] for each in range(3)]
     Path("state.json").write_text(json.dumps([inputs, handlers, files, threading.active_count(), __name__]))

@@ -8,11 +8,12 @@ import re
 import ssl
 import time
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 
 from pytest_webarena.evidence import RequestRecord, Unfinished, Unrecorded
 from pytest_webarena.gateway.authority import Authority
 from pytest_webarena.gateway.client import BrowserConnection, Owner
+from pytest_webarena.gateway.hosted import HostedRoute
 from pytest_webarena.gateway.log import RequestLog, Totals
 from pytest_webarena.gateway.log_entry import SAFE_METHODS, Entry
 from pytest_webarena.gateway.routes import Guarded, RouteTable
@@ -179,16 +180,21 @@ class GatewaySession:
         unneeded: bool = False,
         arrival: Arrival | None = None,
         reads: Sequence[str] | None = None,
+        address: str | None = None,
     ) -> None:
         """Serve ``http://<host>[:port]`` by the replica at ``upstream_host:upstream_port`` from now on.
 
         An existing route is replaced and its connections are reset. With ``tls`` (the default on port 443), the address
         is ``https://<host>[:port]``. TLS is ended here if requests are to be ``read``. Otherwise it is an external site
         in a tunnel whose content is unknown, so any use of it counts as unsafe. ``secure``, ``archived``, ``unneeded``,
-        ``arrival`` and ``reads``: see `Route`.
+        ``arrival`` and ``reads``: see `Route`. ``address`` is the own one of a site that runs elsewhere and has the
+        name ``host`` here: see `hosted`.
         """
         tls = port == 443 if tls is None else tls
-        route = Route(
+        kind: Callable[..., Route] = Route
+        if address is not None:
+            kind = partial(HostedRoute, address=address, book=self.routes.addresses, report=self._report_fault)
+        route = kind(
             host.lower(), port, upstream_host, upstream_port, tls=tls, read=read, secure=secure, archived=archived,
             unneeded=unneeded, arrival=arrival, reads=reads,
         )  # fmt: skip
@@ -198,6 +204,18 @@ class GatewaySession:
         before = self.routes.put(route)
         if before is not None:
             self._retire(before)
+        if isinstance(route, HostedRoute):
+            self.routes.put_own_address(route)
+
+    def settle(self, host: str, address: str) -> None:
+        """Set the own address of a hosted site that was leased on its first visit."""
+        for route in list(self.routes):
+            if route.host == host.lower() and isinstance(route, HostedRoute):
+                route.settle(address)
+                self.routes.put_own_address(route)
+
+    def _report_fault(self, reason: str) -> None:
+        self.upstream_error = self.upstream_error or reason
 
     def enter(self, world: Guarded) -> None:
         """Ask ``world`` from now on for routes to hosts that are not in the table."""

@@ -126,7 +126,7 @@ def _missing_module(app: AppManifest) -> str:
 def _external(app: AppManifest) -> Diagnosis:
     from urllib.parse import urlsplit
 
-    url = app.sites[0].url
+    url = app.sites[0].hosted[0]
     parts = urlsplit(url)
     try:
         port = parts.port or (443 if parts.scheme == "https" else 80)

@@ -120,8 +120,8 @@ class TrialEnvironment:
         unknown."""
         if self.lease is None:
             return {}
-        apps = {replica.app for replica in self.lease.replicas if replica.backend == EXTERNAL}
-        return {name: site.url for name, site in self.lease.sites.items() if site.app in apps}
+        addresses = {replica.app: replica.address for replica in self.lease.replicas if replica.backend == EXTERNAL}
+        return {name: addresses[site.app] for name, site in self.lease.sites.items() if site.app in addresses}
 
     def open_first_pages(self) -> None:
         """Load the task's first tabs, and wait for queued work. All later changes on the sites count as the agent's."""

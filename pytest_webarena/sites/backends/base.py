@@ -58,6 +58,8 @@ class Replica:
     """State of the app that it started with: 0 is the app's own, later ones are from `KeepingBackend.keep`."""
     handle: object = field(default=None, repr=False)
     """Data of the backend's own: process id, container id, …"""
+    address: str = ""
+    """For a site that runs elsewhere: its own address."""
     origins: tuple[str, ...] = ()
     """For an archive: further origins (scheme, host and port) that it serves, e.g. ``https://cdn.test``."""
     parts: dict[str, Replica] = field(default_factory=dict, repr=False)

@@ -29,25 +29,26 @@ class ExternalBackend(UnmanagedBackend):
         """Check that something answers at the site's address. Raises `SiteError` when nothing does."""
         host, port = _address(app)
         if problem := await _connection_problem(host, port):
-            raise SiteError(f"expected the site {app.sites[0].name} at {app.sites[0].url}, found {problem}")
+            raise SiteError(f"expected the site {app.sites[0].name} at {app.sites[0].hosted[0]}, found {problem}")
 
     async def start(self, app: AppManifest, replica_id: str) -> Replica:
         """Returns the site as a replica once it is ready."""
         host, port = _address(app)
-        site = app.sites[0]
-        if not site.url.startswith("https:"):
+        address = app.sites[0].hosted[0]
+        if not address.startswith("https:"):
+            name = urlsplit(address).netloc
 
             async def died() -> str:
                 return ""
 
-            await wait_ready(app.ready, host, port, server_name=site.host, timeout=app.start_timeout, died=died)
-        return Replica(id=replica_id, app=app.name, host=host, port=port, digest=app.digest)
+            await wait_ready(app.ready, host, port, server_name=name, timeout=app.start_timeout, died=died)
+        return Replica(id=replica_id, app=app.name, host=host, port=port, digest=app.digest, address=address)
 
 
 def _address(app: AppManifest) -> tuple[str, int]:
-    if len(app.sites) != 1 or not app.sites[0].base:
+    if len(app.sites) != 1 or not app.sites[0].hosted:
         raise UsageError(f"the app {app.name!r} runs elsewhere, so it has one site, which has a 'url'")
-    parts = urlsplit(app.sites[0].base)
+    parts = urlsplit(app.sites[0].hosted[0])
     return parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
 
 

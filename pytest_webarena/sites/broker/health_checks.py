@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from urllib.parse import urlsplit
 
 from pytest_webarena.sites.backends.base import AskingBackend, Backend, Replica, RoomyBackend, WorldBackend
 from pytest_webarena.sites.backends.ready import answers
@@ -21,9 +22,9 @@ async def unanswered(backend: Backend, least: float, app: AppManifest, replica: 
         app.ready,
         replica.host,
         replica.port,
-        server_name=site.host if site else replica.host,
+        server_name=urlsplit(replica.address).netloc or (site.host if site else replica.host),
         timeout=max(app.answer_timeout, least),
-        tls=site is not None and site.base.startswith("https:"),
+        tls=replica.address.startswith("https:"),
         visited=site is not None,
         execute=partial(backend.execute, app, replica) if isinstance(backend, AskingBackend) else None,
     )

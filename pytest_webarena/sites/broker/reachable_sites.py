@@ -104,6 +104,8 @@ class ReachableSites:
                 serve(self.session, app, site, self.lease.replicas[app.name], read=self.read)
             else:
                 serve(self.session, app, site, None, self._arrival(site), read=self.read)
+                if len(site.hosted) == 1:
+                    self.session.settle(site.host, site.hosted[0])
 
     def _arrival(self, site: SiteManifest) -> Arrival:
         async def arrive() -> tuple[str, int]:
@@ -118,6 +120,7 @@ class ReachableSites:
             if visit.error is not None or visit.lease is None:
                 raise NotAvailable(str(visit.error or "its trial is over"))
             replica = visit.lease.replicas[site.app]
+            self.session.settle(site.host, replica.address)
             return replica.host, site.port or replica.port
 
         return arrive
@@ -212,7 +215,8 @@ def serve(
     """
     parts = urlsplit(site.url)
     tls = parts.scheme == "https"
-    if site.https:
+    named = bool(site.hosted) and not site.base
+    if site.https and not named:
         session.add_environment_header(site.host, "X-Forwarded-Proto", "https")
     if site.http_credentials is not None:
         session.add_environment_header(site.host, "Authorization", site.http_credentials.authorization)
@@ -228,6 +232,7 @@ def serve(
         unneeded=app.backend == ARCHIVE and is_below(site.host, unneeded_of(app)),
         arrival=arrival,
         reads=app.reads if app.read_only and app.backend != ARCHIVE else None,
+        address=(replica.address if replica is not None else "") if named else None,
     )
     if replica is not None:
         unneeded = unneeded_of(app) if replica.origins else ()

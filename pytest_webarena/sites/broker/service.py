@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.errors import BrowserError, SiteError, TaskError, WebArenaError
 from pytest_webarena.gateway.authority import Authority
+from pytest_webarena.gateway.hosted import OwnAddressRoute
 from pytest_webarena.gateway.session import Gateway, GatewaySession
 from pytest_webarena.sites.broker.active_lease import ActiveLease
 from pytest_webarena.sites.broker.backend_set import BackendSet
@@ -33,7 +34,6 @@ from pytest_webarena.sites.broker.sizing import Budget, ReplicaSetLimits, size_o
 from pytest_webarena.sites.broker.slot import State
 from pytest_webarena.sites.broker.traffic import unsafe_by_app
 from pytest_webarena.sites.catalogues.account_checks import unnamed_accounts
-from pytest_webarena.sites.catalogues.external import EXTERNAL
 from pytest_webarena.sites.catalogues.manifest import Catalogue, SiteManifest
 from pytest_webarena.sites.catalogues.units import Unit
 from pytest_webarena.sites.cleanup.private_directory import ReaperProcess
@@ -164,6 +164,7 @@ class LeaseService:
                     digest=replica.digest,
                     program=replica.program.digest if replica.program is not None else "",
                     program_changes=replica.program.changed if replica.program is not None else (),
+                    address=replica.address,
                 )
                 for app, replica in replicas.items()
             ),
@@ -174,7 +175,7 @@ class LeaseService:
 
     def _is_ours(self, site: SiteManifest) -> bool:
         """Whether it is an https site with a certificate of the run's authority."""
-        return site.url.startswith("https:") and self.catalogue.apps[site.app].backend != EXTERNAL
+        return site.url.startswith("https:") and not site.base
 
     def _require_trust(self, sites: Iterable[SiteManifest]) -> None:
         """Raise `BrowserError` if a browser that can't trust the run's authority is to visit https sites with its
@@ -320,10 +321,13 @@ class LeaseService:
         held, more = self.held.find(lease), self.held.find(other)
         held.sites = {**held.sites, **more.sites}
         for route in more.session.routes:
+            if isinstance(route, OwnAddressRoute):  # comes with the site's name
+                continue
             to = route.upstream_host, route.upstream_port
             held.session.route(
                 route.host, *to, port=route.port, tls=route.tls, read=route.read, secure=route.secure,
                 archived=route.archived, unneeded=route.unneeded, arrival=route.arrival, reads=route.reads,
+                address=route.own_address,
             )  # fmt: skip
         share_web_access(held.session, more.session)
         for slot in more.slots.values():  # its own gateway sees none of the traffic

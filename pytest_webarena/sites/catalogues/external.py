@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pytest_webarena.sites.catalogues.manifest import AppManifest, Catalogue, SiteManifest
     from pytest_webarena.tasks.model import Task
 
-__all__ = ["EXTERNAL", "parse_site_urls", "url_fault", "why_not_lent", "with_external_sites"]
+__all__ = ["EXTERNAL", "hosted_site", "parse_site_urls", "url_fault", "why_not_lent", "with_external_sites"]
 
 EXTERNAL = "external"
 """Name of the backend of such sites, and of the catalogue that has only such sites."""
@@ -87,9 +87,7 @@ def external_app(name: str, url: str, known: SiteManifest | None, app: AppManife
 
     label = f"{name}-external" if app is not None and app.name == name and len(app.sites) > 1 else name
     site = known or SiteManifest(name=name, host="", app=label)
-    host = urlsplit(url).hostname or ""
-    base = url if urlsplit(url).path else url + site.root
-    site = replace(site, app=label, host=host, base=base.rstrip("/"), port=0)
+    site = hosted_site(replace(site, app=label, port=0, base=""), [url])
     return AppManifest(
         name=label,
         backend=EXTERNAL,
@@ -103,6 +101,17 @@ def external_app(name: str, url: str, known: SiteManifest | None, app: AppManife
         start_timeout=_TIMEOUT,
         digest=hashlib.sha256(f"{EXTERNAL} {url}".encode()).hexdigest()[:16],
     )
+
+
+def hosted_site(site: SiteManifest, urls: Sequence[str]) -> SiteManifest:
+    """Returns ``site`` as one that runs at ``urls``, one for each instance. Browsers see its ``host``, ``NAME.test`` if
+    it has none, or its own address with `keep_address`."""
+    addresses = tuple(f"{url.rstrip('/')}{'' if urlsplit(url).path.strip('/') else site.root}" for url in urls)
+    first = urlsplit(addresses[0])
+    if site.keep_address:
+        return replace(site, hosted=addresses, host=first.hostname or "", base=addresses[0], https=False)
+    host = site.host or f"{site.name.lower().replace('_', '-')}.test"
+    return replace(site, hosted=addresses, host=host, root=first.path, https=first.scheme == "https")
 
 
 def why_not_lent(catalogue: Catalogue, task: Task) -> str:

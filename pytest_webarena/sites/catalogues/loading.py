@@ -21,7 +21,7 @@ from pytest_webarena.sites.backends import backend_names, is_backend
 from pytest_webarena.sites.catalogues.archived import ARCHIVE, archive_of, archived_app, archived_catalogue
 from pytest_webarena.sites.catalogues.data_folders import data_problem
 from pytest_webarena.sites.catalogues.embedded_sites import CATALOGUES, embedded_apps
-from pytest_webarena.sites.catalogues.external import with_external_sites
+from pytest_webarena.sites.catalogues.external import EXTERNAL, hosted_site, with_external_sites
 from pytest_webarena.sites.catalogues.format import APP, FILE, FORMAT_VERSION
 from pytest_webarena.sites.catalogues.live import LIVE, live_app
 from pytest_webarena.sites.catalogues.manifest import (
@@ -230,7 +230,7 @@ def _manifest(name: str, values: Mapping[str, Any], source: _Source) -> AppManif
             "folder": source.folder,
             "process": process,
             "docker": docker,
-            "sites": tuple(_site(name, site, given) for site, given in values["sites"].items()),
+            "sites": tuple(_site(name, backend, site, given) for site, given in values["sites"].items()),
             "login": {
                 site: _login(site, given["sign_in"], source.folder)
                 for site, given in values["sites"].items()
@@ -254,20 +254,20 @@ def _manifest(name: str, values: Mapping[str, Any], source: _Source) -> AppManif
         return None
 
 
-def _site(app: str, name: str, given: Mapping[str, Any]) -> SiteManifest:
-    own = {key: given[key] for key in ("host", "https", "port", "api", "http_credentials", "reach_header")}
+def _site(app: str, backend: str, name: str, given: Mapping[str, Any]) -> SiteManifest:
+    keys = ("host", "https", "port", "api", "http_credentials", "reach_header", "keep_address")
     root, url = given["root"].rstrip("/"), given["url"].rstrip("/")
-    if url:
-        own["host"] = urlsplit(url).hostname or ""
-    return SiteManifest(
+    site = SiteManifest(
         name=name,
         app=app,
-        base=url if not url or urlsplit(url).path else url + root,
         default_user=given["user"],
         root=root,
         start=given["start"] or root or "/",
-        **own,
+        **{key: given[key] for key in keys},
     )
+    if backend == EXTERNAL:
+        return hosted_site(site, [url])
+    return replace(site, base=url, host=urlsplit(url).hostname or "") if url else site
 
 
 def _login(site: str, given: Mapping[str, Any], folder: Path) -> LoginRecipe:
@@ -333,7 +333,9 @@ def _digest(app: AppManifest) -> str:
     process = replace(app.process, needs=(), install="") if app.process is not None else None
     described = replace(app, folder=Path(), max_replicas=None, spares=None, digest="", process=process, docker=docker)
     data = json.loads(dumps(described))
-    later = [(site, name) for site in data["sites"] for name in ("reach_header", "https", "http_credentials")]
+    for site in data["sites"]:
+        del site["keep_address"]  # of no effect on what the app does
+    later = [(site, name) for site in data["sites"] for name in ("reach_header", "https", "http_credentials", "hosted")]
     for keys, name in ((data, "reads"), (data, "quiet"), *later):
         if not keys[name]:  # later versions' keys must not change the digests of apps without them
             del keys[name]

@@ -167,7 +167,11 @@ class SiteManifest:
     https: bool = False
     """Whether browsers reach it as ``https://<host>``. The gateway terminates TLS; the server uses plain HTTP."""
     base: str = ""
-    """For a site that runs elsewhere: its own address, without a trailing slash. Empty: ``http://<host>``."""
+    """For a site that browsers visit at its own address: this, without a trailing slash. Empty: ``http://<host>``."""
+    hosted: tuple[str, ...] = ()
+    """For a site that runs elsewhere: the addresses of its instances, without a trailing slash."""
+    keep_address: bool = False
+    """Whether browsers visit it at its own address if it runs elsewhere, because its pages work at no other."""
     port: int = 0
     """Port in its container, if it is not the app's port: one container may serve several sites."""
     api: ApiRecipe | None = None

@@ -129,6 +129,8 @@ class ReplicaInfo:
     """Digest of the files that it was started with; empty where they are unknown."""
     program_changes: tuple[str, ...] = ()
     """Those of the files that differ from the app's first replica in this run."""
+    address: str = ""
+    """For a site that runs elsewhere: its own address."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,7 @@ from pytest_webarena.errors import BrowserError, SiteError, TaskError, WebArenaE
 from pytest_webarena.gateway.authority import Authority
 from pytest_webarena.gateway.hosted import OwnAddressRoute
 from pytest_webarena.gateway.session import Gateway, GatewaySession
+from pytest_webarena.sites.backends.base import Replica
 from pytest_webarena.sites.broker.active_lease import ActiveLease
 from pytest_webarena.sites.broker.backend_set import BackendSet
 from pytest_webarena.sites.broker.lease_table import LeaseTable
@@ -73,7 +74,7 @@ class LeaseService:
 
     async def look(self, sites: Sequence[str]) -> Mapping[str, SiteAccess]:
         """Returns access information on sites without a lease."""
-        return {name: self._access(self.catalogue.site(name), 0) for name in sites}
+        return {name: self._access(self.catalogue.site(name)) for name in sites}
 
     async def lease(
         self,
@@ -154,7 +155,7 @@ class LeaseService:
             port=session.port,
             harness_port=session.harness_port,
             waited=lease.waited,
-            sites={name: self._access(site, replicas[site.app].edition) for name, site in chosen.items()},
+            sites={name: self._access(site, replicas[site.app]) for name, site in chosen.items()},
             replicas=tuple(
                 ReplicaInfo(
                     app=app,
@@ -394,7 +395,7 @@ class LeaseService:
     def _note(self, app: str, text: str) -> None:
         self._pool.note(app, text)
 
-    def _access(self, site: SiteManifest, edition: int) -> SiteAccess:
+    def _access(self, site: SiteManifest, replica: Replica | None = None) -> SiteAccess:
         app = self.catalogue.apps[site.app]
         return SiteAccess(
             name=site.name,
@@ -406,7 +407,8 @@ class LeaseService:
             login=app.login.get(site.name),
             api=site.api,
             forbid_side_effects=app.forbid_side_effects and not app.read_only,
-            sessions=self._sessions.of(app.name, site.name, edition),
+            own_address=replica.address if replica is not None and not site.base else "",
+            sessions=self._sessions.of(app.name, site.name, replica.edition if replica is not None else 0),
         )
 
     def _limits(self, unit: Unit) -> ReplicaSetLimits:

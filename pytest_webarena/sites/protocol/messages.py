@@ -105,6 +105,8 @@ class SiteAccess:
     """How checks authenticate at its API."""
     forbid_side_effects: bool = False
     """Whether only visitors change its data (`changes`)."""
+    own_address: str = ""
+    """For a site that runs elsewhere and has a name here: its own address."""
     sessions: Mapping[str, StoredSession] = field(default_factory=dict)
     """Sessions by account that the leased replica has from its start."""
 

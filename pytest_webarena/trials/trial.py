@@ -307,6 +307,8 @@ def _gather(
             progress.environment["programs"] = programs
         if external := environment.external_sites:
             progress.environment["external_sites"] = external
+        if resets := environment.site_resets:
+            progress.environment["site_resets"] = resets
         if environment.lease is not None and environment.lease.live:
             progress.environment["live"] = dict(environment.lease.live)
         writer.given(environment.images)

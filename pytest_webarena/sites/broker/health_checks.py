@@ -18,13 +18,14 @@ async def unanswered(backend: Backend, least: float, app: AppManifest, replica: 
     if isinstance(backend, WorldBackend):
         return ""  # the gateway records failures with each request
     site = app.sites[0] if app.sites else None
+    address = replica.addresses.get(site.name, "") if site else ""
     return await answers(
         app.ready,
         replica.host,
         replica.port,
-        server_name=urlsplit(replica.address).netloc or (site.host if site else replica.host),
+        server_name=urlsplit(address).netloc or (site.host if site else replica.host),
         timeout=max(app.answer_timeout, least),
-        tls=replica.address.startswith("https:"),
+        tls=address.startswith("https:"),
         visited=site is not None,
         execute=partial(backend.execute, app, replica) if isinstance(backend, AskingBackend) else None,
     )

@@ -165,7 +165,8 @@ class LeaseService:
                     digest=replica.digest,
                     program=replica.program.digest if replica.program is not None else "",
                     program_changes=replica.program.changed if replica.program is not None else (),
-                    address=replica.address,
+                    addresses=replica.addresses,
+                    reset_seconds=replica.reset_seconds,
                 )
                 for app, replica in replicas.items()
             ),
@@ -407,7 +408,7 @@ class LeaseService:
             login=app.login.get(site.name),
             api=site.api,
             forbid_side_effects=app.forbid_side_effects and not app.read_only,
-            own_address=replica.address if replica is not None and not site.base else "",
+            own_address=replica.addresses.get(site.name, "") if replica is not None and not site.base else "",
             sessions=self._sessions.of(app.name, site.name, replica.edition if replica is not None else 0),
         )
 

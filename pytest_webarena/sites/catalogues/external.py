@@ -15,7 +15,15 @@ if TYPE_CHECKING:
     from pytest_webarena.sites.catalogues.manifest import AppManifest, Catalogue, SiteManifest
     from pytest_webarena.tasks.model import Task
 
-__all__ = ["EXTERNAL", "hosted_site", "parse_site_urls", "url_fault", "why_not_lent", "with_external_sites"]
+__all__ = [
+    "EXTERNAL",
+    "hosted_app",
+    "hosted_site",
+    "parse_site_urls",
+    "url_fault",
+    "why_not_lent",
+    "with_external_sites",
+]
 
 EXTERNAL = "external"
 """Name of the backend of such sites, and of the catalogue that has only such sites."""
@@ -97,10 +105,16 @@ def external_app(name: str, url: str, known: SiteManifest | None, app: AppManife
         read_only=app.read_only if app else False,
         reads=app.reads if app else (),
         max_replicas=1,
-        spares=0,
+        spares=1,
         start_timeout=_TIMEOUT,
         digest=hashlib.sha256(f"{EXTERNAL} {url}".encode()).hexdigest()[:16],
     )
+
+
+def hosted_app(app: AppManifest) -> AppManifest:
+    """Returns an app that runs elsewhere with as many replicas as it has instances, all of which are kept ready."""
+    instances = min(app.max_replicas or len(app.sites[0].hosted), len(app.sites[0].hosted))
+    return replace(app, max_replicas=instances, spares=instances)
 
 
 def hosted_site(site: SiteManifest, urls: Sequence[str]) -> SiteManifest:
@@ -138,4 +152,4 @@ def is_unreset(catalogue: Catalogue, site: str) -> bool:
     if manifest is None:
         return False
     app = catalogue.apps[manifest.app]
-    return app.backend == EXTERNAL and not app.read_only
+    return app.backend == EXTERNAL and not app.read_only and app.reset is None

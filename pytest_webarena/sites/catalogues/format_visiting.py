@@ -237,8 +237,8 @@ API: Record[ApiRecipe] = Record(
 
 
 def _site_rule(values: dict[str, Any], _: Any, __: Reading) -> Fault | None:
-    if bool(values["host"]) == bool(values["url"]):
-        return Fault("either 'host' or, for a site that runs elsewhere, 'url'", "both" if values["url"] else "neither")
+    if not values["host"] and not values["url"]:
+        return Fault("'host' or, for a site that runs elsewhere, 'url'", "neither")
     if values["https"] and values["url"]:
         return Fault("'https' with 'host' only, because a 'url' has a scheme", "'url' and 'https'")
     return None

@@ -21,7 +21,7 @@ from pytest_webarena.sites.backends import backend_names, is_backend
 from pytest_webarena.sites.catalogues.archived import ARCHIVE, archive_of, archived_app, archived_catalogue
 from pytest_webarena.sites.catalogues.data_folders import data_problem
 from pytest_webarena.sites.catalogues.embedded_sites import CATALOGUES, embedded_apps
-from pytest_webarena.sites.catalogues.external import EXTERNAL, hosted_site, with_external_sites
+from pytest_webarena.sites.catalogues.external import EXTERNAL, hosted_app, hosted_site, with_external_sites
 from pytest_webarena.sites.catalogues.format import APP, FILE, FORMAT_VERSION
 from pytest_webarena.sites.catalogues.live import LIVE, live_app
 from pytest_webarena.sites.catalogues.manifest import (
@@ -246,6 +246,8 @@ def _manifest(name: str, values: Mapping[str, Any], source: _Source) -> AppManif
         }
     )
     app = replace(app, digest=_digest(app))
+    if backend == EXTERNAL:
+        app = hosted_app(app)
     try:
         return archived_app(app) if backend == ARCHIVE else live_app(app) if backend == LIVE else app
     except UsageError as error:
@@ -256,7 +258,7 @@ def _manifest(name: str, values: Mapping[str, Any], source: _Source) -> AppManif
 
 def _site(app: str, backend: str, name: str, given: Mapping[str, Any]) -> SiteManifest:
     keys = ("host", "https", "port", "api", "http_credentials", "reach_header", "keep_address")
-    root, url = given["root"].rstrip("/"), given["url"].rstrip("/")
+    root, urls = given["root"].rstrip("/"), [url.rstrip("/") for url in given["url"]]
     site = SiteManifest(
         name=name,
         app=app,
@@ -266,8 +268,8 @@ def _site(app: str, backend: str, name: str, given: Mapping[str, Any]) -> SiteMa
         **{key: given[key] for key in keys},
     )
     if backend == EXTERNAL:
-        return hosted_site(site, [url])
-    return replace(site, base=url, host=urlsplit(url).hostname or "") if url else site
+        return hosted_site(site, urls)
+    return replace(site, base=urls[0], host=urlsplit(urls[0]).hostname or "") if urls else site
 
 
 def _login(site: str, given: Mapping[str, Any], folder: Path) -> LoginRecipe:
@@ -336,7 +338,7 @@ def _digest(app: AppManifest) -> str:
     for site in data["sites"]:
         del site["keep_address"]  # of no effect on what the app does
     later = [(site, name) for site in data["sites"] for name in ("reach_header", "https", "http_credentials", "hosted")]
-    for keys, name in ((data, "reads"), (data, "quiet"), *later):
+    for keys, name in ((data, "reads"), (data, "quiet"), (data, "reset"), *later):
         if not keys[name]:  # later versions' keys must not change the digests of apps without them
             del keys[name]
     total = hashlib.sha256(dumps(data).encode())

@@ -20,6 +20,7 @@ from pytest_webarena.sites.catalogues.running import (
     ContainerStep,
     DockerManifest,
     ExecReady,
+    HostedReset,
     HttpReady,
     PortReady,
     ProcessManifest,
@@ -261,6 +262,8 @@ class AppManifest:
     """
     ready: tuple[Readiness, ...] = (PortReady(),)
     """Conditions that must all hold before a replica is leased."""
+    reset: HostedReset | None = None
+    """How an app that runs elsewhere is reset; None: it is not."""
     quiet: Quiet | None = None
     """How to see that no queued work is left, for which trials wait before sites are read; None: they don't wait."""
     start_timeout: float = 60.0

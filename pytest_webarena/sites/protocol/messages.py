@@ -131,8 +131,10 @@ class ReplicaInfo:
     """Digest of the files that it was started with; empty where they are unknown."""
     program_changes: tuple[str, ...] = ()
     """Those of the files that differ from the app's first replica in this run."""
-    address: str = ""
-    """For a site that runs elsewhere: its own address."""
+    addresses: Mapping[str, str] = field(default_factory=dict)
+    """For an app that runs elsewhere: the own addresses of its sites."""
+    reset_seconds: float = 0.0
+    """For an app that runs elsewhere: the duration of the reset that made it pristine; 0 if it is not reset."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

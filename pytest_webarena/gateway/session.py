@@ -80,13 +80,14 @@ class Gateway:
 class _HarnessPort:
     """A session as its harness port presents it: only the log and the visited hosts are separate (`client.Owner`)."""
 
-    def __init__(self, session: GatewaySession, log: RequestLog) -> None:
+    def __init__(self, session: GatewaySession, log: RequestLog, writes: dict[str, str] | None = None) -> None:
+        """``writes`` receives, by host, what may have changed it; None: those of the session."""
         self.settings = session.settings
         self.routes = session.routes
         self.connections = session.connections
         self.pipes = session.pipes
-        self.unsafe_hosts = session.unsafe_hosts
-        self.unfinished_hosts = session.unfinished_hosts
+        self.unsafe_hosts = session.unsafe_hosts if writes is None else writes
+        self.unfinished_hosts = session.unfinished_hosts if writes is None else writes
         self.visits = False
         self.visited_hosts: set[str] = set()
         self.log = log
@@ -111,6 +112,10 @@ class GatewaySession:
     """The proxy's port on 127.0.0.1."""
     harness_port: int
     """Port for requests of the harness: login, set-up, pages that checks open. They are not in `requests`."""
+    sign_in_port: int
+    """Port for sign-ins of the harness, which change less than other requests: see `sign_in_hosts`."""
+    sign_in_hosts: dict[str, str]
+    """The same as `unsafe_hosts` and `unfinished_hosts`, for requests at `sign_in_port` only."""
     unsafe_hosts: dict[str, str]
     """Host to the first request on it that may have changed state, e.g. ``POST http://homepage.test/notes``,
     ``WebSocket http://homepage.test/live``. It is complete even if the log is not, and set before a byte is forwarded.
@@ -146,7 +151,8 @@ class GatewaySession:
         self.unfinished_hosts = {}
         self.visited_hosts = set()
         self.upstream_error = ""
-        self.port = self.harness_port = 0
+        self.sign_in_hosts = {}
+        self.port = self.harness_port = self.sign_in_port = 0
         self.closed = False
         self._servers: list[asyncio.Server] = []
         self._waiting: set[asyncio.Future[None]] = set()
@@ -155,9 +161,10 @@ class GatewaySession:
         self._environment_headers: dict[str, dict[str, str]] = {}
 
     async def listen(self) -> None:
-        """Bind both ports."""
+        """Bind all ports."""
         self.port = await self._bind(self)
         self.harness_port = await self._bind(_HarnessPort(self, self._harness_log))
+        self.sign_in_port = await self._bind(_HarnessPort(self, self._harness_log, self.sign_in_hosts))
 
     async def _bind(self, owner: Owner) -> int:
         loop = asyncio.get_running_loop()

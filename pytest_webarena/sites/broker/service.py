@@ -154,6 +154,7 @@ class LeaseService:
             id=lease.id,
             port=session.port,
             harness_port=session.harness_port,
+            sign_in_port=session.sign_in_port,
             waited=lease.waited,
             sites={name: self._access(site, replicas[site.app]) for name, site in chosen.items()},
             replicas=tuple(
@@ -307,7 +308,8 @@ class LeaseService:
         for session in held.sessions:
             await session.close()  # closing records what is in flight
         needs = {app.name: app.depends_on for app in self.catalogue.apps.values()}
-        return unsafe_by_app(held.sessions, held.hosts, needs)
+        resets = [app.name for app in self.catalogue.apps.values() if app.reset is not None]  # too slow for sign-ins
+        return unsafe_by_app(held.sessions, held.hosts, needs, allows_sign_ins=resets)
 
     async def gateway(self, *, register: Callable[[str], None]) -> Grant:
         """Open a gateway that serves nothing yet. `join` adds sites to it, which may change while its port stays."""
@@ -316,7 +318,10 @@ class LeaseService:
         lease = PoolLease(id=name, holder=name, waited=0.0, slots={})
         self.held.add(ActiveLease(lease=lease, session=session, sites={}))
         register(name)
-        return Grant(id=name, port=session.port, harness_port=session.harness_port, waited=0.0, sites={}, replicas=())
+        return Grant(
+            id=name, port=session.port, harness_port=session.harness_port, sign_in_port=session.sign_in_port,
+            waited=0.0, sites={}, replicas=(),
+        )  # fmt: skip
 
     async def join(self, lease: str, other: str) -> None:
         """Serve the sites of ``other`` on the gateway of ``lease`` as well, replacing those with the same hosts."""

@@ -73,7 +73,7 @@ __all__ = [
     "line",
 ]
 
-VERSION = 5
+VERSION = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,6 +166,8 @@ class Grant:
     """Port of its gateway on 127.0.0.1."""
     harness_port: int
     """Port for the harness's own visits, which `requests` leaves out."""
+    sign_in_port: int
+    """Port for the harness's sign-ins, after which hosted apps need no reset."""
     waited: float
     """Seconds from the request to the grant."""
     sites: Mapping[str, SiteAccess]

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from pytest_webarena.commands.images import pull_missing
 from pytest_webarena.errors import SiteError, SiteMissing, UsageError, WebArenaError
-from pytest_webarena.sites.catalogues.external import parse_site_urls
 from pytest_webarena.sites.catalogues.loading import load_catalogue
 from pytest_webarena.sites.catalogues.manifest import AppManifest, Catalogue
+from pytest_webarena.sites.catalogues.site_addresses import parse_site_urls
 from pytest_webarena.sites.site_daemon import (
     DaemonClient,
     DaemonSettings,
@@ -43,7 +43,11 @@ def add_commands(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -
     shared = argparse.ArgumentParser(add_help=False)
     shared.add_argument("--sites", metavar="CATALOGUE", help="catalogue (default: the ini file's, or embedded)")
     shared.add_argument(
-        "--site-url", action="append", default=[], metavar="SITE=URL", help="a site that runs elsewhere"
+        "--site-url",
+        action="append",
+        default=[],
+        metavar="SITE=URL",
+        help="a site that runs elsewhere; env: from variables",
     )
 
     def add(name: str, run: object, help: str, *, some: bool = True) -> argparse.ArgumentParser:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from pytest_webarena.gateway.archive_misses import is_navigation
 from pytest_webarena.gateway.pages import answer_preflight, answer_redirect
 from pytest_webarena.gateway.upstream import Route
 
@@ -127,7 +128,8 @@ class HostedRoute(Route):
             return
         if not _field(head.fields, "access-control-allow-origin"):
             head.fields += ["Access-Control-Allow-Origin: null", "Access-Control-Allow-Credentials: true"]
-        if self._has_cookies and not request.wants_page and not _PUBLIC.match(_field(head.fields, "content-type")):
+        by_script = not is_navigation(request.method, request.fields)
+        if self._has_cookies and by_script and not _PUBLIC.match(_field(head.fields, "content-type")):
             self.report_own_address(entry.url)
 
     def report_own_address(self, url: str) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from pytest_webarena.gateway.session import GatewaySession
 from tests.browser.gateway_lab import Lab
 from tests.hosted_app import HostedApp, hosted_app
+from tests.inner import run_pytest
 
 
 @pytest.fixture(scope="module")
@@ -60,3 +63,65 @@ def test_both_stay_signed_in_by_absolute_links_and_forms(lab: Lab, apps: list[Ho
         await session.close()
 
     lab.run(work())
+
+
+SITE = """
+  {name}:
+    backend: external
+    reset: {{http: {{url: "{{url}}/reset", headers: {{Authorization: Bearer token}}}}}}
+    sites:
+      {name}:
+        url: {url}
+        user: ada
+        sign_in:
+          path: /login
+          steps:
+            - fill: {{"css=[name=user]": "{{username}}", "css=[name=password]": "{{password}}"}}
+            - click: css=button
+          check: {{path: /account, includes: "{{username}}"}}
+    users: {{ada: {{username: {name}-ada, password: x}}}}
+"""
+
+TASKS = """
+defaults: {sites: [shop, forum], reach: task}
+tasks:
+  - id: looks
+    mutates: false
+    intent: What is the address of the account page?
+    checks:
+      - answer: {exact: "http://shop.test/account"}
+      - page: {open: "forum:/account", includes: forum-ada}
+    solution: [{stop: "OWN/account"}]
+  - id: writes
+    mutates: true
+    intent: Save a note.
+    checks:
+      - page: {open: "shop:/", locate: "css=#note", exact: Milk}
+      - page:
+          open: "shop:/"
+          locate: js=document.querySelector('a').href
+          exact: http://shop.test/account
+    solution:
+      - fill: {"css=[name=note]": Milk}
+      - click: css=button
+  - id: looks-again
+    mutates: false
+    intent: Is there a note?
+    checks: [{page: {open: "shop:/", locate: "css=#note", exact: ""}}]
+    solution: [{stop: "no"}]
+"""
+
+
+def test_tasks_on_one_host_stay_signed_in_and_are_reset(tmp_path: Path, apps: list[HostedApp]) -> None:
+    apps[0].note = "left by an earlier run"
+    catalogue = "apps:" + "".join(SITE.format(name=app.name, url=app.url) for app in apps)
+    (tmp_path / "sites.yaml").write_text(catalogue)
+    (tmp_path / "a.tasks.yaml").write_text(TASKS.replace("OWN", apps[0].url))
+    result = run_pytest(tmp_path, "a.tasks.yaml", "--agent=oracle", "--sites=./sites.yaml", "--run-dir=run")
+    result.assert_outcomes(passed=3)
+    assert [app.resets for app in apps] == [2, 1]  # each at the start, the store after the note
+    assert not [why for app in apps for why in app.rejected]
+    records = [json.loads(path.read_text()) for path in (tmp_path / "run/trials").glob("*/trial.json")]
+    facts = {record["task"]["id"]: record["environment"] for record in records}
+    assert [facts[name]["site_resets"]["shop"]["number"] for name in ("looks", "writes", "looks-again")] == [0, 0, 1]
+    assert facts["looks"]["external_sites"] == {app.name: app.url for app in apps}

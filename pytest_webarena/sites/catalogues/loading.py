@@ -192,8 +192,31 @@ def _own(
             if field.key in entries:
                 field.shape.read(entries[field.key][1], reading)
         base = below[name].entries if name in below else {}
-        own[name] = _Source(node, {**base, **entries}, folder, reading)
+        merged = {**base, **entries}
+        if "sites" in base and "sites" in entries:
+            merged["sites"] = (entries["sites"][0], _joined_sites(base["sites"][1], entries["sites"][1], reading))
+        own[name] = _Source(node, merged, folder, reading)
     return own
+
+
+def _joined_sites(below: Node, own: Node, reading: Reading) -> Node:
+    """Returns the ``sites`` of an app; a site that is also in ``below`` keeps the keys from there that it does not
+    set."""
+    if not isinstance(below, MapNode) or not isinstance(own, MapNode):
+        return own
+    base = reading.entries(below)
+    joined = MapNode(own.line, own.column)
+    joined.entries = {}
+    for name, (key, site) in reading.entries(own).items():
+        old = base[name][1] if name in base else None
+        if isinstance(site, MapNode) and isinstance(old, MapNode):
+            both = MapNode(site.line, site.column)
+            both.entries = {**reading.entries(old), **reading.entries(site)}
+            both.items = [node for pair in both.entries.values() for node in pair]
+            site = both
+        joined.entries[name] = (key, site)
+    joined.items = [node for pair in joined.entries.values() for node in pair]
+    return joined
 
 
 def _complain(problems: list[Problem]) -> None:

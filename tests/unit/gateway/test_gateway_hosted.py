@@ -87,11 +87,15 @@ def test_own_address_redirects_to_name_with_method_and_body(world: World, body: 
     assert (record.url, record.status) == (f"{own}/buy?x=1", 307)
 
 
-def test_redirected_form_keeps_its_origin(world: World) -> None:
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_redirected_form_keeps_its_origin(world: World, method: str) -> None:
     session, site, own = hosted(world)
-    page = "Accept: text/html"
     for url, origin in ((f"{own}/buy", NAME), (f"{NAME}/buy", "null"), (f"{NAME}/other", "null")):
-        world.browser(session).get(url, f"Origin: {origin}", "Cookie: id=1", page)
+        browser = world.browser(session)
+        fields = f"Host: h\r\nOrigin: {origin}\r\nCookie: id=1\r\nAccept: text/html,*/*\r\n"
+        fields += "Upgrade-Insecure-Requests: 1\r\n"
+        browser.send(f"{method} {url} HTTP/1.1\r\n{fields}\r\n".encode())
+        browser.response()
     assert [seen.fields[1] for seen in site.seen] == [f"Origin: {own}", "Origin: null"]
     assert not world.call(lambda: session.upstream_error)
 

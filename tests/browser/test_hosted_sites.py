@@ -122,6 +122,6 @@ def test_tasks_on_one_host_stay_signed_in_and_are_reset(tmp_path: Path, apps: li
     assert [app.resets for app in apps] == [2, 1]  # each at the start, the store after the note
     assert not [why for app in apps for why in app.rejected]
     records = [json.loads(path.read_text()) for path in (tmp_path / "run/trials").glob("*/trial.json")]
-    facts = {record["task"]["id"]: record["environment"] for record in records}
+    facts = {record["key"]["task"]: record["environment"] for record in records}
     assert [facts[name]["site_resets"]["shop"]["number"] for name in ("looks", "writes", "looks-again")] == [0, 0, 1]
     assert facts["looks"]["external_sites"] == {app.name: app.url for app in apps}

@@ -75,6 +75,8 @@ class _Handler(BaseHTTPRequestHandler):
         if path == "/ready":
             app.ready_after -= 1
             return self._send(503 if app.ready_after >= 0 else 200, b"ready")
+        if path == "/missing":
+            return self._send(404, b"missing")
         links = f'<a href="{app.url}/account">Account</a>'
         parts = f'<link rel="stylesheet" href="{app.url}/style.css"><script src="{app.url}/script.js"></script>'
         return self._page(

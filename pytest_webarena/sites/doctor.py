@@ -136,7 +136,7 @@ def _external(app: AppManifest) -> Diagnosis:
             return Diagnosis(subject=app.name, state="missing", text=text, app=app.name)
     where = ", ".join(url for site in app.sites for url in site.hosted)
     text = f"external site at {where}; it is {'never ' if app.reset is None else ''}reset"
-    return Diagnosis(subject=app.name, state="note", text=text)
+    return Diagnosis(subject=app.name, state="ok", text=text)
 
 
 def _memory(apps: Iterable[AppManifest]) -> Diagnosis:

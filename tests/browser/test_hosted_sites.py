@@ -9,10 +9,12 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from pytest_webarena.commands.cli import main
 from pytest_webarena.gateway.session import GatewaySession
 from tests.browser.gateway_lab import Lab
 from tests.hosted_app import HostedApp, hosted_app
 from tests.inner import run_pytest
+from tests.unit.suites.made import raw
 
 
 @pytest.fixture(scope="module")
@@ -125,3 +127,28 @@ def test_tasks_on_one_host_stay_signed_in_and_are_reset(tmp_path: Path, apps: li
     facts = {record["key"]["task"]: record["environment"] for record in records}
     assert [facts[name]["site_resets"]["shop"]["number"] for name in ("looks", "writes", "looks-again")] == [0, 0, 1]
     assert facts["looks"]["external_sites"] == {app.name: app.url for app in apps}
+
+
+def test_doctor_tests_assumptions_of_a_suite_together(
+    tmp_path: Path, apps: list[HostedApp], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shop, forum = apps
+    sites = "apps:" + "".join(
+        SITE.format(name=name, url=app.url) for name, app in (("shopping", shop), ("reddit", forum))
+    )
+    sites = sites.replace("path: /account, includes", 'path: /account, locate: "css=#who", includes')
+    token = "\n        api: {path: /token, headers: {X-Token: '{token}'}}"
+    Path("sites.yaml").write_text(sites.replace("        user: ada", f"        user: ada{token}", 1))
+    starts = ["__SHOPPING__", "__SHOPPING__/style.css", "__REDDIT__/missing", "__REDDIT__/account"]
+    rows = [raw(number, start_url=url, sites=["shopping", "reddit"]) for number, url in enumerate(starts)]
+    Path("mine.json").write_text(json.dumps(rows))
+    assert main(["sites", "doctor", "--suite=mine.json", "--sites=./sites.yaml", "--report=report.md"]) == 1
+    print(capsys.readouterr().out)
+    report = Path("report.md").read_text()
+    results = {tuple(line.split(" | ")[:2]): line.split(" | ")[2:] for line in report.splitlines() if "| " in line}
+    assert results["| all", "The accounts of shopping, reddit are signed in together in one browser."][0] == "confirmed"
+    refuted = [key[1] for key, found in results.items() if found[0] == "refuted"]
+    assert refuted == ["The API returns a token (POST /token).", "The start page /missing exists."]
+    assert results["| reddit", "The start page /account exists."][0] == "confirmed"
+    assert "127.0.0.1" not in report

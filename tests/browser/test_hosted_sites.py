@@ -87,13 +87,6 @@ SITE = """
 TASKS = """
 defaults: {sites: [shop, forum], reach: task}
 tasks:
-  - id: looks
-    mutates: false
-    intent: What is the address of the account page?
-    checks:
-      - answer: {exact: "http://shop.test/account"}
-      - page: {open: "forum:/account", includes: forum-ada}
-    solution: [{stop: "OWN/account"}]
   - id: writes
     mutates: true
     intent: Save a note.
@@ -106,11 +99,14 @@ tasks:
     solution:
       - fill: {"css=[name=note]": Milk}
       - click: css=button
-  - id: looks-again
+  - id: looks
     mutates: false
-    intent: Is there a note?
-    checks: [{page: {open: "shop:/", locate: "css=#note", exact: ""}}]
-    solution: [{stop: "no"}]
+    intent: What is the address of the account page?
+    checks:
+      - answer: {exact: "http://shop.test/account"}
+      - page: {open: "forum:/account", includes: forum-ada}
+      - page: {open: "shop:/", locate: "css=#note", exact: ""}
+    solution: [{stop: "OWN/account"}]
 """
 
 
@@ -120,12 +116,12 @@ def test_tasks_on_one_host_stay_signed_in_and_are_reset(tmp_path: Path, apps: li
     (tmp_path / "sites.yaml").write_text(catalogue)
     (tmp_path / "a.tasks.yaml").write_text(TASKS.replace("OWN", apps[0].url))
     result = run_pytest(tmp_path, "a.tasks.yaml", "--agent=oracle", "--sites=./sites.yaml", "--run-dir=run")
-    result.assert_outcomes(passed=3)
+    result.assert_outcomes(passed=2)
     assert [app.resets for app in apps] == [2, 1]  # each at the start, the store after the note
     assert not [why for app in apps for why in app.rejected]
     records = [json.loads(path.read_text()) for path in (tmp_path / "run/trials").glob("*/trial.json")]
     facts = {record["key"]["task"]: record["environment"] for record in records}
-    assert [facts[name]["site_resets"]["shop"]["number"] for name in ("looks", "writes", "looks-again")] == [0, 0, 1]
+    assert [facts[name]["site_resets"]["shop"]["number"] for name in ("writes", "looks")] == [0, 1]
     assert facts["looks"]["external_sites"] == {app.name: app.url for app in apps}
 
 

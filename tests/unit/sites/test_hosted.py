@@ -84,6 +84,13 @@ def test_instances_are_leased_alone_and_reset_after_writes(tmp_path: Path, apps:
     assert (report.is_reset, report.starts.count, report.resets.count) == (True, 2, 1)
 
 
+def test_replicas_are_the_instances(tmp_path: Path, apps: list[HostedApp]) -> None:
+    both = catalogue(tmp_path, *apps).apps["shop"]
+    assert (both.max_replicas, both.spares) == (2, 2)
+    fewer = catalogue(tmp_path, *apps, hook="\n      max_replicas: 1").apps["shop"]
+    assert (fewer.max_replicas, fewer.spares) == (1, 1)
+
+
 def test_waiting_for_an_instance_never_times_out() -> None:
     async def work(harness: PoolHarness) -> None:
         held = await harness.lease("hosted")

@@ -20,7 +20,8 @@ class Call:
     """One call of a method of a remote object, plain enough to be sent."""
 
     kind: str
-    """Kind of the remote object: ``model_calls``, ``responses``, ``verdicts`` or ``memory``."""
+    """Kind of the remote object: ``model_calls``, ``responses``, ``verdicts``, ``memory`` or
+    ``lost_trials``."""
     path: Path
     """Path of the file or folder on the owning machine."""
     method: str

@@ -145,6 +145,7 @@ def make_parser(chosen: Sequence[str] = ()) -> argparse.ArgumentParser:
         _add_try_arguments(groups["tasks"].add_parser("try", help="debug a task by hand, action by action"))
     if "runs" in wanted:
         module("results").add_commands(groups["runs"])
+        module("exporting").add_commands(groups["runs"])
         module("verify").add_command(groups["runs"])
         _add_merge_arguments(groups["runs"].add_parser("merge", help="merge run directories"))
         module("gate").add_command(groups["runs"])

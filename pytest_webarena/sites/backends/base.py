@@ -31,6 +31,7 @@ __all__ = [
     "PausingBackend",
     "Replica",
     "Rows",
+    "SignalledBackend",
     "WatchingBackend",
     "WorldBackend",
 ]
@@ -197,6 +198,14 @@ class RoomyBackend(Protocol):
 
     async def full_disks(self, app: AppManifest, replica: Replica) -> str:
         """Returns which disks of the replica are full, as far as that is known; empty if none is."""
+
+
+@runtime_checkable
+class SignalledBackend(Protocol):
+    """Optional method of a backend to whose processes or containers other programs can send signals."""
+
+    async def signalled(self, app: AppManifest, replica: Replica) -> bool:
+        """Returns whether a signal ended or stopped a process of the replica."""
 
 
 @runtime_checkable

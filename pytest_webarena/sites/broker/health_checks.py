@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Sequence
 from functools import partial
 from urllib.parse import urlsplit
 
-from pytest_webarena.sites.backends.base import AskingBackend, Backend, Replica, RoomyBackend, WorldBackend
+from pytest_webarena.sites.backends.base import (
+    AskingBackend,
+    Backend,
+    Replica,
+    RoomyBackend,
+    SignalledBackend,
+    WorldBackend,
+)
 from pytest_webarena.sites.backends.ready import answers
 from pytest_webarena.sites.catalogues.manifest import AppManifest
 
-__all__ = ["full_disks", "unanswered"]
+__all__ = ["full_disks", "signalled", "unanswered"]
+
+_log = logging.getLogger(__name__)
 
 
 async def unanswered(backend: Backend, least: float, app: AppManifest, replica: Replica) -> str:
@@ -37,3 +48,14 @@ async def full_disks(backend: Backend, app: AppManifest, replica: Replica) -> st
     Empty when none is, or it is unknown.
     """
     return await backend.full_disks(app, replica) if isinstance(backend, RoomyBackend) else ""
+
+
+async def signalled(backend: Backend, parts: Sequence[tuple[AppManifest, Replica]]) -> bool:
+    """Returns whether a signal ended or stopped a process of these apps, as far as that is known."""
+    if not isinstance(backend, SignalledBackend):
+        return False
+    try:
+        return any([await backend.signalled(app, replica) for app, replica in parts])
+    except Exception:
+        _log.exception("could not determine whether a signal ended or stopped %s", parts[0][1].id)
+        return True

@@ -21,6 +21,8 @@ class PoolLease:
     holder: str
     waited: float
     """Seconds from the request to the grant."""
+    requested: float = 0.0
+    """Time of the request on the pool's clock."""
     granted: float = 0.0
     """Time of the grant on the pool's clock."""
     number: int = 0

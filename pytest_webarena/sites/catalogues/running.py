@@ -143,8 +143,9 @@ class ProcessManifest:
 class VolumeManifest:
     """Data outside the image."""
 
-    source: str
-    """Name of a volume on the engine, or an absolute path."""
+    source: str = ""
+    """Name of a volume on the engine, or an absolute path; empty: a new volume per container, filled from the image.
+    """
     target: str
     """Mount point inside the container."""
     mutable: bool = False
@@ -164,6 +165,8 @@ class ContainerStep:
     """Seconds between two attempts."""
     timeout: float = 60.0
     """Time limit of one attempt in seconds."""
+    proof: tuple[str, ...] = ()
+    """Program and arguments that exit with 0 only if the step had its effect; empty: its own exit code is enough."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,6 +197,8 @@ class DockerManifest:
     """Steps to run in order once the app has booted; afterwards it must become ready."""
     snapshot: bool = False
     """Whether replicas start from an image committed after `post_start`, which then runs once instead of every time."""
+    before_snapshot: tuple[ContainerStep, ...] = ()
+    """Steps that end the app's programs cleanly before its container is stopped and committed."""
     snapshot_env: Mapping[str, str] = field(default_factory=dict)
     """Additional environment variables of containers that start from the snapshot."""
     reset: tuple[ContainerStep, ...] = ()

@@ -68,6 +68,7 @@ class BrokerClient:
         reach: Sequence[str] = (),
         now: Sequence[str] = (),
         live: LiveWishes | None = None,
+        fresh: bool = False,
     ) -> Lease:
         """Lease the apps of ``sites`` in one atomic request, first come, first served.
 
@@ -80,12 +81,15 @@ class BrokerClient:
                 it.
             now: those of ``reach`` that are leased at once.
             live: what the trial may do on live sites.
+            fresh: whether replicas must begin to start after this request (`Lease.undisturbed`).
 
         Raises `SiteError` (who holds what; why an app can't start) and `UsageError` (unknown site).
         """
         more: dict[str, Any] = {name: list(value) for name, value in (("reach", reach), ("now", now)) if value}
         if live is not None:
             more["live"] = live
+        if fresh:
+            more["fresh"] = True
         lease = self._granted("lease", sites=list(sites), holder=holder, timeout=timeout, ahead=list(ahead), **more)
         assert lease is not None
         return lease
@@ -279,6 +283,12 @@ class Lease:
         With ``ask`` all replicas are probed (a hung one gets some 10 s); without it, only if the traffic is suspicious.
         """
         self._connection.call("check", lease=self.id, ask=ask)
+
+    def undisturbed(self) -> bool:
+        """Returns whether its replicas began to start after the request for it, and no signal ended or stopped one of
+        their processes. False for sites that run elsewhere, and for shared replicas that had started before."""
+        answer: bool = self._connection.call("undisturbed", lease=self.id)
+        return answer
 
     def own_answer(self, url: str, *, harness: bool = False) -> str:
         """Returns the gateway's own answer to the last request for ``url`` by the agent's browser, or by the

@@ -1,8 +1,8 @@
-"""The protocol between workers and the broker: JSON lines over a Unix socket, version 5.
+"""The protocol between workers and the broker: JSON lines over a Unix socket, version 6.
 
 The client sends requests, one per line, and gets one line back for each, in any order::
 
-    → {"id": 1, "op": "hello", "version": 5, "name": "gw0", "key": "5f0c…"}
+    → {"id": 1, "op": "hello", "version": 6, "name": "gw0", "key": "5f0c…"}
     ← {"id": 1, "result": {"pid": 4711, "log": "…/broker.log"}}
     ← {"id": 2, "error": {"type": "SiteError", "message": "…"}}
 
@@ -19,7 +19,8 @@ lease      sites, holder, timeout (s; null: the run's), ahead  `Grant`; replicas
            reach (sites to be leased when visited; ``*``: all),
            now (those of them to be leased at once),
            trusts (the run's authority),
-           live (`LiveWishes`; default: the catalogue's terms)
+           live (`LiveWishes`; default: the catalogue's terms),
+           fresh (no replica that had started before)
 visited    lease                                               list of `evidence.ReachedSite`, once available
 reached    lease                                               list of `evidence.ReachedSite`, at once
 release    lease                                               `ReleaseReport`
@@ -31,6 +32,8 @@ mark       lease, asked (even if expensive)                    null; start of th
 changes    lease                                               list of `changes.SiteChanges`; errors as check
 query      lease, site, database, sql, write                   `backends.base.Rows`
 check      lease, ask                                          null; error if a replica died or does not answer
+undisturbed lease                                              whether its replicas started after the request, and no
+                                                               signal ended or stopped them
 own_answer lease, url, harness                                 the gateway's own answer; empty if a site answered
 answers    lease, method, url, since (Unix time), harness      list of state and status, as in `gateway.log`
 unrecorded lease                                               list of `evidence.Unrecorded`

@@ -115,3 +115,24 @@ def test_only_the_app_with_unsafe_traffic_is_dirty() -> None:
         assert list(await harness.pool.release(lease, unsafe={"b": "POST"})) == ["b"]
 
     run(work)
+
+
+def test_fresh_lease_resets_what_had_started_before() -> None:
+    async def work(harness: PoolHarness) -> None:
+        for app, generation in [("a", 1), ("wiki", 0)]:  # a shared replica may have other holders
+            used = await harness.lease(app)
+            assert await harness.pool.undisturbed(used)
+            await harness.pool.release(used, unsafe={})
+            harness.now += 1
+            fresh = await harness.pool.lease([app], holder="a control", timeout=60, fresh=True)
+            assert fresh.replicas[app].generation == generation
+            assert await harness.pool.undisturbed(fresh) == bool(generation)
+
+    run(work, replicas=1)
+
+
+def test_site_that_runs_elsewhere_is_never_undisturbed() -> None:
+    async def work(harness: PoolHarness) -> None:
+        assert not await harness.pool.undisturbed(await harness.lease("elsewhere"))
+
+    run(work)

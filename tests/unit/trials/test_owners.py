@@ -44,7 +44,19 @@ from pytest_webarena.trials.plan import TrialPlan
 from pytest_webarena.trials.rescoring import Rescorer
 from tests.processes import wait_until
 
-from .owner_events import ATTACKS, CASES, PAGE, PRICED, RECURS, SCENARIOS, FaultySession, FaultySite, run, without_usage
+from .owner_events import (
+    ATTACKS,
+    CASES,
+    PAGE,
+    PRICED,
+    RECURS,
+    SCENARIOS,
+    FaultySession,
+    FaultySite,
+    StoppedSite,
+    run,
+    without_usage,
+)
 from .test_fault_attribution import (
     TASK,
     HalfDownSite,
@@ -182,13 +194,17 @@ def test_controls_share_no_browser_with_other_trials(tmp_path: Path, monkeypatch
     assert own[:3] == [False, True, True]
 
 
-@pytest.mark.parametrize(("agent", "undecided"), [
+AGENTS: list[tuple[dict[str, Any], bool]] = [
     ({"kind": "process", "tier": "process"}, True),
     ({"kind": "process", "tier": "wrapped"}, True),
     ({"kind": "python", "tier": "in-process"}, True),
     ({"kind": "process", "tier": "sandboxed"}, False),
     ({"kind": "model", "tier": "in-process"}, False),
-])  # fmt: skip
+]
+"""Agents, and whether their code can send signals to the harness's processes."""
+
+
+@pytest.mark.parametrize(("agent", "undecided"), AGENTS)
 @pytest.mark.parametrize("error", [BrowserLost, SiteError])
 def test_killed_browser_or_site_is_undecided_if_the_agents_code_could_do_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, agent: dict[str, Any], undecided: bool, error: type[Exception]
@@ -198,6 +214,33 @@ def test_killed_browser_or_site_is_undecided_if_the_agents_code_could_do_it(
     record = run(tmp_path, FaultySite(lambda: error("killed"), 1), **agent)
     assert record.undecided == (undecided or error is SiteError)
     assert (record.outcome == "error") != record.undecided
+
+
+@pytest.mark.parametrize("result", ["started before the agent's end", "never starts again"])
+@pytest.mark.parametrize(("agent", "undecided"), AGENTS)
+def test_control_shows_nothing_if_the_agents_code_could_disturb_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, agent: dict[str, Any], undecided: bool, result: str
+) -> None:
+    """An agent may stop every copy of a site, or what starts them."""
+    site, lease = Site(1) if result.startswith("never") else StoppedSite(1, 2), Resources.lease
+
+    def once(resources: Resources, *args: Any, **more: Any) -> Any:
+        if site.leases and result.startswith("never"):
+            raise SiteError("could not be reset")
+        return lease(resources, *args, **more)
+
+    monkeypatch.setattr(Resources, "lease", once)
+    record = run(tmp_path, site, **agent)
+    assert (record.outcome, record.undecided) == (("failed", True) if undecided else ("error", False)), record.message
+
+
+@pytest.mark.parametrize(("agent", "fresh"), AGENTS)
+def test_controls_of_agents_that_can_send_signals_use_fresh_replicas(
+    tmp_path: Path, agent: dict[str, Any], fresh: bool
+) -> None:
+    site = Site(1, 2)
+    assert run(tmp_path, site, **agent).outcome == "error"
+    assert site.fresh == [False, fresh]
 
 
 def test_late_effect_of_an_action_is_waited_for(tmp_path: Path) -> None:

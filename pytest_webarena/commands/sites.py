@@ -96,7 +96,8 @@ def _list(options: argparse.Namespace) -> int:
             sign_in_text = (
                 f", {site.default_user or 'no account'} signed in by {login.kind}" if login is not None else ""
             )
-            _print_row(f"  {site.name}", f"{site.start_url}{sign_in_text}")
+            own = f", hosted at {', '.join(site.hosted)}" if site.hosted else ""
+            _print_row(f"  {site.name}", f"{site.start_url}{sign_in_text}{own}")
         if app.users:
             names = list(app.users)
             more = f" and {len(names) - 3} more" if len(names) > 3 else ""

@@ -154,7 +154,6 @@ class PoolHarness:
             "b": replace(app, name="b"),
             "elsewhere": replace(app, name="elsewhere", backend="external"),
             "never": replace(app, name="never", reuse=None),
-            "hosted": replace(app, name="hosted", backend="external"),
             "wiki": replace(app, name="wiki", read_only=True),
             "atlas": replace(app, name="atlas", read_only=True, depends_on=("wiki",)),
             "guide": replace(app, name="guide", depends_on=("atlas", "wiki")),

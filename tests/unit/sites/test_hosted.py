@@ -93,12 +93,12 @@ def test_replicas_are_the_instances(tmp_path: Path, apps: list[HostedApp]) -> No
 
 def test_waiting_for_an_instance_never_times_out() -> None:
     async def work(harness: PoolHarness) -> None:
-        held = await harness.lease("hosted")
-        late = harness.ask("hosted")
+        held = await harness.lease("elsewhere")
+        late = harness.ask("elsewhere")
         await rest()
         await harness.later(10_000)
         assert not late.done()
-        await harness.pool.release(held, unsafe={"hosted": "POST"})
+        await harness.pool.release(held, unsafe={"elsewhere": "POST"})
         await rest()
         assert late.done()
         late.result()

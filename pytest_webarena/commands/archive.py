@@ -76,9 +76,9 @@ def _record(options: argparse.Namespace) -> int:
 
 def _as_tasks(addresses: list[str], options: argparse.Namespace, folder: Path) -> str:
     """Write a task file whose solutions open the addresses; trials on live sites start there. Returns its path."""
-    from pytest_webarena.sites.catalogues.external import parse_site_urls
     from pytest_webarena.sites.catalogues.live import NOWHERE
     from pytest_webarena.sites.catalogues.loading import load_catalogue
+    from pytest_webarena.sites.catalogues.site_addresses import parse_site_urls
 
     catalogue = load_catalogue(options.sites, site_urls=parse_site_urls(options.site_url))
     tasks: list[dict[str, object]] = []

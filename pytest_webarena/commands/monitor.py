@@ -199,8 +199,8 @@ def _findings(options: argparse.Namespace, history: History, due: Sequence[Task]
     from pytest_webarena.monitoring.findings import untried
     from pytest_webarena.monitoring.history import Entry
     from pytest_webarena.results.rundir import RunDir
-    from pytest_webarena.sites.catalogues.external import parse_site_urls
     from pytest_webarena.sites.catalogues.loading import load_catalogue
+    from pytest_webarena.sites.catalogues.site_addresses import parse_site_urls
     from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
     from pytest_webarena.trials.executor import SerialExecutor
     from pytest_webarena.trials.run_info import RunInfo

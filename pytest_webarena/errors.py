@@ -270,6 +270,8 @@ class ModelError(TrialError):
     """A model endpoint kept failing after the bounded retries."""
 
     cause: Cause = "model"
+    spent: bool = False
+    """Whether a quota or rate is used up, to which everybody who uses the endpoint contributes."""
 
 
 class BudgetError(ModelError):

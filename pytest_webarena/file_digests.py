@@ -18,7 +18,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-__all__ = ["MANIFEST", "PRUNED", "SEAL", "changed_files", "note_pruned", "seal", "seal_fault", "write_manifest"]
+__all__ = [
+    "MANIFEST",
+    "PRUNED",
+    "SEAL",
+    "changed_files",
+    "is_prunable",
+    "note_pruned",
+    "pruned_parts",
+    "seal",
+    "seal_fault",
+    "write_manifest",
+]
 
 MANIFEST = "manifest.json"
 """File of an attempt with the size in bytes and the SHA-256 of each of its other files, by name."""
@@ -81,7 +92,7 @@ def write_manifest(attempt: Path, *, wanted: Callable[[str], bool]) -> str:
 
 def note_pruned(attempt: Path, names: Iterable[str]) -> None:
     """Write down that files or folders of the attempt are removed on purpose, before they are. Raises `OSError`."""
-    known = _pruned(attempt)
+    known = pruned_parts(attempt)
     if (attempt / MANIFEST).exists() and not known.issuperset(names):
         (attempt / PRUNED).write_text(json.dumps(sorted({*known, *names})), encoding="utf-8")
 
@@ -104,7 +115,7 @@ def changed_files(
     except (OSError, ValueError, KeyError, TypeError):
         yield f"{file}: expected the manifest of a finished attempt, found none"
         return
-    pruned = _pruned(attempt)
+    pruned = pruned_parts(attempt)
     for name, known in listed.items():
         if not wanted(name):
             continue
@@ -121,7 +132,17 @@ def changed_files(
             yield f"{attempt / name}: expected no such file, found one that was added after the attempt"
 
 
-def _pruned(attempt: Path) -> set[str]:
+def is_prunable(name: str) -> bool:
+    """Return whether ``name``, relative to an attempt's folder, is in a part that no verdict depends on.
+
+    >>> [is_prunable(name) for name in ("screenshots/000.png", "trace.zip", "steps.jsonl")]
+    [True, True, False]
+    """
+    return name.partition("/")[0] in _PRUNABLE
+
+
+def pruned_parts(attempt: Path) -> set[str]:
+    """Return the names of the attempt's files and folders that were removed on purpose."""
     try:
         found = json.loads((attempt / PRUNED).read_text(encoding="utf-8"))
         return {name for name in found if name in _PRUNABLE}

@@ -105,16 +105,18 @@ EVENTS: Mapping[str, Event] = MappingProxyType(
             _event("judge_refuses", "judge", "the judge refuses the question", "question", "not met"),
             _event("judge_unreadable", "judge", "no reply of the judge can be read", "question", "not met"),
             _event("judge_fails", "judge", "the judge's endpoint keeps failing", "question", "not met"),
-            _event("judge_rejects", "judge", "it refuses for its key, quota or rate", "question", "undecided"),
-            _event("judge_access", "judge", "there is no judge, or it has no key or budget", "none", "error"),
+            _event("judge_rejects", "judge", "it refuses for its key", "question", "undecided"),
+            _event("judge_spent", "judge", "the judge's budget, quota or rate is used up", "impossible", "undecided"),
+            _event("judge_access", "judge", "there is no judge, or it has no key", "none", "error"),
             _event("forged_verdict", "judge", "the answer imitates verdicts of the judge", "none", "not met"),
             _event("judge", "judge", "a Python check raises `JudgeError`", "impossible", "undecided"),
             _event("too_large", "task", "a page or value is too large to be judged", "none", "not met"),
+            _event("overdue", "task", "a check takes too long, but not with another answer", "none", "not met"),
             _event(
                 "unreported_usage", "task", "the agent does not report usage for a check", "impossible", "undecided"
             ),
             _event("uncounted_usage", "task", "the harness cannot count usage for a check", "none", "error"),
-            _event("task", "task", "a selector or query of a check cannot work", "trial", "broke_site"),
+            _event("task", "task", "a check cannot work, or takes too long", "trial", "broke_site"),
             _event("disk", "harness", "records cannot be written or read (a full disk)", "none", "error"),
             _event("harness", "harness", "an unexpected fault of the harness", "trial", "undecided"),
         )

@@ -16,7 +16,7 @@ KNOWN = frozenset({
     "disk",
 })  # fmt: skip
 """Events that the agent cannot have caused."""
-NOT_MET = frozenset({"too_large", "forged_verdict"})
+NOT_MET = frozenset({"too_large", "forged_verdict", "overdue"})
 """Events that fail a check."""
 DOUBTFUL = frozenset({"judge_rejects", "model_access", "harness"})
 """Events that may have another cause even if they recur with the agent's actions."""

@@ -39,6 +39,7 @@ __all__ = [
     "TaskView",
 ]
 
+
 IsolationTier = Literal["in-process", "process", "wrapped", "sandboxed"]
 """How well an agent is isolated from the answers. Only ``sandboxed``, the built-in sandbox, counts as isolated: how a
 user's command isolates a ``wrapped`` agent is unknown."""
@@ -281,6 +282,8 @@ class AgentDefinition:
     reward_model: str = ""
     """Name of its reward model, for records; empty when there is none."""
     tier: IsolationTier = "in-process"
+    endpoint: str = ""
+    """Address at which its author runs it; empty when the harness runs it."""
     privileged: bool = False
     """Whether it sees the task's solution (the oracle), so that its results say nothing about agents."""
     source: str = ""

@@ -17,17 +17,21 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
+from pytest_webarena.actions import Stop
 from pytest_webarena.checks.grading import REPAIRED, Grading
 from pytest_webarena.checks.images.captions import answer_through, find_captioner
 from pytest_webarena.checks.judge_protocol import Asker, Grade, Question
-from pytest_webarena.checks.judging import Watch, judge, judge_all, make_ready
+from pytest_webarena.checks.judging import Watch, judge, judge_all, leaves, make_ready
+from pytest_webarena.checks.kind import Judgement, Kind
 from pytest_webarena.checks.verdict import Verdict
 from pytest_webarena.death_signal import die_with_parent
 from pytest_webarena.errors import HarnessError, JudgeError, TrialError
 from pytest_webarena.evidence import Evidence
+from pytest_webarena.tasks.kinds import find_kind
 from pytest_webarena.tasks.model import Task
 
 if TYPE_CHECKING:
@@ -47,8 +51,13 @@ V = TypeVar("V")
 _forking = threading.Lock()
 """Allows only one fork at a time."""
 
-_Work = Callable[[Asker | None, Watch | None], V]
-"""A function that judges; it receives the judge model, and the watch that is called before each check."""
+_Work = Callable[[Evidence, Asker | None, Watch | None], V]
+"""A function that judges; it receives the evidence, the judge model, and the watch that is called before each check."""
+
+_Run = Callable[[Asker | None, Watch | None], V]
+"""Such a function with its evidence."""
+
+_BY_ANSWER = "with another answer it ends in time, so this one is the cause"
 
 _Place = tuple[str, str]
 """A check that is being judged: the name of the grading, and the check's path."""
@@ -59,14 +68,16 @@ def judge_all_bounded(
 ) -> Mapping[str, Verdict]:
     """Like `judge_all`, but a check that takes longer than ``seconds``, or kills its process, is undecided.
 
+    It is not met if the answer is the cause: twice it ends in this way, and in between not with another answer.
+
     0 means no limit and no child process, for debuggers. Raises the errors of `judge_all`, and `HarnessError` if
     something other than a check takes too long.
     """
 
-    def work(asker: Asker | None, watch: Watch | None) -> Mapping[str, Verdict]:
+    def work(evidence: Evidence, asker: Asker | None, watch: Watch | None) -> Mapping[str, Verdict]:
         return judge_all(task, evidence, headline=headline, asker=asker, watch=watch)
 
-    return _bounded(work, task, asker, seconds, headline)
+    return _bounded(work, task, evidence, asker, seconds, headline)
 
 
 def judge_bounded(
@@ -74,24 +85,54 @@ def judge_bounded(
 ) -> Verdict:
     """Like `judge`, with the same limits."""
 
-    def work(asker: Asker | None, watch: Watch | None) -> Verdict:
+    def work(evidence: Evidence, asker: Asker | None, watch: Watch | None) -> Verdict:
         return judge(task, evidence, grading=grading, asker=asker, watch=watch)
 
-    return _bounded(work, task, None, seconds, grading)
+    return _bounded(work, task, evidence, None, seconds, grading)
 
 
-def _bounded(work: _Work[V], task: Task, asker: Asker | None, seconds: float, grading: Grading) -> V:
+def _bounded(
+    work: _Work[V], task: Task, evidence: Evidence, asker: Asker | None, seconds: float, grading: Grading
+) -> V:
     if not seconds:
-        return work(asker, None)
+        return work(evidence, asker, None)
     make_ready(task, grading.name)  # before forking, so that each process finds it loaded
-    overdue: dict[_Place, str] = {}
+    skipped: dict[_Place, Judgement] = {}
+    suspected: set[_Place] = set()
     while True:
-        told = _Judging(work, asker, overdue, seconds).told()
-        if not isinstance(told, _Overdue):
-            return told
-        if told.place is None or told.place in overdue:
-            raise HarnessError(f"judging {task.id}: expected a verdict, but outside of its checks {told.why}")
-        overdue[told.place] = told.why
+        judged = _Judging(partial(work, evidence), asker, skipped.get, seconds).result()
+        if not isinstance(judged, _Overdue):
+            return judged
+        if (place := judged.place) is None or place in skipped:
+            raise HarnessError(f"judging {task.id}: expected a verdict, but outside of its checks {judged.why}")
+        if place in suspected:
+            skipped[place] = Judgement.unknown(expected="", why=f"{judged.why}; {_BY_ANSWER}", cause="agent")
+        elif (reference := _reference(task, place[1])) is not None and _ends(
+            partial(work, replace(evidence, answer=reference)), place, seconds
+        ):
+            suspected.add(place)
+        else:
+            skipped[place] = Judgement.unknown(expected="", why=judged.why)
+
+
+def _reference(task: Task, path: str) -> str | None:
+    """An answer with which the check at ``path`` must end in time: that of the task's solution; else one that it must
+    accept, or an empty one, if nothing but the answer decides it. None: there is no such answer."""
+    for action in task.solution or ():
+        if isinstance(action, Stop):
+            return action.answer
+    check = next((check for check, _ in leaves(task.every_check) if check.path == path), None)
+    kind = find_kind(check.kind) if check is not None else None
+    if check is None or not isinstance(kind, Kind) or kind.sights(check.spec) != frozenset({"answer"}):
+        return None
+    return next(iter(kind.right_answers(check.spec) or ()), "")
+
+
+def _ends(work: _Run[object], place: _Place, seconds: float) -> bool:
+    """Whether the check at ``place`` can be judged in time. No other check is judged."""
+    others = Judgement.unknown(expected="", why="only one check is judged")
+    judged = _Judging(work, None, lambda each: None if each == place else others, seconds).result()
+    return not isinstance(judged, _Overdue)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,17 +148,17 @@ class _Judging(Generic[V]):
 
     def __init__(
         self,
-        work: _Work[V],
+        work: _Run[V],
         asker: Asker | None,
-        overdue: Mapping[_Place, str],
+        skipped: Callable[[_Place], Judgement | None],
         seconds: float,
     ) -> None:
         self._work = work
         self._asker = asker
-        self._overdue = overdue
+        self._skipped = skipped
         self._seconds = seconds
 
-    def told(self) -> V | _Overdue:
+    def result(self) -> V | _Overdue:
         """Returns the result of the child, or why there is none. Raises the errors of judging."""
         from multiprocessing import Pipe
 
@@ -141,11 +182,11 @@ class _Judging(Generic[V]):
             _wait(child)
 
     def _watch(self, channel: Connection) -> Watch:
-        def watch(grading: str, path: str) -> str:
-            why = self._overdue.get((grading, path), "")
-            if not why:
+        def watch(grading: str, path: str) -> Judgement | None:
+            skipped = self._skipped((grading, path))
+            if skipped is None:
                 channel.send(("begins", (grading, path)))
-            return why
+            return skipped
 
         return watch
 

@@ -21,11 +21,11 @@ from pytest_webarena.tasks.model import Check, Task
 from pytest_webarena.tasks.placeholders import readable
 from pytest_webarena.text import clip, message_of
 
-__all__ = ["Needs", "Watch", "collect", "judge", "judge_all", "make_ready", "needs", "needs_judge"]
+__all__ = ["Needs", "Watch", "collect", "judge", "judge_all", "leaves", "make_ready", "needs", "needs_judge"]
 
-Watch = Callable[[str, str], str]
-"""Called with the grading and the path of each check before it is judged; returns why it must not be judged, or an
-empty text."""
+Watch = Callable[[str, str], Judgement | None]
+"""Called with the grading and the path of each check before it is judged; returns a judgement to use instead, or
+None."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,12 +49,12 @@ class Needs:
 def needs(checks: Sequence[Check]) -> Needs:
     """Returns which checks collect something, and when. Both lists are empty for tasks that only read the record."""
     return Needs(
-        each_step=tuple(check for check, steps in _leaves(checks) if steps and _collects(check)),
-        end=tuple(check for check, _ in _leaves(checks) if _collects(check) or _reads_tabs(check)),
-        responses=any(_reads_responses(check) for check, _ in _leaves(checks)),
-        sites=any(_looks_at_sites(check) for check, _ in _leaves(checks)),
-        changes=any(_reads_changes(check) for check, _ in _leaves(checks)),
-        pages=any(_looks_at_pages(check) for check, _ in _leaves(checks)),
+        each_step=tuple(check for check, steps in leaves(checks) if steps and _collects(check)),
+        end=tuple(check for check, _ in leaves(checks) if _collects(check) or _reads_tabs(check)),
+        responses=any(_reads_responses(check) for check, _ in leaves(checks)),
+        sites=any(_looks_at_sites(check) for check, _ in leaves(checks)),
+        changes=any(_reads_changes(check) for check, _ in leaves(checks)),
+        pages=any(_looks_at_pages(check) for check, _ in leaves(checks)),
     )
 
 
@@ -62,19 +62,19 @@ def needs_judge(task: Task, grading: Grading) -> bool:
     """Whether ``task``, judged by the counting grading, needs a judge model for answers that exact comparison can't
     decide."""
     counts = headline_of(task, grading.name) or grading.name
-    for check, _ in _leaves(task.gradings.get(counts, task.checks)):
+    for check, _ in leaves(task.gradings.get(counts, task.checks)):
         kind = find_kind(check.kind)
         if isinstance(kind, Kind) and kind.needs_judge is not None and kind.needs_judge(check.spec):
             return True
     return False
 
 
-def _leaves(checks: Sequence[Check], steps: bool = False) -> Iterator[tuple[Check, bool]]:
+def leaves(checks: Sequence[Check], steps: bool = False) -> Iterator[tuple[Check, bool]]:
     """Yields the checks that are not combinations, and whether they are judged in every state."""
     for check in checks:
         every = steps or check.when == "any_step"
         if check.children:
-            yield from _leaves(check.children, every)
+            yield from leaves(check.children, every)
         else:
             yield check, every
 
@@ -144,7 +144,7 @@ def collect(
     are raised, because they affect the whole trial.
     """
     due: list[tuple[int, Check, Kind[object]]] = []
-    for check, _ in _leaves(checks):
+    for check, _ in leaves(checks):
         kind = _kind(check)
         if kind is not None and (_collects(check) or (kind.reads_tabs and state == END)):
             due.append((kind.phase(check.spec), check, kind))
@@ -192,7 +192,7 @@ def make_ready(task: Task, grading: str = "") -> None:
     """Load what judging the task by ``grading`` needs. Errors are ignored here; judging reports them."""
     from pytest_webarena.checks import side_effects  # noqa: F401  # here, so that each forked judge finds it loaded
 
-    for check, _ in _leaves(task.every_check):
+    for check, _ in leaves(task.every_check):
         kind = _kind(check)
         if kind is None:
             continue
@@ -332,8 +332,9 @@ class _Judging:
         if kind is None:
             why = f"no kind of check called '{check.kind}' is installed"
             return self.result(check, Judgement.unknown(expected="", why=why), state)
-        if self.watch is not None and (why := self.watch(self.grading.name, check.path)):
-            return self.result(check, Judgement.unknown(expected=clip(str(check.spec), 200), why=why), state)
+        if self.watch is not None and (skipped := self.watch(self.grading.name, check.path)) is not None:
+            skipped = replace(skipped, expected=clip(str(check.spec), 200))
+            return self.result(check, _blamed(skipped, negated=negated), state)
         evidence = TabsNoted.of(self.evidence) if kind.reads_tabs else self.evidence
         probe = self.evidence.probe(check.path, state) if kind.collect or kind.reads_tabs else None
         as_shown = self.grading.name == "original" and check.kind in UPSTREAM_KINDS
@@ -368,10 +369,7 @@ class _Judging:
             judgement = weigh_sign_in(judgement, probe, self.evidence, negated=negated)
         if negated and judgement.score == 0 and judgement.contrary is not None:
             judgement = replace(judgement, score=None, cause=judgement.contrary)
-        if judgement.score is None and judgement.cause == "agent":
-            # Nobody may gain by hiding what is checked, so neither the check nor its negation counts as met.
-            judgement = replace(judgement, score=1.0 if negated else 0.0)
-        return self.result(check, judgement, state if kind.stateful else END)
+        return self.result(check, _blamed(judgement, negated=negated), state if kind.stateful else END)
 
     def rule(self, judgement: Judgement) -> CheckResult:
         """Returns the result of a rule that the task does not list as a check."""
@@ -405,6 +403,14 @@ class _Judging:
             counts=_reaches(judgement),
             parts=judgement.parts,
         )
+
+
+def _blamed(judgement: Judgement, *, negated: bool) -> Judgement:
+    """Returns ``judgement`` with a score if the agent is to blame that it has none: nobody may gain by hiding what is
+    checked, so neither the check nor its negation counts as met."""
+    if judgement.score is None and judgement.cause == "agent":
+        return replace(judgement, score=1.0 if negated else 0.0)
+    return judgement
 
 
 def _is_theirs(check: Check) -> bool:

@@ -145,6 +145,7 @@ def make_parser(chosen: Sequence[str] = ()) -> argparse.ArgumentParser:
         _add_try_arguments(groups["tasks"].add_parser("try", help="debug a task by hand, action by action"))
     if "runs" in wanted:
         module("results").add_commands(groups["runs"])
+        module("exporting").add_commands(groups["runs"])
         module("verify").add_command(groups["runs"])
         _add_merge_arguments(groups["runs"].add_parser("merge", help="merge run directories"))
         module("gate").add_command(groups["runs"])
@@ -257,7 +258,7 @@ def _agents(options: argparse.Namespace) -> int:
             about = about.replace(f": {folder}/{name}.yaml)", ")")
         show(name, about)
     print(f"\nThe definitions that came with the package, to copy: {', '.join(map(str, agent_directories()))}")
-    print(f"\nKinds of definition, which this page tells of:\n{docs('bring-your-own')}")
+    print(f"\nKinds of definition:\n{docs('bring-your-own')}")
     for name in kinds():
         show(name, kind(name, "agents").about)
     return 0

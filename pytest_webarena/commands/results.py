@@ -1,27 +1,19 @@
-"""``webarena runs list``, ``profile``, ``explain``, ``har``, ``export…`` and ``import``; ``compare gradings``."""
+"""``webarena runs list``, ``profile`` and ``explain``; ``compare gradings``."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import os
-import shlex
 import sys
 import textwrap
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pytest_webarena.results.unreadable import name_damaged
-from pytest_webarena.text import clip
-
-if TYPE_CHECKING:
-    from pytest_webarena.results.har import Exported
 
 __all__ = ["RUN_DIR", "add_commands", "add_gradings", "requested_run"]
-
-_NAMED = 5
-"""Number of files that a message names."""
 
 RUN_DIR: dict[str, Any] = {"nargs": "?", "type": Path, "metavar": "RUN_DIR", "help": "default: the newest run here"}
 """Positional argument of commands that read one run."""
@@ -40,7 +32,13 @@ def requested_run(options: argparse.Namespace) -> Path:
 def add_commands(runs: Any) -> None:
     """Add the commands to the sub-parsers of ``webarena runs``."""
     listing = runs.add_parser("list", help="list the runs of this project, newest first")
-    listing.add_argument("folder", nargs="?", type=Path, metavar="DIR", help="default: webarena-runs, here or above")
+    listing.add_argument(
+        "folder",
+        nargs="?",
+        type=Path,
+        metavar="DIR",
+        help="a run or its folder (default: webarena-runs, here or above)",
+    )
     listing.add_argument("-n", type=int, default=20, metavar="N", help="at most so many; 0: all (default: 20)")
     listing.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
     listing.set_defaults(run=_runs)
@@ -60,27 +58,6 @@ def add_commands(runs: Any) -> None:
     explain.add_argument("--agent", metavar="NAME", help="failed trials of this agent only")
     explain.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
     explain.set_defaults(run=_explain)
-
-    har = runs.add_parser("har", help="write requests of trials as HAR 1.2")
-    har.add_argument("run_dir", **RUN_DIR)
-    har.add_argument("-o", "--output", type=Path, metavar="DIR", help="default: RUN_DIR/har")
-    har.set_defaults(run=_har)
-
-    exporting = runs.add_parser("export", help="write one trial as a file")
-    exporting.add_argument("trial", type=Path, metavar="TRIAL", help="its folder, RUN_DIR/trials/NAME")
-    exporting.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: NAME.zip here")
-    exporting.add_argument("--tasks", type=Path, metavar="FILE", help="the file with its task (default: as recorded)")
-    exporting.set_defaults(run=_export)
-
-    importing = runs.add_parser("import", help="read a trial's file as a run")
-    importing.add_argument("file", type=Path, metavar="FILE", help="a file of 'webarena runs export'")
-    importing.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="a new run directory")
-    importing.set_defaults(run=_import)
-
-    verified = runs.add_parser("export-verified", help="write a run for webarena-verified's command line")
-    verified.add_argument("run_dir", **RUN_DIR)
-    verified.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="a new directory")
-    verified.set_defaults(run=_export_verified)
 
 
 def add_gradings(compare: Any) -> None:
@@ -111,6 +88,8 @@ def _runs(options: argparse.Namespace) -> int:
         print(f"{run.when}  {_relative(run.path)}", *(f"{'':18}{line}" for line in lines), sep="\n")
     if len(shown) < len(found):
         print(f"{'':18}and {len(found) - len(shown)} older ones (-n 0)")
+    if options.folder is None:
+        print(f"{'':18}not here: runs of --run-dir elsewhere; webarena runs list DIR")
     return 0
 
 
@@ -221,100 +200,3 @@ def _explain(options: argparse.Namespace) -> int:
     if not failed:
         print("no trial failed")
     return code
-
-
-def _har(options: argparse.Namespace) -> int:
-    from pytest_webarena.results.har import write_hars
-    from pytest_webarena.results.rundir import RunDir
-
-    run_dir = requested_run(options)
-    target = options.output or run_dir / "har"
-    written = write_hars(RunDir(run_dir), target)
-    print(f"{written.trials} file{'s' * (written.trials != 1)} in {target}")
-    _print_left_out(written)
-    return name_damaged(RunDir(run_dir), written.stored)
-
-
-def _export(options: argparse.Namespace) -> int:
-    from pytest_webarena.errors import UsageError
-    from pytest_webarena.results.one_file import pack_trial, task_file_of
-    from pytest_webarena.results.rundir import RunDir
-
-    folder = options.trial.absolute()
-    target = options.output or Path(f"{folder.name}.zip")
-    tasks = options.tasks
-    if tasks is not None and not tasks.is_file():
-        raise UsageError(f"--tasks: expected a task file, found none at {tasks}")
-    if tasks is None:
-        known = RunDir(folder.parent.parent).records()
-        record = next((each for each in known if each.key.folder == folder.name), None)
-        tasks = task_file_of(record, [Path.cwd(), *Path.cwd().parents]) if record is not None else None
-    packed = pack_trial(folder, target, task_file=tasks)
-    record = packed.record
-    print(
-        f"{record.key.task} by {record.key.agent}, trial {record.key.trial}: {target} ({target.stat().st_size:,} bytes)"
-    )
-    if packed.left_out:
-        names = ", ".join(clip(name) for name in packed.left_out[:_NAMED])
-        more = ", …" if len(packed.left_out) > _NAMED else ""
-        print(f"left out: {len(packed.left_out)} files of the agent's own, which are no records: {names}{more}")
-    if tasks is None:
-        print("without its task file, which was not found: --tasks FILE, or name it when the trial is judged again")
-    return 0
-
-
-def _import(options: argparse.Namespace) -> int:
-    from pytest_webarena.errors import UsageError
-    from pytest_webarena.results.one_file import is_trial_file, unpack_trial
-
-    if not options.file.is_file():
-        raise UsageError(f"expected a trial of 'webarena runs export', found no file at {options.file}")
-    if not is_trial_file(options.file):
-        raise UsageError(f"expected a trial of 'webarena runs export', found another file in {options.file}")
-    key = unpack_trial(options.file, options.output)
-    print(f"{clip(key.task)} by {clip(key.agent)}, trial {key.trial}, is a run in {options.output}")
-    place = shlex.quote(str(options.output))
-    task_file = next((options.output / "tasks").glob("*"), None)
-    if task_file is None:
-        print(f"  pytest --rescore={place} TASKS")
-    elif why := _not_judged(task_file, key.task):
-        print(f"note: read {task_file} before you judge the trial again: {why}", file=sys.stderr)
-    else:
-        print(f"  pytest --rescore={place} {shlex.quote(str(task_file))}")
-    print(f"  webarena view {place}")
-    return 0
-
-
-def _not_judged(file: Path, task: str) -> str:
-    """Why pytest should not read a task file that came with a trial; empty where loading it runs no code."""
-    from pytest_webarena.checks.python import code_of
-    from pytest_webarena.tasks.loader import read_tasks
-
-    tasks, problems = read_tasks(file)
-    if problems:
-        return f"it is no task file of this version ({problems[0]})"
-    if task not in [each.id for each in tasks]:
-        return f"it has no task {clip(task)}"
-    if called := [name for each in tasks for name in code_of(each.checks)]:
-        return f"its checks call functions, which run as code of yours: {', '.join(map(clip, dict.fromkeys(called)))}"
-    return ""
-
-
-def _export_verified(options: argparse.Namespace) -> int:
-    from pytest_webarena.results.har import CONFIG, export_verified
-    from pytest_webarena.results.rundir import RunDir
-
-    run = RunDir(requested_run(options))
-    exported = export_verified(run, options.output)
-    count = exported.trials
-    print(f"{count} trial{'s' * (count != 1)} in {options.output}. To judge them by the package itself:")
-    for folder in exported.folders:
-        print(f"  webarena-verified eval-tasks --output-dir {folder} --config {folder / CONFIG}")
-    _print_left_out(exported)
-    return name_damaged(run, exported.stored)
-
-
-def _print_left_out(exported: Exported) -> None:
-    for reason in dict.fromkeys(exported.left_out.values()):
-        count = sum(each == reason for each in exported.left_out.values())
-        print(f"left out: {count} ({reason})")

@@ -11,10 +11,13 @@ from pytest_webarena.checks.grading import GRADINGS
 from pytest_webarena.results.listing import chosen_run
 from pytest_webarena.results.rundir import RunDir
 from pytest_webarena.results.table_data import as_csv, as_json
-from pytest_webarena.results.tables import Table, as_markdown, as_text, gather, tables
+from pytest_webarena.results.table_forms import Table, as_latex, as_markdown, as_text
+from pytest_webarena.results.tables import gather, tables
 from pytest_webarena.results.unreadable import name_damaged
 
 __all__ = ["add_arguments"]
+
+_FORMATS = ("text", "markdown", "latex", "csv", "json")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--templates", choices=("text", "id"), default="text", help="what makes a template (default: text)"
     )
     parser.add_argument("--each-template", action="store_true", help="also how many instances of each template passed")
-    parser.add_argument("--format", choices=("text", "markdown", "csv", "json"), default="text", help="default: text")
+    parser.add_argument("--format", choices=_FORMATS, default="text", help="default: text")
     parser.set_defaults(run=_run)
 
 
@@ -41,6 +44,7 @@ def _run(options: argparse.Namespace) -> int:
     forms: dict[str, Callable[[], Any]] = {
         "text": lambda: as_text(found()),
         "markdown": lambda: as_markdown(found()),
+        "latex": lambda: as_latex(found()),
         "csv": lambda: as_csv(rows).rstrip("\n"),
         "json": lambda: as_json(rows),
     }

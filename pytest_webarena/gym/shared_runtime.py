@@ -95,9 +95,12 @@ class Guest:
         reach: Sequence[str] = (),
         now: Sequence[str] = (),
         live: LiveWishes | None = None,
+        max_age: float | None = None,
     ) -> Lease:
         """Exclusive use of the apps behind ``sites``, and access to the reachable sites."""
-        return self._shared.runtime.lease(sites, users=users, holder=holder, reach=reach, now=now, live=live)
+        return self._shared.runtime.lease(
+            sites, users=users, holder=holder, reach=reach, now=now, live=live, max_age=max_age
+        )
 
     def engine(self) -> BrowserEngine:
         """The browser that the environments of this process share."""

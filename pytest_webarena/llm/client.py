@@ -49,6 +49,9 @@ _REJECTED: Mapping[str, str] = {
 _ABOUT_ACCESS = frozenset((401, 402, 403, 407, 429))
 """HTTP statuses of authentication, payment and rates: no content of a request causes them."""
 
+_ABOUT_USE = frozenset((402, 429))
+"""Those of payment and rates, which earlier requests cause."""
+
 _CONTROL = "Reply with the word OK."
 """Text of a control request."""
 
@@ -342,6 +345,7 @@ class ModelClient:
         """``error`` with its event and control."""
         if failures.status in _ABOUT_ACCESS:
             error.event = "model_access"
+            error.spent = failures.status in _ABOUT_USE
         error.control = partial(self._control, request)
         return error
 

@@ -194,7 +194,8 @@ class JudgeSession:
         """``error`` with its owner: the agent, if the judge grades the reference in place of the answer.
 
         If the endpoint failed, it must fail again with the answer after that; otherwise its grade counts. A refusal for
-        key, quota or rate may be chance even then, so its owner stays undecided.
+        its key may be chance even then, so its owner stays undecided. So does that of a budget, quota or rate, which
+        the agent may have used up.
         """
         self.event, self.control = error.event, "fails"
         event = EVENTS[error.event]
@@ -204,14 +205,15 @@ class JudgeSession:
         control = replace(question, answer=reference)
         try:
             self._put(control, self._judge.seal(control))  # not from the cache: the judge may have failed since
-        except JudgeError:
+        except JudgeError as refused:
+            self.control = "impossible" if refused.event == "judge_spent" else "fails"
             return error
         if not isinstance(error, JudgeUnreadable):  # which was asked several times
             try:
                 return self._asked(question)
             except JudgeError as again:
                 error = again
-        if outcome_of(event, "recurs") == "undecided":
+        if error.event == "judge_spent" or outcome_of(event, "recurs") == "undecided":
             self.control = "works"
             return error
         error.cause = "agent"
@@ -330,14 +332,14 @@ class JudgeSession:
             reply = self._client.ask(request)
         except BudgetSpent as spent:
             raise _failed(
-                "judge_access",
+                "judge_spent",
                 f"judge {settings.model}: the run's budget for model calls is used up: {spent}; "
                 "judge the run again with --rescore and a higher --max-cost",
             ) from None
         except UsageError as error:  # no key or no SDK; cached replies need neither, so they are checked only here
             raise _failed("judge_access", f"judge {settings.model}: {error}") from None
         except ModelError as error:
-            event = _EVENTS.get(error.event, "judge_fails")
+            event = "judge_spent" if error.spent else _EVENTS.get(error.event, "judge_fails")
             text = f"judge: {error}; the trial is recorded and can be judged again with --rescore"
             raise _failed(event, text) from error
         finally:

@@ -86,7 +86,7 @@ def _add_site_options(group: Subject) -> None:
         action="append",
         default=[],
         metavar="SITE=URL",
-        help="Address of a hosted site, used instead of the catalogue's; repeatable. Such a site can't be reset.",
+        help="Address of a hosted site, used instead of the catalogue's; repeatable; env: from WebArena's variables.",
     )
     group.addoption(
         "--record-archive",
@@ -249,8 +249,8 @@ def _add_judging_options(group: Subject) -> None:
         default=60.0,
         metavar="SECONDS",
         help=(
-            "Seconds to judge one check, without model calls; longer is an error. 0: no limit, judged in this "
-            "process, for debuggers (default: 60)."
+            "Seconds to judge one check, without model calls; longer is not met or undecided. 0: no limit, judged in "
+            "this process, for debuggers (default: 60)."
         ),
     )
 

@@ -1,4 +1,4 @@
-"""Environments of trials from their records: region, system, browser, device, language."""
+"""Environments of trials from their records: region, system, browser, device, language, guard of live sites."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ class Setting(NamedTuple):
     device: str
     """Viewport in CSS pixels, pixel density, and whether the device is mobile."""
     language: str
+    guard: str
+    """The policy for robots.txt of the guard of live sites, which refuses writes that the task does not name."""
 
 
 def setting_of(record: TrialRecord) -> Setting:
@@ -35,7 +37,14 @@ def setting_of(record: TrialRecord) -> Setting:
         browser=_browser(record.browser or str(recorded.get("browser") or "") or record.key.browser),
         device=_device(recorded, requested),
         language=str(requested.get("locale") or recorded.get("locale") or ""),
+        guard=_guard(recorded.get("live")),
     )
+
+
+def _guard(live: Any) -> str:
+    if not isinstance(live, Mapping):
+        return ""
+    return f"robots.txt {'ignored' if live.get('robots') == 'ignore' else 'obeyed'}"
 
 
 def _region(recorded: Mapping[str, Any], requested: Mapping[str, Any]) -> str:

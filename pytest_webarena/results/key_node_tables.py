@@ -56,6 +56,11 @@ def _completion(found: Sequence[Scored]) -> _Table:
         "nodes that are not free; free: those that the first page of a site or the page of the start reaches; SR(0), "
         "near, SR(1): trials that missed none, just one, one at most; HAS: human alignment score; open: trials of "
         "which nothing is known, excluded from all figures.",
+        *(
+            f"{name}: a guard refused writes that the task does not name ({guard}); the paper's agents had none."
+            for name, scores in found
+            if (guard := "; ".join(sorted({each.setting.guard for each in scores.by_setting} - {""})))
+        ),
     )
     columns = ("agent", "CR", "macro", "above", "free", "SR(0)", "near", "SR(1)", "HAS", "trials", "open")
     return "Key nodes", columns, cells, notes

@@ -1,4 +1,4 @@
-"""Tables as text and as Markdown."""
+"""Tables as text, Markdown and LaTeX."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-__all__ = ["Table", "as_markdown", "as_text"]
+__all__ = ["Table", "as_latex", "as_markdown", "as_text"]
 
 _WIDTH = 80
 
@@ -69,3 +69,50 @@ def _markdown(table: Table) -> Iterator[str]:
 
 def _line(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    **{each: f"\\{each}" for each in "&%$#_{}"},
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "–": "--",
+    "−": "$-$",
+    "±": r"$\pm$",
+    "→": r"$\rightarrow$",
+    "…": r"\dots{}",
+    "[": "{[}",  # after the end of a line, it would begin an argument
+}
+"""Characters with another meaning in LaTeX, and those that its classic engines lack in text."""
+
+
+def as_latex(found: Sequence[Table]) -> str:
+    """Return tables as LaTeX for the package ``booktabs``, with their notes below them."""
+    return "\n\n".join("\n".join(_latex(table)) for table in found)
+
+
+def _latex(table: Table) -> Iterator[str]:
+    yield r"\begin{table}"
+    yield r"\centering"
+    yield rf"\caption{{{_escaped(table.title)}}}"
+    yield rf"\begin{{tabular}}{{l{'r' * (len(table.columns) - 1)}}}"
+    yield r"\toprule"
+    yield _latex_line(table.columns)
+    yield r"\midrule"
+    yield from map(_latex_line, table.rows)
+    yield r"\bottomrule"
+    yield r"\end{tabular}"
+    for note in table.notes:
+        yield rf"\par\raggedright\footnotesize {_escaped(note)}"
+    yield r"\end{table}"
+
+
+def _latex_line(cells: Sequence[str]) -> str:
+    return " & ".join(map(_escaped, cells)) + r" \\"
+
+
+def _escaped(text: str) -> str:
+    return "".join(_LATEX.get(each, each) for each in " ".join(text.split()))

@@ -1,4 +1,4 @@
-"""Tables of the papers' metrics from any set of runs, next to published figures: text, Markdown, CSV, JSON."""
+"""Tables of the papers' metrics from any set of runs, next to published figures."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from pytest_webarena.results.records import TrialRecord, names_of
 from pytest_webarena.results.reference_steps import ReferenceScores, reference_scores, references
 from pytest_webarena.results.rundir import RunDir
 from pytest_webarena.results.statistics import Rate, TemplateKey, grouped, stopped_clusters
-from pytest_webarena.results.table_forms import Table, as_markdown, as_text
+from pytest_webarena.results.table_forms import Table
 from pytest_webarena.results.wording import mixed_words, passed_words
 
-__all__ = ["Row", "Table", "as_markdown", "as_text", "gather", "tables"]
+__all__ = ["Row", "Table", "gather", "tables"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

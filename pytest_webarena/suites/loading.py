@@ -101,6 +101,10 @@ def read_suite_file(path: Path, forms: list[Form] | None = None) -> tuple[Task, 
     return tasks
 
 
+_TAGS = ("type_main", "required_obs")
+"""Keys of WebChoreArena (arXiv 2506.01952) that become tags: what makes a task hard, and what must be seen."""
+
+
 def _stem(path: str) -> str:
     name = Path(path).name
     return _ID.sub("-", name.partition(".")[0]).strip(".-") or "suite"
@@ -168,6 +172,7 @@ def _tasks(rows: TaskRows, name: str, suite: Suite | None, forms: list[Form]) ->
             form["known_issue"] = issues[number]
         tags = ["known-issue"] if "known_issue" in form else []
         tags += ["input-images"] if "images" in form else []
+        tags += [f"{key}:{value}" for key in _TAGS if isinstance(value := row.data.get(key), str)]
         if tags:
             form["tags"] = tags
         task = make_task(form, rows, row)

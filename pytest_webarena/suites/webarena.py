@@ -22,7 +22,10 @@ _IMAGE_KEYS = (
     "eval_image_url", "eval_image_class", "eval_vqa", "eval_fuzzy_image_match", "ssim_threshold",
 )  # fmt: skip
 _SITES = ("shopping", "shopping_admin", "reddit", "gitlab", "map", "wikipedia", "classifieds")
-_EXTRAS = ("viewport_size", "overall_difficulty", "reasoning_difficulty", "visual_difficulty", "old_task_id")
+_EXTRAS = (
+    "viewport_size", "overall_difficulty", "reasoning_difficulty", "visual_difficulty", "old_task_id",
+    "required_wait", "affects_environment",
+)  # fmt: skip
 
 
 def read_row(fields: Fields) -> Form | None:

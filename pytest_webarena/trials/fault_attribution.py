@@ -6,16 +6,18 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, cast
 
 from pytest_webarena.actions import Action, Goto, Invalid, NewTab, Stop
 from pytest_webarena.agents.builtin import with_full_address
+from pytest_webarena.agents.host_access import can_signal_processes
 from pytest_webarena.agents.recording import Recording
 from pytest_webarena.agents.replay_agent import ReplayAgent
 from pytest_webarena.checks import Verdict, find_kind, judge_bounded
 from pytest_webarena.checks.grading import gradings_of, headline_of
+from pytest_webarena.checks.judging import leaves
 from pytest_webarena.checks.kind import no_answer
 from pytest_webarena.checks.url import document_status, tab_status
 from pytest_webarena.errors import BrowserError, NetworkChanged, SiteError, SiteUnreached, TaskError
@@ -64,7 +66,7 @@ class Unanswered:
 def unanswered(task: Task, evidence: Evidence, verdict: Verdict, cause: Cause = "site") -> Unanswered:
     """The checks of ``verdict`` without evidence because of ``cause``, and their pages that a site did not answer."""
     open_results = [result for result in _leaves(verdict) if result.score is None and result.cause == cause]
-    known = {check.path: check for check in _parts(task.every_check)}
+    known = {check.path: check for check, _ in leaves(task.every_check)}
     places = dict.fromkeys(
         url
         for result in open_results
@@ -76,11 +78,6 @@ def unanswered(task: Task, evidence: Evidence, verdict: Verdict, cause: Cause = 
 
 def _leaves(verdict: Verdict) -> Iterator[CheckResult]:
     return (result for each in verdict.results for _, result in each.walk() if not result.children)
-
-
-def _parts(checks: Sequence[Check]) -> Iterator[Check]:
-    for check in checks:
-        yield from _parts(check.children) if check.children else (check,)
 
 
 def _depends_on_place(check: Check | None) -> bool:
@@ -117,6 +114,8 @@ class Ended:
     unanswered: Unanswered = Unanswered()
     places: tuple[str, ...] = ()
     """Addresses of the agent's tabs at the end, the current one last."""
+    at: float = field(default_factory=time.monotonic)
+    """Monotonic time at which the agent had ended and still held its sites."""
     live: bool = False
     """Whether the sites are live ones, of which there is no second copy."""
 
@@ -130,6 +129,8 @@ class Attribution:
         self._failures: Counter[str] = Counter()
         self._longest = 0.0
         self._unanswered = Unanswered()
+        self._disturbed = False
+        """Whether the agent's program may be the cause of what happened in the latest control, without an action."""
 
     def owned(self, record: TrialRecord, ended: Ended, *, seconds: float) -> TrialRecord:
         """Return the record of an attempt with its owner: an error of the environment, or a failure.
@@ -155,7 +156,8 @@ class Attribution:
             case "request" | "question":
                 return ended.control() if ended.control is not None else "impossible"
             case "trial" if not ended.live:
-                return self._repeated(ended)
+                result = self._repeated(ended)
+                return "impossible" if result == "fails" and self._disturbed else result
         return "impossible"
 
     def _repeated(self, ended: Ended) -> ControlResult:
@@ -245,21 +247,33 @@ class Attribution:
         """Whether checks lack evidence again. Without the agent, any check for the same reason is enough: others fail
         there, too, and may hide it."""
         plan, cause = self._plan, ended.event.cause or "site"
-        verdict = judge_bounded(plan.task, evidence, grading=plan.options.grading)
+        options = plan.options
+        verdict = judge_bounded(plan.task, evidence, grading=options.grading, seconds=options.check_timeout)
         same = not self._unanswered.checks.isdisjoint(unanswered(plan.task, evidence, verdict, cause).checks)
         return same or (without_agent and verdict.undecided and not verdict.judgeable and verdict.cause == cause)
 
-    def _environment(self, ended: Ended) -> AbstractContextManager[TrialEnvironment]:
-        """A fresh environment like the agent's, in a browser that no other trial shares and can crash."""
+    @contextmanager
+    def _environment(self, ended: Ended) -> Iterator[TrialEnvironment]:
+        """A fresh environment like the agent's, in a browser that no other trial shares and can crash.
+
+        An agent that can send signals may have stopped or ended the sites. Then only replicas that began to start after
+        its end, and got no signal, show anything.
+        """
         plan = self._plan
+        self._disturbed = suspected = can_signal_processes(plan.agent) and bool(plan.task.leased)
 
         def tailor(config: SessionConfig) -> SessionConfig:
             return replace(plan.tailored(config), own_browser=True)
 
-        return set_up_environment(
+        with set_up_environment(
             plan.task, self._resources, holder=f"{plan.holder}, without its agent", options=plan.options,
             visited=ended.visited, tailor=tailor, self_driving=plan.agent.self_driving, rooted=plan.agent.rooted,
-        )  # fmt: skip
+            max_age=time.monotonic() - ended.at if suspected else None,
+        ) as environment:  # fmt: skip
+            try:
+                yield environment
+            finally:
+                self._disturbed = suspected and environment.lease is not None and not environment.lease.undisturbed()
 
     def _collected(self, environment: TrialEnvironment) -> Evidence:
         return Collector(self._plan.task, environment, self._plan.options).finish(

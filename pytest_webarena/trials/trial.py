@@ -8,6 +8,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from pytest_webarena.agents.host_access import can_signal_processes
 from pytest_webarena.checks import judge_all_bounded
 from pytest_webarena.checks.grading import needs_pages
 from pytest_webarena.checks.ground import declared_ground
@@ -32,16 +33,17 @@ from pytest_webarena.trials.collecting import Collector, Used
 from pytest_webarena.trials.fault_attribution import Attribution, Ended, unanswered
 from pytest_webarena.trials.final_sign_ins import final_sign_ins
 from pytest_webarena.trials.ground_attack import attack_ground
-from pytest_webarena.trials.hung_agent import can_end_process, guarded
+from pytest_webarena.trials.hung_agent import guarded
 from pytest_webarena.trials.live_sites import obstacles, reporting_obstacles, with_obstacles
 from pytest_webarena.trials.memory import Recollection, recollection
 from pytest_webarena.trials.outcome import Decided, decide
+from pytest_webarena.trials.own_addresses import named
 from pytest_webarena.trials.progress import Progress, Recorder
 from pytest_webarena.trials.tamper import tamper_with
 from pytest_webarena.trials.trial_environment import TrialEnvironment, set_up_environment
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from pytest_webarena.browser.config import SessionConfig
@@ -55,6 +57,10 @@ __all__ = ["RETRIED_CAUSES", "run_trial"]
 
 RETRIED_CAUSES: frozenset[Cause] = frozenset({"site", "browser", "model"})
 """Causes of environment errors. Errors of other causes would recur, or must not be hidden."""
+
+_BY_CODE: Mapping[str, str] = {"shared_browser": "browser", "disk": "harness"}
+"""Events that code of the agent may cause without an action (it kills the browser, fills the disk), and those that
+count instead."""
 
 _NOTHING = 1.0
 """Seconds of waiting that are negligible."""
@@ -255,14 +261,14 @@ def _ended(plan: TrialPlan, progress: Progress, error: TrialError | None, decide
         event = EVENTS["live_site"]
     elif error is None and decided.cause == "judge" and asker is not None and asker.event:
         event, control = EVENTS[asker.event], lambda: asker.control
-    if event.name == "shared_browser" and can_end_process(plan.agent):
-        event = EVENTS["browser"]  # the agent's code may have killed it, which its actions do not show
+    if can_signal_processes(plan.agent):
+        event = EVENTS[_BY_CODE.get(event.name, event.name)]
     if not progress.begun and event.control != "none":
         event = EVENTS[BEFORE_AGENT]
     return Ended(
         event=event, folder=folder, control=control, visited=progress.visited,
         interrupted=error.interrupted if error is not None else None,
-        unanswered=progress.unanswered, places=progress.places, live=live,
+        unanswered=progress.unanswered, places=progress.places, live=live, at=progress.ended,
     )  # fmt: skip
 
 
@@ -306,6 +312,8 @@ def _gather(
             progress.environment["programs"] = programs
         if external := environment.external_sites:
             progress.environment["external_sites"] = external
+        if resets := environment.site_resets:
+            progress.environment["site_resets"] = resets
         if environment.lease is not None and environment.lease.live:
             progress.environment["live"] = dict(environment.lease.live)
         writer.given(environment.images)
@@ -317,10 +325,14 @@ def _gather(
             with reporting_obstacles(environment.requests, facts), reporting_misses(environment.requests, facts):
                 environment.open_first_pages()
             ready.close()
-            progress.begun = True
             so_far = _record(plan, progress, Decided("failed", None, ""), time.time())
             with reporting_misses(environment.requests, facts), guarded(plan, so_far, writer) as guard:
-                progress.episode = episode = run_agent(plan, environment, recorder, writer, recalled, guard)
+                progress.begun = True
+                episode = run_agent(plan, environment, recorder, writer, recalled, guard)
+                sites = environment.lease.sites.values() if environment.lease is not None else ()
+                if episode.answer is not None:
+                    episode = replace(episode, answer=named(episode.answer, sites))
+                progress.episode = episode
         with environment.attributing_site_errors(), progress.timed("collect"):
             try:
                 _require_time(plan, episode, environment)
@@ -372,8 +384,9 @@ def _note_visits(environment: TrialEnvironment, progress: Progress) -> None:
 
 
 def _note_places(environment: TrialEnvironment, progress: Progress) -> None:
-    """Record where the agent was at the end. Only addresses of sites: others, such as ``data:``, contain what the agent
+    """Record where and when the agent ended. Only addresses of sites: others, such as ``data:``, contain what the agent
     made."""
+    progress.ended = time.monotonic()
     addresses = environment.session.addresses
     progress.places = tuple(url for url in addresses if url.startswith(("http:", "https:")))
 

@@ -32,10 +32,10 @@ VOLUMES = DOUBLES / "volumes"
 DATABASE_SECONDS = 5.0
 """How long the double of the map's database takes until it is ready."""
 LABEL = "pytest-webarena.read-only-double"
-MAP = ("map", "map_database", "map_tiles", "map_places", "map_routes_car", "map_routes_bike", "map_routes_foot")
+MAP = ("map", "map-database", "map_tiles", "map_places", "map_routes_car", "map_routes_bike", "map_routes_foot")
 APPS = load_catalogue("webarena").apps
 IMAGES = {
-    app.docker.image: name.removesuffix("_car")
+    app.docker.image: name.removesuffix("_car").replace("-", "_")
     for name in ("wikipedia", *MAP[:5])
     if (app := APPS[name]).docker is not None
 }
@@ -200,7 +200,7 @@ def test_webarena_tasks_pass_on_each_read_only_site_and_across_them(
     starts = started(engine, began)
     assert starts.keys() >= {*MAP}
     assert max(starts[name] for name in MAP[1:]) < starts["map"]  # it starts when those that it depends on are ready
-    assert starts["map"] - starts["map_database"] > DATABASE_SECONDS
+    assert starts["map"] - starts["map-database"] > DATABASE_SECONDS
 
 
 def started(engine: DockerClient, since: float) -> dict[str, float]:
@@ -210,7 +210,7 @@ def started(engine: DockerClient, since: float) -> dict[str, float]:
     for event in engine.events(since=int(since), until=int(time.time()) + 1, filters=wanted, decode=True):
         labels = event["Actor"]["Attributes"]
         runs.setdefault(labels[RUN], {})[labels[APP]] = event["timeNano"] / 1e9
-    (found,) = (each for each in runs.values() if "map_database" in each)
+    (found,) = (each for each in runs.values() if "map-database" in each)
     return found
 
 
@@ -262,7 +262,7 @@ def database_content(backend: Any, replicas: dict[str, Any], run: Run) -> tuple[
     """Return the content of the two databases; the first one is also read through the web site."""
     status, text = get(replicas["map"], "/", host="map.test")
     assert (status, "a mapper" in text) == (200, True)
-    statements = {"map_database": "select name from users", "map_tiles": "select name from planet_osm_point"}
+    statements = {"map-database": "select name from users", "map_tiles": "select name from planet_osm_point"}
     return tuple(
         run(backend.query(APPS[name], replicas[name], "main", sql, write=False)).rows[0][0]
         for name, sql in statements.items()

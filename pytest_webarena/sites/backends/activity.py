@@ -10,13 +10,13 @@ from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Activity", "threads_of"]
+__all__ = ["Activity", "stopped", "threads_of"]
 
 _PROC = Path("/proc")
 _PATIENCE = 1.0
 """Seconds that threads of the last requests get to end."""
 _POLL = 0.02
-_ENDED_STATES = frozenset("ZX")
+_ENDED_STATES, _STOPPED_STATES = frozenset("ZX"), frozenset("Tt")
 
 
 class Activity:
@@ -47,6 +47,7 @@ class Activity:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Process:
     pid: int
+    state: str
     parent: int
     session: int
     started: int
@@ -61,7 +62,21 @@ async def threads_of(leader: int, mark: str = "") -> frozenset[int]:
     return await asyncio.to_thread(_threads, leader, mark.encode())
 
 
+async def stopped(leader: int, mark: str = "") -> bool:
+    """Returns whether one of these processes is stopped by a signal or a debugger."""
+    found = await asyncio.to_thread(_tree, leader, mark.encode())
+    return any(each.state in _STOPPED_STATES for each in found)
+
+
 def _threads(leader: int, mark: bytes) -> frozenset[int]:
+    found: set[int] = set()
+    for each in _tree(leader, mark):
+        with contextlib.suppress(OSError):  # it has ended
+            found.update(int(entry) for entry in os.listdir(_PROC / str(each.pid) / "task"))
+    return frozenset(found)
+
+
+def _tree(leader: int, mark: bytes) -> list[_Process]:
     everybody = list(_processes())
     own = {one.pid for one in everybody if leader in (one.pid, one.session)}
     if mark:
@@ -71,11 +86,7 @@ def _threads(leader: int, mark: bytes) -> frozenset[int]:
     while len(own) > before:
         before = len(own)
         own |= {one.pid for one in everybody if one.parent in own}
-    found: set[int] = set()
-    for pid in own:
-        with contextlib.suppress(OSError):  # it has ended
-            found.update(int(entry) for entry in os.listdir(_PROC / str(pid) / "task"))
-    return frozenset(found)
+    return [one for one in everybody if one.pid in own]
 
 
 def _carries(pid: int, mark: bytes) -> bool:
@@ -92,5 +103,9 @@ def _processes() -> Iterator[_Process]:
                     fields = (_PROC / entry / "stat").read_text(errors="replace").rpartition(")")[2].split()
                     if fields[0] not in _ENDED_STATES:
                         yield _Process(
-                            pid=int(entry), parent=int(fields[1]), session=int(fields[3]), started=int(fields[19])
+                            pid=int(entry),
+                            state=fields[0],
+                            parent=int(fields[1]),
+                            session=int(fields[3]),
+                            started=int(fields[19]),
                         )

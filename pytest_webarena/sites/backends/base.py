@@ -31,6 +31,7 @@ __all__ = [
     "PausingBackend",
     "Replica",
     "Rows",
+    "SignalledBackend",
     "WatchingBackend",
     "WorldBackend",
 ]
@@ -58,6 +59,10 @@ class Replica:
     """State of the app that it started with: 0 is the app's own, later ones are from `KeepingBackend.keep`."""
     handle: object = field(default=None, repr=False)
     """Data of the backend's own: process id, container id, …"""
+    addresses: Mapping[str, str] = field(default_factory=dict)
+    """For an app that runs elsewhere: the own addresses of its sites."""
+    reset_seconds: float = 0.0
+    """For an app that runs elsewhere: the duration of the reset that made it pristine."""
     origins: tuple[str, ...] = ()
     """For an archive: further origins (scheme, host and port) that it serves, e.g. ``https://cdn.test``."""
     parts: dict[str, Replica] = field(default_factory=dict, repr=False)
@@ -193,6 +198,14 @@ class RoomyBackend(Protocol):
 
     async def full_disks(self, app: AppManifest, replica: Replica) -> str:
         """Returns which disks of the replica are full, as far as that is known; empty if none is."""
+
+
+@runtime_checkable
+class SignalledBackend(Protocol):
+    """Optional method of a backend to whose processes or containers other programs can send signals."""
+
+    async def signalled(self, app: AppManifest, replica: Replica) -> bool:
+        """Returns whether a signal ended or stopped a process of the replica."""
 
 
 @runtime_checkable

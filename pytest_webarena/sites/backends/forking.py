@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from pytest_webarena.errors import SiteError, SiteUnready
-from pytest_webarena.sites.backends.activity import Activity, threads_of
+from pytest_webarena.sites.backends.activity import Activity, stopped, threads_of
 from pytest_webarena.sites.backends.forkserver import ForkOrder, LoadOrder
-from pytest_webarena.sites.backends.processes import exit_text, log_tail
+from pytest_webarena.sites.backends.processes import exit_text, is_signal, log_tail
 from pytest_webarena.sites.backends.spawning import Child
 
 __all__ = ["ForkServer", "ForkedReplica"]
@@ -32,7 +32,7 @@ class ForkedReplica:
         self.activity = Activity(partial(threads_of, event["pid"]))
         self.data_dir = data_dir
         self.log = log
-        self._server, self._name = server, name
+        self._server, self._name, self._pid = server, name, int(event["pid"])
 
     async def died(self) -> str:
         """Returns how it ended; empty while it runs."""
@@ -40,6 +40,10 @@ class ForkedReplica:
             return f"its fork server ended with {self._server.ended}{log_tail(self._server.log)}"
         code = self._server.exit_code(self._name)
         return "" if code is None else f"it ended with {exit_text(code)}{log_tail(self.log)}"
+
+    async def signalled(self) -> bool:
+        """Returns whether a signal ended it, or stopped one of its processes."""
+        return is_signal(self._server.exit_code(self._name)) or await stopped(self._pid)
 
     async def stop(self) -> None:
         """Kill it and wait for its end."""

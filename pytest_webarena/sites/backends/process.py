@@ -122,6 +122,10 @@ class ProcessBackend:
         """Returns how its process ended; empty while it runs."""
         return await _running(replica).died()
 
+    async def signalled(self, app: AppManifest, replica: Replica) -> bool:
+        """Returns whether a signal ended its process, or stopped one of its processes."""
+        return await _running(replica).signalled()
+
     async def stop(self, app: AppManifest, replica: Replica) -> None:
         """Kill the replica and remove its data."""
         running = _running(replica)

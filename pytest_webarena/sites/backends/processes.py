@@ -14,16 +14,18 @@ from functools import partial
 from pathlib import Path
 
 from pytest_webarena.errors import SiteError, SiteUnready
-from pytest_webarena.sites.backends.activity import Activity, threads_of
+from pytest_webarena.sites.backends.activity import Activity, stopped, threads_of
 from pytest_webarena.sites.backends.ready import wait_ready
 from pytest_webarena.sites.catalogues.manifest import AppManifest
 from pytest_webarena.sites.cleanup import reaper
 
-__all__ = ["CommandReplica", "exit_text", "log_tail", "start_command"]
+__all__ = ["CommandReplica", "exit_text", "is_signal", "log_tail", "start_command"]
 
 _TAIL_LINES = 20
 _TAIL_BYTES = 8192
 _PORT_TRIES = 3
+_OF_SHELLS = 128
+"""Number that shells add to a signal to report it as an exit code."""
 _MARK = "PYTEST_WEBARENA_REPLICA"
 """Environment variable that identifies a replica's processes anywhere."""
 
@@ -38,6 +40,15 @@ def exit_text(code: int) -> str:
         return f"exit code {code}"
     hint = " (out of memory, or killed by another program)" if code == -signal.SIGKILL else ""
     return f"signal {signal.Signals(-code).name}{hint}"
+
+
+def is_signal(code: int | None) -> bool:
+    """Returns whether a return code is a signal, also in the form in which a shell reports that of its child.
+
+    >>> [is_signal(code) for code in (-9, 137, 1, 255, None)]
+    [True, True, False, False, False]
+    """
+    return code is not None and (code < 0 or code - _OF_SHELLS in set(signal.Signals))
 
 
 def log_tail(path: Path) -> str:
@@ -67,6 +78,10 @@ class CommandReplica:
         """Returns how it ended; empty while it runs."""
         code = self._process.returncode
         return "" if code is None else f"it ended with {exit_text(code)}{log_tail(self._log)}"
+
+    async def signalled(self) -> bool:
+        """Returns whether a signal ended it, or stopped one of its processes."""
+        return is_signal(self._process.returncode) or await stopped(self._process.pid, self._mark)
 
     async def stop(self) -> None:
         """Kill it and everything it started, and wait for its end."""

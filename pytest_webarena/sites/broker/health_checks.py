@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Sequence
 from functools import partial
+from urllib.parse import urlsplit
 
-from pytest_webarena.sites.backends.base import AskingBackend, Backend, Replica, RoomyBackend, WorldBackend
+from pytest_webarena.sites.backends.base import (
+    AskingBackend,
+    Backend,
+    Replica,
+    RoomyBackend,
+    SignalledBackend,
+    WorldBackend,
+)
 from pytest_webarena.sites.backends.ready import answers
 from pytest_webarena.sites.catalogues.manifest import AppManifest
 
-__all__ = ["full_disks", "unanswered"]
+__all__ = ["full_disks", "signalled", "unanswered"]
+
+_log = logging.getLogger(__name__)
 
 
 async def unanswered(backend: Backend, least: float, app: AppManifest, replica: Replica) -> str:
@@ -17,13 +29,14 @@ async def unanswered(backend: Backend, least: float, app: AppManifest, replica: 
     if isinstance(backend, WorldBackend):
         return ""  # the gateway records failures with each request
     site = app.sites[0] if app.sites else None
+    address = replica.addresses.get(site.name, "") if site else ""
     return await answers(
         app.ready,
         replica.host,
         replica.port,
-        server_name=site.host if site else replica.host,
+        server_name=urlsplit(address).netloc or (site.host if site else replica.host),
         timeout=max(app.answer_timeout, least),
-        tls=site is not None and site.base.startswith("https:"),
+        tls=address.startswith("https:"),
         visited=site is not None,
         execute=partial(backend.execute, app, replica) if isinstance(backend, AskingBackend) else None,
     )
@@ -35,3 +48,14 @@ async def full_disks(backend: Backend, app: AppManifest, replica: Replica) -> st
     Empty when none is, or it is unknown.
     """
     return await backend.full_disks(app, replica) if isinstance(backend, RoomyBackend) else ""
+
+
+async def signalled(backend: Backend, parts: Sequence[tuple[AppManifest, Replica]]) -> bool:
+    """Returns whether a signal ended or stopped a process of these apps, as far as that is known."""
+    if not isinstance(backend, SignalledBackend):
+        return False
+    try:
+        return any([await backend.signalled(app, replica) for app, replica in parts])
+    except Exception:
+        _log.exception("could not determine whether a signal ended or stopped %s", parts[0][1].id)
+        return True

@@ -150,6 +150,10 @@ class LeaseTable:
         """
         await self.find(lease).check(self._pool, ask=ask)
 
+    async def undisturbed(self, lease: str) -> bool:
+        """Returns whether all replicas of the lease are as in `Pool.undisturbed`."""
+        return all([await self._pool.undisturbed(each) for each in self.find(lease).leases])
+
     async def own_answer(self, lease: str, url: str, harness: bool = False) -> str:
         """Returns what the lease's gateway itself answered to the latest request for ``url``; empty when a site
         answered."""

@@ -74,6 +74,7 @@ class _Client:
             "reached": held.reached,
             "requests": held.requests,
             "status": self._status,
+            "undisturbed": held.undisturbed,
             "unrecorded": held.unrecorded,
             "visited": held.visited,
             "writes": held.writes,
@@ -143,6 +144,7 @@ class _Client:
         now: Sequence[str] = (),
         trusts: bool = True,
         live: Any = None,
+        max_age: float | None = None,
     ) -> Any:
         return await self._service.lease(
             sites,
@@ -154,6 +156,7 @@ class _Client:
             now=now,
             trusts=trusts,
             live=decode(LiveWishes, live) if live is not None else None,
+            max_age=max_age,
         )
 
     async def _prepare(

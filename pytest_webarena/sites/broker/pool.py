@@ -70,11 +70,13 @@ class Pool:
         timeout: float,
         ahead: Sequence[str] = (),
         held: PoolLease | None = None,
+        max_age: float | None = None,
     ) -> PoolLease:
         """Lease one replica of each app exclusively (shared, if the app is read-only), all at once.
 
         Further replicas, of the apps ``ahead``, are started in the meantime for later requests. ``held`` is a lease
-        that the requester holds and keeps. A cancelled caller holds nothing.
+        that the requester holds and keeps. A cancelled caller holds nothing. Replicas that began to start more than
+        ``max_age`` seconds ago are reset first, where that is possible (`undisturbed`).
 
         Raises `SiteError` after ``timeout`` seconds of waiting, or as soon as an app can't be started; `SiteYielded`
         when the holders of these apps wait for what the requester holds.
@@ -90,6 +92,7 @@ class Pool:
             requested_at=now,
             deadline=now + timeout,
             ahead=self._distinct(ahead),
+            since=now - max_age if max_age is not None else 0.0,
         )
         for replica_set in replica_sets:
             replica_set.record_request()
@@ -99,16 +102,17 @@ class Pool:
             request.queued = not request.future.done()
             while True:
                 lease = await request.future
-                for replica_set in replica_sets:
-                    await replica_set.wake(lease.slots[replica_set.app.name])
-                died = [await replica_set.examine(lease.slots[replica_set.app.name]) for replica_set in replica_sets]
+                leased = [(replica_set, lease.slots[replica_set.app.name]) for replica_set in replica_sets]
+                for replica_set, slot in leased:
+                    await replica_set.wake(slot)
+                died = [await replica_set.health.examine(slot) for replica_set, slot in leased]
                 if not any(died) and not any(
-                    [await replica_set.verify(lease.slots[replica_set.app.name]) for replica_set in replica_sets]
+                    [await replica_set.health.verify(slot, request.since) for replica_set, slot in leased]
                 ):
-                    for replica_set in replica_sets:
-                        replica_set.record_lease(lease.slots[replica_set.app.name])
+                    for replica_set, slot in leased:
+                        replica_set.record_lease(slot)
                     return lease
-                # A spare died or changed: back to the old position in the queue, before others are served.
+                # A replica died, changed or is too old: back to the old position, before others are served.
                 request.future = asyncio.get_running_loop().create_future()
                 request.queued = True
                 self._enqueue(request)
@@ -196,16 +200,22 @@ class Pool:
     async def check(self, lease: PoolLease, *apps: str) -> None:
         """Raise `SiteError` when a replica of the lease (of ``apps``, if given) has died."""
         for replica_set in self._distinct(apps or tuple(lease.slots)):
-            if why := await replica_set.examine(lease.slots[replica_set.app.name]):
+            if why := await replica_set.health.examine(lease.slots[replica_set.app.name]):
                 raise SiteError(why)
 
     async def ask(self, lease: PoolLease, *, wrote: bool = False) -> None:
         """Raise `SiteError` when a replica of the lease does not answer requests, or, if a visitor ``wrote``, can't
         save data."""
-        probes = (self._replica_sets[app].ask(slot, wrote=wrote) for app, slot in lease.slots.items())
+        probes = (self._replica_sets[app].health.ask(slot, wrote=wrote) for app, slot in lease.slots.items())
         reasons = await asyncio.gather(*probes)
         if why := next(filter(None, reasons), ""):
             raise SiteError(why)
+
+    async def undisturbed(self, lease: PoolLease) -> bool:
+        """Returns whether its replicas began to start as late as requested, and no signal ended or stopped them. Then
+        no program that had ended before can be the cause of a failure."""
+        leased = [(self._replica_sets[app].health, slot) for app, slot in lease.slots.items()]
+        return all([await health.undisturbed(slot, lease.since) for health, slot in leased])
 
     def record_handover(self, lease: PoolLease) -> None:
         """Record the time from granting ``lease`` until now, when it can be used."""
@@ -221,12 +231,14 @@ class Pool:
         """Handle time-outs and dead replicas; remove surplus replicas."""
         now = self._clock()
         for request in [request for request in self._waiting if now >= request.deadline]:
-            if any(replica_set.booting for replica_set in request.replica_sets):
+            if any(replica_set.booting for replica_set in request.replica_sets) or all(
+                replica_set.available() or replica_set.goes_round for replica_set in request.replica_sets
+            ):
                 continue
             self._waiting.remove(request)
             self._fail(request, self._why_not(request))
         for replica_set in list(self._replica_sets.values()):
-            await asyncio.gather(*(replica_set.examine(slot) for slot in list(replica_set.slots)))
+            await asyncio.gather(*(replica_set.health.examine(slot) for slot in list(replica_set.slots)))
             replica_set.stop_surplus()
         self._dispatch()
         self._break_circles()
@@ -344,6 +356,7 @@ class Pool:
             id=name,
             holder=request.holder,
             waited=waited,
+            since=request.since,
             granted=self._clock(),
             number=request.number,
             owner=request.owner or name,

@@ -10,22 +10,18 @@ from typing import Any, TypeVar
 
 from pytest_webarena.errors import SiteError, SiteMissing, SiteUnready, UsageError, WebArenaError
 from pytest_webarena.sites.backends.base import Backend, KeepingBackend, Replica, Rows
-from pytest_webarena.sites.broker.health_checks import full_disks, unanswered
 from pytest_webarena.sites.broker.metrics import ReplicaSetMetrics
 from pytest_webarena.sites.broker.pausing import IdlePauser
 from pytest_webarena.sites.broker.preparation import Preparation
 from pytest_webarena.sites.broker.programs import UnitPrograms
+from pytest_webarena.sites.broker.replica_health import ReplicaHealth
 from pytest_webarena.sites.broker.sizing import Budget, Demand, Recent, ReplicaSetLimits
 from pytest_webarena.sites.broker.slot import Slot, State
-from pytest_webarena.sites.broker.unchanged import change, difference
-from pytest_webarena.sites.catalogues.manifest import AppManifest
+from pytest_webarena.sites.catalogues.external import EXTERNAL
 from pytest_webarena.sites.catalogues.units import Unit
 from pytest_webarena.sites.protocol.report import AppReport, AppStatus
 
 __all__ = ["ReplicaDied", "ReplicaSet"]
-
-_LONGEST_ANSWER = 60.0
-"""Maximum number of seconds for which a running app is probed, however long it took to start."""
 
 T = TypeVar("T")
 
@@ -81,6 +77,12 @@ class ReplicaSet:
         self._preparation = Preparation(app, backend)
         self.programs = UnitPrograms(unit)
         self._clock, self._spawn, self._changed = clock, spawn, changed
+        self.health = ReplicaHealth(
+            unit,
+            self._preparation.backend,
+            replacement=lambda: self._needs.replacement,
+            record_broken=self._record_broken,
+        )
         self._pauser = IdlePauser(app, self._preparation.backend, clock=clock, report_broken=self._record_broken)
         self._closing = False
         self._made = 0
@@ -110,6 +112,12 @@ class ReplicaSet:
     def hopeless(self) -> bool:
         """Whether there is no replica, none is starting, and the latest start failed."""
         return bool(self.failure) and not self._living()
+
+    @property
+    def goes_round(self) -> bool:
+        """Whether its replicas run elsewhere and one exists: there can be no more, so a request waits for a peer's end,
+        however long that takes."""
+        return self.app.backend == EXTERNAL and bool(self._living())
 
     def record_request(self) -> None:
         """Record a new request: a failed start may be retried, unless it failed too often."""
@@ -148,8 +156,7 @@ class ReplicaSet:
         del slot.holders[lease]
         reason = ""
         if slot.state is not State.BROKEN and not self.app.read_only:
-            backend = self._preparation.backend()
-            reason = slot.touched or unsafe or await self._first_of_parts(slot, partial(difference, backend))
+            reason = slot.touched or unsafe or await self.health.difference(slot)
         if slot.state is State.BROKEN:
             reason = slot.why
             self._forget_broken(slot)
@@ -162,57 +169,6 @@ class ReplicaSet:
             slot.visited = not self.app.read_only
         self._changed()
         return reason
-
-    async def examine(self, slot: Slot) -> str:
-        """Returns why the replica does not run, and marks it as broken; empty while it runs."""
-        if slot.state in (State.PRISTINE, State.LEASED):
-            try:
-                why = await self._first_of_parts(slot, self._preparation.backend().alive)
-            except Exception:
-                _log.exception("could not determine whether %s is alive", slot.id)
-                why = ""
-            if why and slot.state in (State.PRISTINE, State.LEASED):
-                self._record_broken(slot, why)
-        return slot.why if slot.state is State.BROKEN else ""
-
-    async def ask(self, slot: Slot, *, wrote: bool = False) -> str:
-        """Returns why a leased replica does not answer requests, and marks it as broken; empty when it answers.
-
-        If a visitor ``wrote``, its disks must also have free space.
-        """
-        if why := await self.examine(slot):
-            return why
-        # On a machine where starting took long, responses may take longer, too; that is not the visitor's fault.
-        least = min(self._needs.replacement, _LONGEST_ANSWER)
-        problem = await self._first_of_parts(slot, partial(unanswered, self._preparation.backend(), least))
-        if problem and not await self.examine(slot) and slot.state is State.LEASED:
-            self._record_broken(slot, f"it runs, but does not answer; {problem}")
-        if not problem and wrote and slot.state is State.LEASED:
-            full = await self._first_of_parts(slot, partial(full_disks, self._preparation.backend()))
-            if full and slot.state is State.LEASED:
-                self._record_broken(slot, f"it answers, but can't save: {full}")
-        return slot.why if slot.state is State.BROKEN else ""
-
-    async def _first_of_parts(self, slot: Slot, work: Callable[[AppManifest, Replica], Awaitable[str]]) -> str:
-        """Returns the first text that ``work`` returns for a part of the replica; empty when there is none."""
-        for app in self.unit.apps:
-            if why := await work(app, slot.running().of(app.name)):
-                return why if len(self.unit.apps) == 1 else f"{app.name}: {why}"
-        return ""
-
-    async def verify(self, slot: Slot) -> str:
-        """Returns why a replica that is to be reused without a reset must not be: it has changed since its release.
-
-        Empty if it has not changed or had no holder before. Otherwise the lease must be returned.
-        """
-        if not slot.visited:
-            return ""
-        # Nothing was running in it at its release, and it has received no requests since.
-        reason = await self._first_of_parts(slot, partial(change, self._preparation.backend()))
-        if reason and slot.state is State.LEASED:
-            slot.touched = f"after its release: {reason}"
-            _log.warning("%s was clean at its release, but %s", slot.id, slot.touched)
-        return slot.why if slot.state is State.BROKEN else slot.touched
 
     async def wake(self, slot: Slot) -> None:
         """Unpause a replica that has just been leased, if it was paused."""
@@ -315,7 +271,7 @@ class ReplicaSet:
     def stop_spare(self) -> bool:
         """Stop a spare, because another app needs the memory. Returns whether there was one."""
         spares = [slot for slot in self.slots if slot.state is State.PRISTINE]
-        if not spares or self.app.read_only:
+        if not spares or self.app.read_only or not self.limits.size:
             return False
         slot = max(spares, key=Slot.lease_order)
         self._remove(slot)
@@ -371,6 +327,7 @@ class ReplicaSet:
 
     def _ready(self, slot: Slot, durations: list[float], began: float) -> None:
         now = self._clock()
+        slot.started = began
         self._failures = 0
         self.failure = ""
         durations.append(now - began)

@@ -59,6 +59,10 @@ class Slot:
     visited: bool = False
     """Whether it had a holder since it was last made pristine; it was proved clean, and must be verified before
     reuse."""
+    started: float = 0.0
+    """Time on the pool's clock when its latest start or reset began."""
+    signalled: bool = False
+    """Whether a signal had ended or stopped one of its processes when it broke."""
     leased_seconds: float = 0.0
     paused: bool = False
     resting: asyncio.Future[None] | None = None

@@ -216,8 +216,12 @@ VOLUME: Record[VolumeManifest] = Record(
         key(
             "source",
             Text("a volume name or a folder"),
-            "A volume of the engine, or a folder: absolute, or relative to the catalogue with `./`.",
+            (
+                "A volume of the engine, or a folder: absolute, or relative to the catalogue with `./`. Without it, "
+                "each container gets a volume of its own with the image's content of `target`, e.g. below another one."
+            ),
             "source: map-tiles\ntarget: /data/tiles",
+            default="",
         ),
         key("target", PATH, "The path where it is mounted.", "target: /data\nsource: ./wiki"),
         key(
@@ -244,11 +248,21 @@ STEP: Record[ContainerStep] = Record(
             "timeout: 900\nrun: [gitlab-ctl, reconfigure]",
             default=60.0,
         ),
+        key(
+            "proof",
+            WORDS,
+            (
+                "A program that ends with 0 only if the step had its effect. If it does not, the attempt failed: `sed` "
+                "ends with 0 although it changed nothing."
+            ),
+            "proof: [grep, -q, shop.test, /etc/shop.conf]\nrun: [sed, -i, s/localhost/shop.test/, /etc/shop.conf]",
+            default=(),
+        ),
     ],
 )
 STEPS = ListOf(
     Either(
-        "a program and its arguments as a list, or a mapping with run, attempts, pause and timeout",
+        "a program and its arguments as a list, or a mapping with run, attempts, pause, timeout and proof",
         sequence=Convert(WORDS, lambda words, _: ContainerStep(run=words)),
         mapping=STEP,
     ),
@@ -257,8 +271,9 @@ STEPS = ListOf(
 
 
 def _docker_rule(values: dict[str, Any], _: Any, __: Reading) -> Fault | None:
-    if values["snapshot_env"] and not values["snapshot"]:
-        return Fault("'snapshot: true' with 'snapshot_env'", "no snapshot")
+    for name in ("snapshot_env", "before_snapshot"):
+        if values[name] and not values["snapshot"]:
+            return Fault(f"'snapshot: true' with '{name}'", "no snapshot")
     if values["booted"] and not values["post_start"]:
         return Fault("'post_start' with 'booted'", "no steps")
     if values["build"] and (values["tar"] or values["digest"]):
@@ -354,6 +369,16 @@ DOCKER: Record[DockerManifest] = Record(
             ),
             "snapshot: true",
             default=False,
+        ),
+        key(
+            "before_snapshot",
+            STEPS,
+            (
+                "Programs that end the app cleanly before a snapshot, where stopping the container does not: some "
+                "process managers end at once, and leave databases to recover at each start."
+            ),
+            "before_snapshot: [[gitlab-ctl, stop]]\nsnapshot: true",
+            default=(),
         ),
         key(
             "snapshot_env",

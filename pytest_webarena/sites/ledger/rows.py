@@ -161,12 +161,26 @@ class _Comparing:
         except sqlite3.Error:
             return None
 
-    def table(self, name: str, new: Collection[str], old: Collection[str]) -> _Table:
-        """Returns its columns and key. Raises `ValueError` when they have changed."""
+    def table(self, name: str, new: Mapping[str, tuple[int, str]], old: Mapping[str, tuple[int, str]]) -> _Table:
+        """Returns its columns and key. Raises `ValueError` when they have changed, other than by ``add column``."""
         shapes = [self.shape(schema, name) for schema, tables in (("main", new), ("old", old)) if name in tables]
-        if len(shapes) == 2 and shapes[0].columns != shapes[1].columns:
-            raise ValueError(f"the table {name} has other columns than before")
+        if len(shapes) == 2 and (now := shapes[0].columns) != (was := shapes[1].columns):
+            in_place = new[name][0] == old[name][0] and now[: len(was)] == was
+            if not in_place or not self.add_columns(name, now[len(was) :]):
+                raise ValueError(f"the table {name} has other columns than before")
         return shapes[0]
+
+    def add_columns(self, name: str, columns: Collection[str]) -> bool:
+        """Add these columns to the table in ``old``, too: an app that adds one gives each row its default, which is no
+        change of the row. Returns whether that was possible."""
+        for row in self.connection.execute(f"pragma main.table_info({_quoted(name)})").fetchall():
+            if row[1] in columns:
+                default = f" default {row[4]}" if row[4] is not None else ""
+                try:
+                    self.connection.execute(f"alter table old.{_quoted(name)} add column {_quoted(row[1])}{default}")
+                except sqlite3.Error:
+                    return False
+        return True
 
     def shape(self, schema: str, name: str) -> _Table:
         info = self.connection.execute(f"pragma {schema}.table_info({_quoted(name)})").fetchall()

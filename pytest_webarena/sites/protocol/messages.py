@@ -1,8 +1,8 @@
-"""The protocol between workers and the broker: JSON lines over a Unix socket, version 5.
+"""The protocol between workers and the broker: JSON lines over a Unix socket, version 6.
 
 The client sends requests, one per line, and gets one line back for each, in any order::
 
-    → {"id": 1, "op": "hello", "version": 5, "name": "gw0", "key": "5f0c…"}
+    → {"id": 1, "op": "hello", "version": 6, "name": "gw0", "key": "5f0c…"}
     ← {"id": 1, "result": {"pid": 4711, "log": "…/broker.log"}}
     ← {"id": 2, "error": {"type": "SiteError", "message": "…"}}
 
@@ -19,7 +19,8 @@ lease      sites, holder, timeout (s; null: the run's), ahead  `Grant`; replicas
            reach (sites to be leased when visited; ``*``: all),
            now (those of them to be leased at once),
            trusts (the run's authority),
-           live (`LiveWishes`; default: the catalogue's terms)
+           live (`LiveWishes`; default: the catalogue's terms),
+           max_age (s since its replicas began to start)
 visited    lease                                               list of `evidence.ReachedSite`, once available
 reached    lease                                               list of `evidence.ReachedSite`, at once
 release    lease                                               `ReleaseReport`
@@ -31,6 +32,8 @@ mark       lease, asked (even if expensive)                    null; start of th
 changes    lease                                               list of `changes.SiteChanges`; errors as check
 query      lease, site, database, sql, write                   `backends.base.Rows`
 check      lease, ask                                          null; error if a replica died or does not answer
+undisturbed lease                                              whether no replica is older than ``max_age``, and no
+                                                               signal ended or stopped them
 own_answer lease, url, harness                                 the gateway's own answer; empty if a site answered
 answers    lease, method, url, since (Unix time), harness      list of state and status, as in `gateway.log`
 unrecorded lease                                               list of `evidence.Unrecorded`
@@ -73,7 +76,7 @@ __all__ = [
     "line",
 ]
 
-VERSION = 5
+VERSION = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +108,8 @@ class SiteAccess:
     """How checks authenticate at its API."""
     forbid_side_effects: bool = False
     """Whether only visitors change its data (`changes`)."""
+    own_address: str = ""
+    """For a site that runs elsewhere and has a name here: its own address."""
     sessions: Mapping[str, StoredSession] = field(default_factory=dict)
     """Sessions by account that the leased replica has from its start."""
 
@@ -129,6 +134,10 @@ class ReplicaInfo:
     """Digest of the files that it was started with; empty where they are unknown."""
     program_changes: tuple[str, ...] = ()
     """Those of the files that differ from the app's first replica in this run."""
+    addresses: Mapping[str, str] = field(default_factory=dict)
+    """For an app that runs elsewhere: the own addresses of its sites."""
+    reset_seconds: float = 0.0
+    """For an app that runs elsewhere: the duration of the reset that made it pristine; 0 if it is not reset."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,6 +169,8 @@ class Grant:
     """Port of its gateway on 127.0.0.1."""
     harness_port: int
     """Port for the harness's own visits, which `requests` leaves out."""
+    sign_in_port: int
+    """Port for the harness's sign-ins, after which hosted apps need no reset."""
     waited: float
     """Seconds from the request to the grant."""
     sites: Mapping[str, SiteAccess]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import time
+from pathlib import Path
 from typing import Any
 
 import psutil
@@ -54,6 +56,18 @@ def interrupts(evidence: Evidence) -> bool:
     raise KeyboardInterrupt
 
 
+def tries(evidence: Evidence) -> bool:
+    return re.match("^(a+)+$", evidence.answer or "") is not None
+
+
+def late_once(evidence: Evidence) -> bool:
+    late = Path(os.environ["LATE"])
+    if late.exists():
+        late.unlink()
+        stays(evidence)
+    return True
+
+
 def where(evidence: Evidence) -> tuple[bool, str]:
     return False, f"in {os.getpid()}"
 
@@ -75,7 +89,6 @@ def judged(check: str, answer: str = _ANSWER, **more: Any) -> Any:
 @each_case(
     ("check", "why"),
     [
-        ('answer: {regex: "^(a+)+$"}', "judging took longer than 1 s"),
         ('url: {regex: "(a+)+$"}', "judging took longer than 1 s"),
         (f"python: {__name__}:stays", "judging took longer than 1 s"),
         (f"python: {__name__}:count", "judging took longer than 1 s"),
@@ -103,9 +116,42 @@ def test_verdict_is_decided_despite_an_endless_check() -> None:
     assert (verdict.passed, [result.score for result in verdict.results]) == (False, [0, None])
 
 
-def test_backtracking_schema_pattern_is_undecided() -> None:
-    verdict = judged('answer: {schema: {type: string, pattern: "^(a+)+$"}}', f'"{_ANSWER}"')
-    assert verdict.results[1].score is None
+PATTERNS = {
+    'answer: {regex: "^(a+)+$"}': _ANSWER,
+    'answer: {schema: {type: string, pattern: "^(a+)+$"}}': f'"{_ANSWER}"',
+}
+
+
+@each_case("check", PATTERNS)
+def test_check_that_only_this_answer_makes_endless_is_not_met(check: str) -> None:
+    """Neither is its negation."""
+    for checks in (check, f"not: {{{check}}}"):
+        result = judged(checks, PATTERNS[check]).results[1]
+        assert (result.score, result.cause) == (0, None)
+        why = (result.children or (result,))[0].why
+        assert why.startswith("judging took longer than 1 s")
+        assert why.endswith("with another answer it ends in time, so this one is the cause")
+
+
+@each_case(
+    ("solution", "score"),
+    [
+        ("", None),  # nobody knows what the function reads
+        ("solution: [stop: _]", 0),
+        (f"solution: [stop: {_ANSWER}]", None),
+    ],
+)
+def test_solution_shows_whether_the_answer_makes_a_function_endless(solution: str, score: int | None) -> None:
+    task = make_task(f"intent: x\nsites: []\nchecks: [python: '{__name__}:tries']\n{solution}", id="t")
+    assert judge_bounded(task, evidence(_ANSWER), seconds=_SOON).results[0].score == score
+
+
+def test_check_that_was_late_only_once_is_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine is not the answer's fault."""
+    monkeypatch.setenv("LATE", str(tmp_path / "late"))
+    (tmp_path / "late").touch()
+    task = make_task(f"intent: x\nsites: []\nchecks: [python: '{__name__}:late_once']\nsolution: [stop: _]", id="t")
+    assert judge_bounded(task, evidence("a"), seconds=_SOON).results[0].score == 1
 
 
 def test_all_states_of_a_check_share_its_time_limit() -> None:

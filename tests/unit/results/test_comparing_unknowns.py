@@ -23,7 +23,8 @@ from pytest_webarena.results.export import summary_json
 from pytest_webarena.results.plan import PlannedTrial, extend_plan
 from pytest_webarena.results.records import JudgeErrors, JudgeRecord
 from pytest_webarena.results.table_data import as_json
-from pytest_webarena.results.tables import as_text, gather, tables
+from pytest_webarena.results.table_forms import as_text
+from pytest_webarena.results.tables import gather, tables
 from tests.made_up import make_run, make_trial
 from tests.unit.results.compared import of, planted_side, runs, words
 

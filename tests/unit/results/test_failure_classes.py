@@ -18,7 +18,8 @@ from pytest_webarena.results import RunDir, TrialKey, TrialRecord
 from pytest_webarena.results.failure_classes import CLASSES, propose
 from pytest_webarena.results.failure_labels import FILE, add_labels, failures_of, labels_of
 from pytest_webarena.results.merge import merge_runs
-from pytest_webarena.results.tables import as_text, gather, tables
+from pytest_webarena.results.table_forms import as_text
+from pytest_webarena.results.tables import gather, tables
 from tests.cases import each_case
 
 from ...made_up import UNDECIDED, check, make_run, make_trial

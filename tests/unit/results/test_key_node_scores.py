@@ -16,7 +16,8 @@ from pytest_webarena.results.key_node_scores import key_node_scores
 from pytest_webarena.results.metrics import measure
 from pytest_webarena.results.records import TrialKey, TrialRecord
 from pytest_webarena.results.table_data import as_json
-from pytest_webarena.results.tables import Row, as_markdown, as_text, tables
+from pytest_webarena.results.table_forms import as_markdown, as_text
+from pytest_webarena.results.tables import Row, tables
 
 HOME = "the first page"
 
@@ -228,9 +229,9 @@ def test_environment_columns_appear_only_where_values_differ() -> None:
     found = key_node_scores(trials)
     assert found is not None
     assert [tuple(each.setting) for each in found.by_setting] == [
-        ("Europe/Berlin 52.5,13.4", "Linux", "chromium 140", "390x844 @3.0 mobile", "de-DE"),
-        ("UTC", "Linux", "chromium 140", "1280x720", "en-US"),
-        ("UTC", "Linux", "firefox 128", "1280x720", "en-US"),
+        ("Europe/Berlin 52.5,13.4", "Linux", "chromium 140", "390x844 @3.0 mobile", "de-DE", ""),
+        ("UTC", "Linux", "chromium 140", "1280x720", "en-US", ""),
+        ("UTC", "Linux", "firefox 128", "1280x720", "en-US", ""),
     ]
     markdown = as_markdown(tables([row(trials)]))
     assert "| agent | region | browser | device | language | CR |" in markdown
@@ -239,6 +240,16 @@ def test_environment_columns_appear_only_where_values_differ() -> None:
     assert max(map(len, as_text(tables([row(trials)])).splitlines())) <= 80
     same = as_markdown(tables([row([trials[1]])]))
     assert "Equal in all: region UTC, system Linux, browser chromium 140, device 1280x720, language en-US." in same
+
+
+def test_guard_of_live_sites_is_named_next_to_the_scores() -> None:
+    obeying, ignoring = ({**DESK, "live": {"robots": policy}} for policy in ("obey", "ignore"))
+    trials = [replace(TRIALS[0], environment=obeying), replace(TRIALS[1], environment=ignoring)]
+    text = as_markdown(tables([row(trials, "mind2web-live")]))
+    assert "| agent | guard | CR |" in text
+    note = "agent: a guard refused writes that the task does not name (robots.txt ignored; robots.txt obeyed)"
+    assert note in text
+    assert "a guard refused" not in as_markdown(tables([row(TRIALS, "mind2web-live")]))
 
 
 def test_tasks_without_key_nodes_have_no_scores() -> None:

@@ -17,7 +17,8 @@ from pytest_webarena.results import RunDir, TrialKey, TrialRecord
 from pytest_webarena.results.intervals import clustered_interval, wilson_interval
 from pytest_webarena.results.metrics import BUCKETS, measure, outcome_by
 from pytest_webarena.results.published import published, published_groups
-from pytest_webarena.results.tables import as_text, gather, tables
+from pytest_webarena.results.table_forms import Table, as_latex, as_text
+from pytest_webarena.results.tables import gather, tables
 from tests.cases import each_case
 from tests.made_up import UNDECIDED
 
@@ -345,3 +346,19 @@ def test_published_group_rates_are_whole_numbers_of_problems() -> None:
         assert "transcribed" in each.note
         assert f"{passed} of {each.cases}" in each.note
     assert published_groups("webarena") == ()
+
+
+def test_latex_escapes_names_and_keeps_notes_that_change_the_meaning() -> None:
+    table = Table(
+        title="Rates of A & B",
+        columns=("agent", "SR"),
+        rows=(("[a_1] 50% ~x^2 {y} <z> \\n #1", "10.0–20.0 → ±1"),),
+        notes=("mixed: not one rate & more",),
+    )
+    text = as_latex([table])
+    assert (
+        r"{[}a\_1] 50\% \textasciitilde{}x\textasciicircum{}2 \{y\} \textless{}z\textgreater{} \textbackslash{}n \#1"
+        r" & 10.0--20.0 $\rightarrow$ $\pm$1 \\"
+    ) in text
+    assert r"\caption{Rates of A \& B}" in text
+    assert r"\footnotesize mixed: not one rate \& more" in text

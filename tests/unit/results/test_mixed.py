@@ -22,7 +22,8 @@ from pytest_webarena.results.export import export
 from pytest_webarena.results.gate import Gate
 from pytest_webarena.results.listing import list_runs
 from pytest_webarena.results.merge import merge_runs
-from pytest_webarena.results.tables import as_text, gather, tables
+from pytest_webarena.results.table_forms import as_text
+from pytest_webarena.results.tables import gather, tables
 from pytest_webarena.results.viewer import write_view
 from tests.made_up import check, graded, make_run, make_trial
 from tests.unit.results.compared import words

@@ -12,7 +12,8 @@ from pytest_webarena.actions import Check, Click, Goto, Press, Selector, Stop, T
 from pytest_webarena.evidence import Evidence, StepRecord
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
 from pytest_webarena.results.reference_steps import reference_scores, references
-from pytest_webarena.results.tables import as_text, gather, tables
+from pytest_webarena.results.table_forms import as_text
+from pytest_webarena.results.tables import gather, tables
 from pytest_webarena.signals import TargetRecord
 from tests.cases import each_case
 

@@ -152,6 +152,7 @@ class PoolHarness:
         self.apps = {
             "a": app,
             "b": replace(app, name="b"),
+            "elsewhere": replace(app, name="elsewhere", backend="external"),
             "never": replace(app, name="never", reuse=None),
             "wiki": replace(app, name="wiki", read_only=True),
             "atlas": replace(app, name="atlas", read_only=True, depends_on=("wiki",)),

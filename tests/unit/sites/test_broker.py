@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import os
 import re
+import signal
 import socket
 import time
 import urllib.request
@@ -18,6 +20,7 @@ from pytest_webarena.sites.client.lease import BrokerClient
 from pytest_webarena.sites.protocol.report import BrokerReport
 from tests.processes import DEADLINE, wait_until
 from tests.unit.sites.brokers import client, directory, get, launcher, own, until_broken
+from tests.unit.sites.processes import number
 
 __all__ = ["client", "launcher", "own"]
 
@@ -202,9 +205,30 @@ def test_dead_replica_is_a_site_error(client: BrokerClient) -> None:
         assert "notes=1" in get(lease, "http://tiny.test/")
 
 
+def test_fresh_lease_is_out_of_reach_of_programs_that_have_ended(own: BrokerLauncher) -> None:
+    """An agent may stop all replicas before it ends."""
+    with BrokerClient(own.address, name="gw0") as client:
+        with client.lease(["tiny"], holder="an agent", timeout=DEADLINE) as lease:
+            pid = number(get(lease, "http://tiny.test/"), "pid")
+        os.kill(pid, signal.SIGSTOP)
+        with client.lease(["tiny"], holder="a control", timeout=DEADLINE, max_age=0.0) as lease:
+            fresh = number(get(lease, "http://tiny.test/"), "pid")
+            assert fresh != pid
+            assert lease.undisturbed()
+            os.kill(fresh, signal.SIGSTOP)
+            with pytest.raises(SiteError, match="does not answer"):
+                lease.check(ask=True)
+            assert not lease.undisturbed()
+        with client.lease(["tiny"], holder="a control", timeout=DEADLINE, max_age=0.0) as lease:
+            with pytest.raises(urllib.request.HTTPError, match="502"):
+                get(lease, "http://tiny.test/crash")
+            until_broken(lease)
+            assert lease.undisturbed()
+
+
 def test_broker_refuses_other_protocol_versions_and_missing_hello(launcher: BrokerLauncher) -> None:
     for line, message in [
-        (b'{"id": 1, "op": "hello", "version": 99, "name": "x"}\n', b"speaks version 5 of its protocol, this client"),
+        (b'{"id": 1, "op": "hello", "version": 99, "name": "x"}\n', b"speaks version 6 of its protocol, this client"),
         (b'{"id": 1, "op": "status"}\n', b"expected hello first, found 'status'"),
     ]:
         with socket.socket(socket.AF_UNIX) as stranger:

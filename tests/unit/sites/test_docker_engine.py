@@ -24,6 +24,30 @@ from pytest_webarena.sites.cleanup.reaper import identity
 from tests.cases import each_case
 
 
+@each_case(
+    ("state", "paused", "expected"),
+    [
+        ({"Running": True, "Paused": False}, False, False),
+        ({"Running": True, "Paused": True}, False, True),
+        ({"Running": True, "Paused": True}, True, False),  # by the harness
+        ({"Running": False, "ExitCode": 137}, False, True),
+        ({"Running": False, "ExitCode": 137, "OOMKilled": True}, False, False),
+        ({"Running": False, "ExitCode": 1}, False, False),
+        (None, False, True),
+    ],
+)
+def test_signals_and_pauses_of_other_programs_are_noticed(
+    state: dict[str, Any] | None, paused: bool, expected: bool
+) -> None:
+    def inspect(container: str) -> dict[str, Any]:
+        if state is None:
+            raise NotFound("gone")
+        return {"State": state}
+
+    client: Any = SimpleNamespace(api=SimpleNamespace(inspect_container=inspect))
+    assert containers.signalled(client, "c", paused=paused) is expected
+
+
 def test_missing_engine_is_reported_with_its_address(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     address = f"unix://{tmp_path}/absent.sock"
     monkeypatch.setenv("DOCKER_HOST", address)

@@ -186,7 +186,7 @@ def test_surplus_replicas_are_stopped_after_lower_demand() -> None:
 
 def test_unknown_apps_and_databases_are_named() -> None:
     async def work(harness: PoolHarness) -> None:
-        with pytest.raises(UsageError, match="known: a, atlas, b, guide, never, wiki"):
+        with pytest.raises(UsageError, match="known: a, atlas, b, elsewhere, guide, never, wiki"):
             await harness.lease("c")
         lease = await harness.lease("a")
         with pytest.raises(TaskError, match=r"no database 'mian'.*did you mean 'main'"):

@@ -199,6 +199,7 @@ def test_dead_replica_is_reported_with_its_last_log_lines(backend_run: Run, app:
                 await asyncio.sleep(0.005)
         assert "it ended with exit code 7; last log lines:" in why
         assert "about to crash" in why
+        assert not await backend.signalled(app, replica)
         assert "notes=1" in get(await backend.reset(app, replica))
 
     backend_run(work)
@@ -382,11 +383,19 @@ def test_command_app_starts_resets_and_stops(
         assert fresh.port != replica.port
         log = tmp_path / "scratch" / "tiny" / "tiny-1.1.log"
         assert f"starting as slow to {fresh.port}" in log.read_text()
-        os.kill(int((await pids(str(tmp_path)))[-1]), signal.SIGTERM)
+        pid = int((await pids(str(tmp_path)))[-1])
+        assert not await backend.signalled(app, fresh)
+        os.kill(pid, signal.SIGSTOP)
+        async with asyncio.timeout(DEADLINE):
+            while not await backend.signalled(app, fresh):
+                await asyncio.sleep(0.005)
+        os.kill(pid, signal.SIGCONT)
+        os.kill(pid, signal.SIGTERM)
         async with asyncio.timeout(DEADLINE):
             while not (why := await backend.alive(app, fresh)):
                 await asyncio.sleep(0.005)
         assert "it ended with signal SIGTERM" in why
+        assert await backend.signalled(app, fresh)
 
     backend_run(work)
 

@@ -11,7 +11,7 @@ import pytest
 
 from pytest_webarena.errors import TaskError, UsageError
 from pytest_webarena.sites.backends.base import Replica, Rows
-from pytest_webarena.sites.broker import replica_set
+from pytest_webarena.sites.broker import replica_health
 from pytest_webarena.sites.broker.pool import Pool
 from pytest_webarena.sites.broker.sizing import Demand, ReplicaSetLimits
 from pytest_webarena.sites.catalogues.loading import CatalogueError, read_catalogue
@@ -270,7 +270,7 @@ def test_health_check_timeout_grows_with_start_time(
         await harness.pool.ask(lease)
         await harness.pool.close()
 
-    monkeypatch.setattr(replica_set, "unanswered", unanswered)
+    monkeypatch.setattr(replica_health, "unanswered", unanswered)
     monkeypatch.setattr(Demand, "replaced", lambda demand, seconds: setattr(demand, "replacement", took))
     asyncio.run(main())
     assert set(patience) == {expected}

@@ -127,6 +127,13 @@ def test_visualwebarena_and_lite_rows_use_their_own_evaluators(tmp_path: Path) -
     assert one(tmp_path, raw(old_task_id=4)).checks[0].spec.dialect == "webarena-lite"
 
 
+def test_webchorearena_rows_keep_what_makes_them_hard(tmp_path: Path) -> None:
+    more: dict[str, Any] = {"type_main": "massive_memory", "required_obs": "image", "required_wait": True}
+    task = one(tmp_path, raw(**more, affects_environment=False))
+    assert task.tags == ("type_main:massive_memory", "required_obs:image")
+    assert (task.source["required_wait"], task.source["affects_environment"]) == (True, False)
+
+
 @pytest.mark.parametrize("image", [7, "__homepage__/a.png", ["http://example.org/a.png", "a.txt"]])
 def test_invalid_image_is_a_defect(tmp_path: Path, image: object) -> None:
     with pytest.raises(TaskFileError, match="'image"):

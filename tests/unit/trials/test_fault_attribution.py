@@ -58,6 +58,8 @@ class Site:
         self.now: list[tuple[str, ...]] = []
         """What each visitor had leased at once beside it."""
 
+        self.fresh: list[bool] = []
+
     def session(self) -> FakeSession:
         return FakeSession()
 
@@ -82,6 +84,9 @@ class Site:
 
     def wait_for_writes(self, seconds: float, **more: float) -> tuple[()]:
         return ()
+
+    def undisturbed(self) -> bool:
+        return True
 
     def check(self, *, ask: bool = False) -> None:
         self.asked.append(ask)
@@ -161,6 +166,7 @@ class Resources:
 
     def lease(self, sites: Sequence[str], *, users: Mapping[str, str], holder: str, **reach: Any) -> Any:
         self.site.now.append(reach.get("now", ()))
+        self.site.fresh.append("max_age" in reach)
         return self._lease()
 
     def login_state(self, lease: Any, users: Any) -> None:

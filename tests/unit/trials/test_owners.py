@@ -18,6 +18,7 @@ from pytest_webarena.agents import AgentDefinition
 from pytest_webarena.browser.config import SessionConfig
 from pytest_webarena.browser.faults import PageCrashed
 from pytest_webarena.browser.reports import Outcome
+from pytest_webarena.checks import judge_bounded
 from pytest_webarena.errors import (
     AgentAbsent,
     BrowserError,
@@ -36,6 +37,7 @@ from pytest_webarena.results import RunDir, TrialKey, TrialRecord
 from pytest_webarena.results.wording import REPEAT, STOP_WORDS, why_undecided
 from pytest_webarena.tasks import Task
 from pytest_webarena.testing import ScriptedAgent, make_task
+from pytest_webarena.trials import fault_attribution
 from pytest_webarena.trials import trial as trials
 from pytest_webarena.trials.episode import EpisodeLimits
 from pytest_webarena.trials.fault_attribution import Attribution, Ended
@@ -44,7 +46,19 @@ from pytest_webarena.trials.plan import TrialPlan
 from pytest_webarena.trials.rescoring import Rescorer
 from tests.processes import wait_until
 
-from .owner_events import ATTACKS, CASES, PAGE, PRICED, RECURS, SCENARIOS, FaultySession, FaultySite, run, without_usage
+from .owner_events import (
+    ATTACKS,
+    CASES,
+    PAGE,
+    PRICED,
+    RECURS,
+    SCENARIOS,
+    FaultySession,
+    FaultySite,
+    StoppedSite,
+    run,
+    without_usage,
+)
 from .test_fault_attribution import (
     TASK,
     HalfDownSite,
@@ -182,13 +196,17 @@ def test_controls_share_no_browser_with_other_trials(tmp_path: Path, monkeypatch
     assert own[:3] == [False, True, True]
 
 
-@pytest.mark.parametrize(("agent", "undecided"), [
+AGENTS: list[tuple[dict[str, Any], bool]] = [
     ({"kind": "process", "tier": "process"}, True),
     ({"kind": "process", "tier": "wrapped"}, True),
     ({"kind": "python", "tier": "in-process"}, True),
     ({"kind": "process", "tier": "sandboxed"}, False),
     ({"kind": "model", "tier": "in-process"}, False),
-])  # fmt: skip
+]
+"""Agents, and whether their code can send signals to the harness's processes."""
+
+
+@pytest.mark.parametrize(("agent", "undecided"), AGENTS)
 @pytest.mark.parametrize("error", [BrowserLost, SiteError])
 def test_killed_browser_or_site_is_undecided_if_the_agents_code_could_do_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, agent: dict[str, Any], undecided: bool, error: type[Exception]
@@ -198,6 +216,37 @@ def test_killed_browser_or_site_is_undecided_if_the_agents_code_could_do_it(
     record = run(tmp_path, FaultySite(lambda: error("killed"), 1), **agent)
     assert record.undecided == (undecided or error is SiteError)
     assert (record.outcome == "error") != record.undecided
+
+
+@pytest.mark.parametrize("result", ["started before the agent's end", "never starts again"])
+@pytest.mark.parametrize(("agent", "undecided"), AGENTS)
+def test_control_shows_nothing_if_the_agents_code_could_disturb_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, agent: dict[str, Any], undecided: bool, result: str
+) -> None:
+    """An agent may stop every copy of a site, or what starts them."""
+    site, lease = Site(1) if result.startswith("never") else StoppedSite(1, 2), Resources.lease
+
+    def once(resources: Resources, *args: Any, **more: Any) -> Any:
+        if site.leases and result.startswith("never"):
+            raise SiteError("could not be reset")
+        return lease(resources, *args, **more)
+
+    monkeypatch.setattr(Resources, "lease", once)
+    record = run(tmp_path, site, **agent)
+    assert (record.outcome, record.undecided) == (("failed", True) if undecided else ("error", False)), record.message
+    assert site.fresh[1:] in ([], [undecided])
+
+
+def test_controls_judge_with_the_time_limit_of_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    limits: list[float] = []
+
+    def judged(*args: Any, seconds: float, **more: Any) -> Any:
+        limits.append(seconds)
+        return judge_bounded(*args, seconds=seconds, **more)
+
+    monkeypatch.setattr(fault_attribution, "judge_bounded", judged)
+    run(tmp_path, Site(1), options=TrialOptions(env_retries=0, check_timeout=7.0))
+    assert set(limits) == {7.0}
 
 
 def test_late_effect_of_an_action_is_waited_for(tmp_path: Path) -> None:

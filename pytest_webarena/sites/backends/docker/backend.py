@@ -255,6 +255,12 @@ class DockerBackend:
         running = _running(replica)
         return await self._access.end_of(running, paused=running.id in self._paused)
 
+    async def signalled(self, app: AppManifest, replica: Replica) -> bool:
+        """Returns whether a signal ended the container, or another program paused or removed it."""
+        client, running = self._access.client(), _running(replica)
+        paused = running.id in self._paused
+        return await self._access.call(lambda: containers.signalled(client, running.id, paused=paused))
+
     async def pause(self, app: AppManifest, replica: Replica) -> None:
         """Pause the container, and those of its unit."""
         client = self._access.client()

@@ -15,6 +15,7 @@ from docker.types import IPAMConfig, IPAMPool, LogConfig, Mount
 
 from pytest_webarena.errors import SiteError
 from pytest_webarena.sites.backends.docker.engine import ENGINE_ERRORS, explain
+from pytest_webarena.sites.backends.processes import is_signal
 from pytest_webarena.sites.catalogues.manifest import DockerManifest
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "log_of",
     "remove",
     "set_paused",
+    "signalled",
 ]
 
 _LOG_LINES = 20
@@ -247,6 +249,18 @@ def end_of(client: DockerClient, container: str, *, paused: bool = False) -> str
     if state.get("Error"):
         why += f": {state['Error']}"
     return "\n".join([f"the container {container[:12]} does not run: {why}", *last_lines(client, container)])
+
+
+def signalled(client: DockerClient, container: str, *, paused: bool = False) -> bool:
+    """Returns whether another program removed or paused the container, or a signal ended it, other than for its memory
+    limit. ``paused`` is as for `end_of`."""
+    try:
+        state = client.api.inspect_container(container)["State"]
+    except NotFound:
+        return True
+    if state.get("Running"):
+        return bool(state.get("Paused")) and not paused
+    return is_signal(state.get("ExitCode")) and not state.get("OOMKilled")
 
 
 def log_of(client: DockerClient, container: str, lines: int) -> str:

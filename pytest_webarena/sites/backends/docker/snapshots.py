@@ -56,6 +56,7 @@ def config_hash(app: AppManifest, unit: str = "") -> str:
     volumes = [asdict(volume) for volume in docker.volumes]
     parts = [_FORMAT, steps, list(docker.command), {**docker.env}, docker.shm_size, docker.init, docker.port, volumes]
     parts += [app.fill(value) for value in docker.env.values()]
+    parts += [[*map(app.fill, step.run)] for step in docker.before_snapshot]
     parts += [unit] if unit else []
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 

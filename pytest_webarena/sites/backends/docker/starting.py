@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from docker import DockerClient
 
     from pytest_webarena.sites.backends.docker.access import EngineAccess
-    from pytest_webarena.sites.catalogues.manifest import AppManifest, DockerManifest, Readiness
+    from pytest_webarena.sites.catalogues.manifest import AppManifest, ContainerStep, DockerManifest, Readiness
 
 __all__ = ["GRACE", "PROGRAM_SECONDS", "Image", "Starter", "margin", "section"]
 
@@ -77,7 +77,7 @@ class Starter:
             # The app always gets a moment, however long the engine took: its error message helps more than a time-out.
             await self.wait_until_ready(app, running, max(deadline - time.monotonic(), _MOMENT), first)
             if not configured:
-                await self._steps(app, running)
+                await self._steps(app, running, docker.post_start, "configured")
                 # Configuring takes as long as its steps; afterwards the app has to become ready again.
                 await self.wait_until_ready(app, running, app.start_timeout)
             if docker.port != HTTP_PORT and app.sites:
@@ -90,7 +90,7 @@ class Starter:
     def _launch(self, client: DockerClient, app: AppManifest, image: Image, name: str, place: Place | None) -> Running:
         docker = section(app)
         labels = {**self._access.labels, APP: app.name, REPLICA: name}
-        own = [volume for volume in docker.volumes if volume.mutable and not app.read_only]
+        own = [volume for volume in docker.volumes if volume.source and volume.mutable and not app.read_only]
         copies: dict[str, str] = {}
         pod: Pod | None = None
         try:
@@ -130,14 +130,18 @@ class Starter:
         if why := await self._access.own_addresses.open(self._access.client(), namespace, target):
             _log.warning("%s can't reach itself under its own address: %s", running.name, why)
 
-    async def _steps(self, app: AppManifest, running: Running) -> None:
-        """Configure the app. Raises `SiteError` with the step's output and the container's last log lines."""
+    async def end_for_snapshot(self, app: AppManifest, running: Running) -> None:
+        """End the app's programs inside its container. Raises `SiteError` as `container` does."""
+        await self._steps(app, running, section(app).before_snapshot, "ended for a snapshot")
+
+    async def _steps(self, app: AppManifest, running: Running, steps: Sequence[ContainerStep], what: str) -> None:
+        """Run steps inside. Raises `SiteError` with the step's output and the container's last log lines."""
         client = self._access.client()
         try:
-            await run_steps(section(app).post_start, app.fill, partial(self._access.execute, running))
+            await run_steps(steps, app.fill, partial(self._access.execute, running))
         except SiteError as error:
             logs = await self._access.call(lambda: containers.last_lines(client, running.id))
-            raise SiteError("\n".join([f"it could not be configured: {error}", *logs])) from None
+            raise SiteError("\n".join([f"it could not be {what}: {error}", *logs])) from None
 
     async def wait_until_ready(
         self, app: AppManifest, running: Running, seconds: float, checks: Sequence[Readiness] = ()

@@ -23,19 +23,21 @@ async def run_steps(
     fill: Callable[[str], str],
     execute: Callable[[Sequence[str], float], Awaitable[Executed]],
 ) -> None:
-    """Run ``steps`` in order, each until it exits with 0 or its attempts are used up.
+    """Run ``steps`` in order, each until it and its proof exit with 0 or its attempts are used up.
 
     ``execute`` runs a program with a time limit in seconds and raises `SiteError` after it. A hung program can't be
     ended from outside, so it is not tried again. Raises `SiteError` with the step and its output.
     """
     for number, step in enumerate(steps, start=1):
-        arguments = [*map(fill, step.run)]
+        arguments, proof = [*map(fill, step.run)], [*map(fill, step.proof)]
         for attempt in range(1, step.attempts + 1):
-            done = await execute(arguments, step.timeout)
+            done, what = await execute(arguments, step.timeout), "failed"
+            if done.code == 0 and step.proof:
+                done, what = await execute(proof, step.timeout), f"had no effect by {shlex.join(proof)}"
             if done.code == 0:
                 break
             problem = (
-                f"step {number} of {len(steps)} failed (attempt {attempt} of {step.attempts}): "
+                f"step {number} of {len(steps)} {what} (attempt {attempt} of {step.attempts}): "
                 f"{shlex.join(arguments)}\n{output_text(done)}"
             )
             _log.info("%s", problem)

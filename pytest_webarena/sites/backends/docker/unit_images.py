@@ -111,6 +111,7 @@ class UnitImages:
         try:
             for app in reversed(unit.apps):  # an app may need its dependencies to end cleanly
                 self._note(app, f"committing the snapshot of {app.name}")
+                await self._starter.end_for_snapshot(app, running[app.name])
                 container, source = running[app.name].id, sources[app.name]
                 commit = partial(snapshots.commit, container=container, app=app, source=source, unit=unit_hash)
                 made[app.name] = await self._with_long_timeout(commit)

@@ -26,6 +26,8 @@ def missing_volumes(client: DockerClient, manifest: DockerManifest) -> list[Volu
     """Returns the volumes that do not exist."""
     missing = []
     for volume in manifest.volumes:
+        if not volume.source:
+            continue
         if volume.source.startswith("/"):
             exists = Path(volume.source).exists()
         else:
@@ -52,6 +54,9 @@ def mounts(manifest: DockerManifest, copies: Mapping[str, str]) -> list[Mount]:
     """Returns the mounts of a container. ``copies`` maps targets to the volumes made for this container alone."""
     found = []
     for volume in manifest.volumes:
+        if not volume.source:
+            found.append(Mount(volume.target, None, type="volume"))  # the engine fills it, and removes it at the end
+            continue
         source = copies.get(volume.target, volume.source)
         # no_copy: an empty named volume would be filled from the image.
         no_copy = not source.startswith("/")

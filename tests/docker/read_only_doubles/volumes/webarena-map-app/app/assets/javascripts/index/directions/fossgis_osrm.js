@@ -1,1 +1,5 @@
-var ends = {car: "__OSMCarSuffix__", bike: ":5001", foot: "__OSMFootSuffix__"};
+var vehicleTypePortMapping = {
+  "car": "5000",
+  "bike": ":5001",
+  "foot": "__OSMFootSuffix__"
+}

@@ -1,0 +1,204 @@
+"""A run as one file: what it contains, that others can check it, and what an import refuses."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import zipfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pytest_webarena.actions import Stop
+from pytest_webarena.commands.cli import main
+from pytest_webarena.errors import UsageError
+from pytest_webarena.results import RunDir, TrialRecord
+from pytest_webarena.results.export import export
+from pytest_webarena.results.plan import PlannedTrial, extend_plan
+from pytest_webarena.results.run_file import MANIFEST, unpack_run
+from tests.recordings import record_trial
+
+TASKS = "tasks: [{id: buy, sites: [], intent: Say x., checks: [{answer: x}]}]"
+Change = Callable[[dict[str, bytes]], None]
+
+
+def make_run(path: Path, *, answers: dict[str, str], **more: object) -> None:
+    """Record a finished trial per task and answer; those other than ``x`` fail."""
+    for task, answer in answers.items():
+        attempt = record_trial(
+            path, task, [("[1] link 'Home'", Stop(answer), None)], answer=answer, started=1.8e9, argv=["a.tasks.yaml"]
+        )
+        (attempt / "screenshots").mkdir(exist_ok=True)
+        folder = RunDir(path).folder(RunDir(path).records()[0].key)
+        (record,) = [each for each in RunDir(path).records() if each.key.task == task]
+        outcome = "passed" if answer == "x" else "failed"
+        folder = RunDir(path).folder(record.key)
+        folder.update(replace(record, outcome=outcome, node_id="a.tasks.yaml::" + task, **more))  # type: ignore[arg-type]
+    run = RunDir(path)
+    extend_plan(path, [PlannedTrial(key=record.key) for record in run.records()])
+    export(run)
+
+
+@pytest.fixture
+def packed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the file of a run with a passed and a failed trial."""
+    make_run(tmp_path / "run", answers={"buy": "x", "sell": "y"})
+    (tmp_path / "a.tasks.yaml").write_text(TASKS)
+    monkeypatch.chdir(tmp_path)
+    assert main(["runs", "export", "run", "-o", "mine.zip"]) == 0
+    return tmp_path / "mine.zip"
+
+
+def test_imported_run_is_verified_offline(packed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    capsys.readouterr()
+    assert main(["runs", "import", str(packed), "-o", "theirs"]) == 0
+    assert "pytest --rescore=theirs theirs/tasks/a.tasks.yaml" in capsys.readouterr().out
+    assert main(["runs", "verify", "theirs"]) == 0
+    assert "2 trials: all files are as they were written" in capsys.readouterr().out
+    assert RunDir(tmp_path / "theirs").records() == RunDir(tmp_path / "run").records()
+    assert RunDir(tmp_path / "theirs").facts()["imported"]
+
+
+def test_readme_has_rates_commands_and_how_to_check_them(packed: Path) -> None:
+    with zipfile.ZipFile(packed) as archive:
+        text = archive.read("README.md").decode()
+    assert "| clerk | 50.0% |" in text
+    assert "$ pytest a.tasks.yaml\n" in text
+    assert "$ webarena runs import mine.zip -o checked" in text
+    assert "$ pytest --rescore=checked checked/tasks" in text
+    assert "Leaderboards" not in text
+
+
+def test_same_run_gives_the_same_file(packed: Path, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    assert main(["runs", "export", "run", "-o", "other/mine.zip"]) == 0
+    assert (tmp_path / "other" / "mine.zip").read_bytes() == packed.read_bytes()
+
+
+def test_evidence_only_leaves_out_what_no_verdict_depends_on(
+    packed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["runs", "export", "run", "-o", "small.zip", "--evidence-only"]) == 0
+    with zipfile.ZipFile(packed) as whole, zipfile.ZipFile("small.zip") as small:
+        missing = set(whole.namelist()) - set(small.namelist())
+    assert {name.split("/")[3] for name in missing} == {"observations"}
+    assert main(["runs", "import", "small.zip", "-o", "theirs"]) == 0
+    assert main(["runs", "verify", "theirs"]) == 0
+
+
+def changed(packed: Path, change: Change, *, digests: bool = True) -> Path:
+    """Copy the file after ``change`` of its entries; with ``digests``, its manifest fits them."""
+    with zipfile.ZipFile(packed) as archive:
+        entries = {entry.filename: archive.read(entry) for entry in archive.infolist()}
+        kinds = {entry.filename: entry.external_attr for entry in archive.infolist()}
+    change(entries)
+    if digests:
+        manifest = json.loads(entries[MANIFEST])
+        manifest["files"] = {n: hashlib.sha256(c).hexdigest() for n, c in entries.items() if n != MANIFEST}
+        entries[MANIFEST] = json.dumps(manifest).encode()
+    target = packed.with_name("changed.zip")
+    with zipfile.ZipFile(target, "w") as archive:
+        for name, content in entries.items():
+            entry = zipfile.ZipInfo(name)
+            entry.external_attr = kinds.get(name, next(iter(kinds.values())))
+            archive.writestr(entry, content)
+    return target
+
+
+def remove_trial(entries: dict[str, bytes]) -> None:
+    for name in [name for name in entries if name.startswith("trials/sell")]:
+        del entries[name]
+
+
+def pass_all(entries: dict[str, bytes]) -> None:
+    for name in [name for name in entries if name.endswith("/trial.json")]:
+        entries[name] = entries[name].replace(b'"outcome": "failed"', b'"outcome": "passed"')
+
+
+def claim_more(entries: dict[str, bytes]) -> None:
+    manifest = json.loads(entries[MANIFEST])
+    manifest["figures"][0]["passed"] = 2
+    entries[MANIFEST] = json.dumps(manifest).encode()
+
+
+def drop(name: str) -> Change:
+    return lambda entries: entries.__delitem__(name)
+
+
+def add(name: str) -> Change:
+    return lambda entries: entries.update({name: b"x"})
+
+
+@pytest.mark.parametrize(
+    ("change", "digests", "message"),
+    [
+        (remove_trial, True, "found it removed"),
+        (remove_trial, False, "expected trials/sell.* found none"),
+        (pass_all, True, "it was changed after it was written"),
+        (pass_all, False, "trial.json as it was exported, found another content"),
+        (claim_more, False, "expected the figures of its records, found other ones for clerk"),
+        (add("README.md"), False, "expected README.md as it was exported"),
+        (drop("README.md"), False, "expected README.md, found none"),
+        (drop("run.json"), True, "found one without run.json"),
+        (add("conftest.py"), True, "expected only files of a run, found 'conftest.py'"),
+        (add("trials/x/conftest.py"), True, "expected only files of a run"),
+        *(
+            (add(name), True, "expected only files of a run")
+            for name in ("leaderboards/../x.csv", "trials/../trial.json")
+        ),
+        (add("memory/a/b/00001.json"), True, "expected only files of a run"),
+        (add("Plan.json"), True, "expected only files of a run"),
+    ],
+    ids=(
+        *("removed", "removed, old digests", "edited", "edited, old digests", "claim", "other readme", "no readme"),
+        *("no run.json", "conftest", "conftest of a trial", "path upwards", "trial upwards", "memory", "other case"),
+    ),
+)
+def test_import_refuses_a_file_that_does_not_fit_its_records(
+    packed: Path, tmp_path: Path, change: Change, digests: bool, message: str
+) -> None:
+    file = changed(packed, change, digests=digests)
+    known = set(tmp_path.iterdir())
+    with pytest.raises(UsageError, match=message):
+        unpack_run(file, tmp_path / "theirs")
+    assert set(tmp_path.iterdir()) == known
+
+
+def test_damaged_run_is_not_exported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    make_run(tmp_path / "run", answers={"buy": "x"})
+    record = next((tmp_path / "run" / "trials").glob("*/trial.json"))
+    record.write_text(record.read_text().replace("passed", "failed"))
+    assert main(["runs", "export", str(tmp_path / "run"), "-o", str(tmp_path / "mine.zip")]) == 2
+    assert "runs verify" in capsys.readouterr().err
+    assert not (tmp_path / "mine.zip").exists()
+
+
+def graded(record: TrialRecord, *, original: bool | None) -> TrialRecord:
+    verdicts = {} if original is None else {"original": {"passed": original, "grading": "original"}}
+    verdicts["repaired"] = {"passed": True, "grading": "repaired"}
+    source = {"suite": "webarena", "task_id": 1, "template_id": 7}
+    return replace(record, outcome="passed", grading="repaired", verdicts=verdicts, source=source, model="gpt-x")
+
+
+def test_leaderboard_rows_count_the_original_verdicts_and_errors_as_failures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "run"
+    make_run(path, answers={"1": "x", "2": "x", "3": "x", "4": "x"})
+    for record, original in zip(RunDir(path).records(), (True, True, False, None), strict=True):
+        RunDir(path).folder(record.key).update(graded(record, original=original))
+    export(RunDir(path))
+    assert main(["runs", "export", "run", "-o", "mine.zip"]) == 0
+    with zipfile.ZipFile("mine.zip") as archive:
+        (row,) = csv.DictReader(io.StringIO(archive.read("leaderboards/webarena.csv").decode()))
+        (entry,) = json.loads(archive.read("leaderboards/clerk/webarena.json"))
+    assert (row["Model"], row["Success Rate (%)"], row["Release Date"]) == ("gpt-x", "50.0", "01/2027")
+    assert (entry["score"], entry["std_err"], entry["benchmark"]) == (50.0, 25.0, "WebArena")
+    assert entry["followed_evaluation_protocol"] == "Yes/No"
+    assert "4 of 812 tasks" in entry["comments"] == row["Note"]
+    assert main(["runs", "import", "mine.zip", "-o", "theirs"]) == 0

@@ -8,7 +8,7 @@ from functools import partial
 
 from tests.unit.trials.owner_events import CASES
 
-from .figures import FEW, OF_ANY_RUN, PRINTED, REPORTS, Run, counted, explained, flat, wrong_figures
+from .figures import FEW, OF_ANY_RUN, PRINTED, REPORTS, Run, counted, explained, flat, verdict, wrong_figures
 from .project import DIES, FAILS, LOSES_WORKER, PASSES, STEADY, TEMPTED, Fate, Output, Project, Trial, project
 from .rules import Ending, expected, retried
 
@@ -300,6 +300,11 @@ def baseline() -> Iterator[Case]:
             options = ("--baseline=baseline.json", "--max-errors=4")
             output = own.pytest(f"--run-dir={fate.event or 'fails'}", NO_STOP, *options, fates=fates)
             wrong = [] if output.code in codes else [f"the exit code is {output.code} instead of {codes}"]
+            ending = expected(fate.event, fate.result) if fate.event else "failed"
+            endings: dict[Trial, Ending] = {(agent, task, 1): "passed" for agent in (STEADY, TEMPTED) for task in tasks}
+            right = counted(endings | dict.fromkeys(fates, ending))
+            compared = own.webarena("compare", "agents", fate.event or "fails", "--allow-mixed")
+            wrong += verdict(right, flat(compared.text))
             yield f"a gate against a baseline, with {fate.event or 'failures'}", wrong
 
 

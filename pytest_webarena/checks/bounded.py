@@ -26,7 +26,7 @@ from pytest_webarena.checks.grading import REPAIRED, Grading
 from pytest_webarena.checks.images.captions import answer_through, find_captioner
 from pytest_webarena.checks.judge_protocol import Asker, Grade, Question
 from pytest_webarena.checks.judging import Watch, judge, judge_all, leaves, make_ready
-from pytest_webarena.checks.kind import Judgement
+from pytest_webarena.checks.kind import Judgement, Kind
 from pytest_webarena.checks.verdict import Verdict
 from pytest_webarena.death_signal import die_with_parent
 from pytest_webarena.errors import HarnessError, JudgeError, TrialError
@@ -124,7 +124,7 @@ def _reference(task: Task, path: str) -> str | None:
             return action.answer
     check = next((check for check, _ in leaves(task.every_check) if check.path == path), None)
     kind = find_kind(check.kind) if check is not None else None
-    if check is None or kind is None or kind.sights(check.spec) != {"answer"}:
+    if check is None or not isinstance(kind, Kind) or kind.sights(check.spec) != {"answer"}:
         return None
     right = kind.right_answers(check.spec) if isinstance(kind, AnswerKind) else None
     return next(iter(right or ()), "")

@@ -37,6 +37,7 @@ from pytest_webarena.trials.hung_agent import guarded
 from pytest_webarena.trials.live_sites import obstacles, reporting_obstacles, with_obstacles
 from pytest_webarena.trials.memory import Recollection, recollection
 from pytest_webarena.trials.outcome import Decided, decide
+from pytest_webarena.trials.own_addresses import named
 from pytest_webarena.trials.progress import Progress, Recorder
 from pytest_webarena.trials.tamper import tamper_with
 from pytest_webarena.trials.trial_environment import TrialEnvironment, set_up_environment
@@ -267,7 +268,7 @@ def _ended(plan: TrialPlan, progress: Progress, error: TrialError | None, decide
     return Ended(
         event=event, folder=folder, control=control, visited=progress.visited,
         interrupted=error.interrupted if error is not None else None,
-        unanswered=progress.unanswered, places=progress.places, live=live,
+        unanswered=progress.unanswered, places=progress.places, live=live, at=progress.ended,
     )  # fmt: skip
 
 
@@ -311,6 +312,8 @@ def _gather(
             progress.environment["programs"] = programs
         if external := environment.external_sites:
             progress.environment["external_sites"] = external
+        if resets := environment.site_resets:
+            progress.environment["site_resets"] = resets
         if environment.lease is not None and environment.lease.live:
             progress.environment["live"] = dict(environment.lease.live)
         writer.given(environment.images)
@@ -325,7 +328,11 @@ def _gather(
             so_far = _record(plan, progress, Decided("failed", None, ""), time.time())
             with reporting_misses(environment.requests, facts), guarded(plan, so_far, writer) as guard:
                 progress.begun = True
-                progress.episode = episode = run_agent(plan, environment, recorder, writer, recalled, guard)
+                episode = run_agent(plan, environment, recorder, writer, recalled, guard)
+                sites = environment.lease.sites.values() if environment.lease is not None else ()
+                if episode.answer is not None:
+                    episode = replace(episode, answer=named(episode.answer, sites))
+                progress.episode = episode
         with environment.attributing_site_errors(), progress.timed("collect"):
             try:
                 _require_time(plan, episode, environment)
@@ -377,8 +384,9 @@ def _note_visits(environment: TrialEnvironment, progress: Progress) -> None:
 
 
 def _note_places(environment: TrialEnvironment, progress: Progress) -> None:
-    """Record where the agent was at the end. Only addresses of sites: others, such as ``data:``, contain what the agent
+    """Record where and when the agent ended. Only addresses of sites: others, such as ``data:``, contain what the agent
     made."""
+    progress.ended = time.monotonic()
     addresses = environment.session.addresses
     progress.places = tuple(url for url in addresses if url.startswith(("http:", "https:")))
 

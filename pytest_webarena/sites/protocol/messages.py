@@ -20,7 +20,7 @@ lease      sites, holder, timeout (s; null: the run's), ahead  `Grant`; replicas
            now (those of them to be leased at once),
            trusts (the run's authority),
            live (`LiveWishes`; default: the catalogue's terms),
-           fresh (no replica that had started before)
+           max_age (s since its replicas began to start)
 visited    lease                                               list of `evidence.ReachedSite`, once available
 reached    lease                                               list of `evidence.ReachedSite`, at once
 release    lease                                               `ReleaseReport`
@@ -32,7 +32,7 @@ mark       lease, asked (even if expensive)                    null; start of th
 changes    lease                                               list of `changes.SiteChanges`; errors as check
 query      lease, site, database, sql, write                   `backends.base.Rows`
 check      lease, ask                                          null; error if a replica died or does not answer
-undisturbed lease                                              whether its replicas started after the request, and no
+undisturbed lease                                              whether no replica is older than ``max_age``, and no
                                                                signal ended or stopped them
 own_answer lease, url, harness                                 the gateway's own answer; empty if a site answered
 answers    lease, method, url, since (Unix time), harness      list of state and status, as in `gateway.log`
@@ -108,6 +108,8 @@ class SiteAccess:
     """How checks authenticate at its API."""
     forbid_side_effects: bool = False
     """Whether only visitors change its data (`changes`)."""
+    own_address: str = ""
+    """For a site that runs elsewhere and has a name here: its own address."""
     sessions: Mapping[str, StoredSession] = field(default_factory=dict)
     """Sessions by account that the leased replica has from its start."""
 
@@ -132,6 +134,10 @@ class ReplicaInfo:
     """Digest of the files that it was started with; empty where they are unknown."""
     program_changes: tuple[str, ...] = ()
     """Those of the files that differ from the app's first replica in this run."""
+    addresses: Mapping[str, str] = field(default_factory=dict)
+    """For an app that runs elsewhere: the own addresses of its sites."""
+    reset_seconds: float = 0.0
+    """For an app that runs elsewhere: the duration of the reset that made it pristine; 0 if it is not reset."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,6 +169,8 @@ class Grant:
     """Port of its gateway on 127.0.0.1."""
     harness_port: int
     """Port for the harness's own visits, which `requests` leaves out."""
+    sign_in_port: int
+    """Port for the harness's sign-ins, after which hosted apps need no reset."""
     waited: float
     """Seconds from the request to the grant."""
     sites: Mapping[str, SiteAccess]

@@ -31,7 +31,6 @@ from pytest_webarena.checks.verdict import Verdict
 from pytest_webarena.death_signal import die_with_parent
 from pytest_webarena.errors import HarnessError, JudgeError, TrialError
 from pytest_webarena.evidence import Evidence
-from pytest_webarena.tasks.answer_probes import AnswerKind
 from pytest_webarena.tasks.kinds import find_kind
 from pytest_webarena.tasks.model import Task
 
@@ -124,10 +123,9 @@ def _reference(task: Task, path: str) -> str | None:
             return action.answer
     check = next((check for check, _ in leaves(task.every_check) if check.path == path), None)
     kind = find_kind(check.kind) if check is not None else None
-    if check is None or not isinstance(kind, Kind) or kind.sights(check.spec) != {"answer"}:
+    if check is None or not isinstance(kind, Kind) or kind.sights(check.spec) != frozenset({"answer"}):
         return None
-    right = kind.right_answers(check.spec) if isinstance(kind, AnswerKind) else None
-    return next(iter(right or ()), "")
+    return next(iter(kind.right_answers(check.spec) or ()), "")
 
 
 def _ends(work: _Run[object], place: _Place, seconds: float) -> bool:

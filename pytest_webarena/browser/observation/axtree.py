@@ -154,7 +154,11 @@ def render_tree(
         if backend in layout.surroundings.draggable:
             node = _as_draggable(node, layout, by_id)
             role = _role(node)
-        elif backend in layout.surroundings.usable.bare and (node.get("ignored") or role == "generic"):
+        elif (
+            backend is not None
+            and backend in layout.surroundings.usable.bare
+            and (node.get("ignored") or role == "generic")
+        ):
             node = {
                 **node,
                 "ignored": False,

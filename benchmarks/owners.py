@@ -1,9 +1,9 @@
 """Checks that no agent gains by ending trials in errors: each event of the table of owners, up to each printed figure.
 
-    python benchmarks/owners.py [--seeds 5] [--tasks 24] [--events renderer coin …] [--parts comparing runs …]
+    python benchmarks/owners.py [--seeds 5] [--tasks 24] [--events renderer coin …] [--cases comparing "whole run" …]
 
 An event is a real trial with injected faults (`tests/unit/trials/owner_events.py`), with each result of its control;
-attacks of agents follow. The parts, each a module of `owner_cases`:
+attacks of agents follow. The cases are in the modules of `owner_cases`:
 
 comparing  two agents, one of which brings about the event in each trial that it would fail. Prints a line per event and
            result: the agent's rate before and after, its rate with errors as failures, the verdict of the comparison
@@ -26,16 +26,19 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parent))
 
-from owner_cases import attempts, endpoints, runs
+from owner_cases.attempts import CASES_OF_ATTEMPTS
 from owner_cases.comparing import check, stopping
+from owner_cases.endpoints import CASES_OF_ENDPOINTS
 from owner_cases.rules import expected
+from owner_cases.runs import CASES_OF_RUNS
 
 from pytest_webarena.owners import EVENTS
 from tests.unit.trials.owner_events import ATTACKS, CASES, Result
 
-__all__ = ["PARTS", "check", "expected", "stopping"]
+__all__ = ["CASES_OF_TRIALS", "check", "expected", "stopping"]
 
-PARTS = {"attempts": attempts.cases, "endpoints": endpoints.cases, "runs": runs.cases}
+CASES_OF_TRIALS = {**CASES_OF_ATTEMPTS, **CASES_OF_ENDPOINTS}
+NAMES = (*CASES_OF_TRIALS, "comparing", *CASES_OF_RUNS)
 SHOWN = 3
 
 
@@ -65,25 +68,25 @@ def _shown(found: Sequence[str], right: str) -> str:
 
 
 def run(options: argparse.Namespace) -> Iterator[bool]:
-    """Runs the parts, the quick ones first; yields for each case whether its target was missed."""
-    for part, all_cases in PARTS.items() if options.events is None else ():
-        if part == "runs" and "comparing" in options.parts:
-            yield from compare([*EVENTS, *ATTACKS], tasks=options.tasks, seeds=options.seeds)
-        how = {"every_event": options.seeds > 1} if part == "runs" else {}
-        for name, wrong in all_cases(**how) if part in options.parts else ():
-            print(f"{part}: {name}: {_shown(wrong, 'right')}", flush=True)
-            yield bool(wrong)
-    if options.events is not None:
-        yield from compare(options.events, tasks=options.tasks, seeds=options.seeds)
+    """Runs the cases, the quick ones first; yields for each whether its target was missed."""
+    chosen = ["comparing"] if options.events else options.cases
+    for name in chosen or [each for each in NAMES if each != ("every event" if options.seeds == 1 else "whole run")]:
+        if name == "comparing":
+            yield from compare(options.events or [*EVENTS, *ATTACKS], tasks=options.tasks, seeds=options.seeds)
+        else:
+            single = CASES_OF_TRIALS.get(name)
+            for title, wrong in [(name, [*single()])] if single is not None else CASES_OF_RUNS[name]():
+                print(f"{title}: {_shown(wrong, 'right')}", flush=True)
+                yield bool(wrong)
 
 
 def main() -> int:
     """Runs the parts; returns exit code 1 if a target is missed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "--events", nargs="+", choices=[*EVENTS, *ATTACKS], help="compare with these events only (default: all parts)"
+        "--events", nargs="+", choices=[*EVENTS, *ATTACKS], help="compare agents with these events only"
     )
-    parser.add_argument("--parts", nargs="+", choices=["comparing", *PARTS], default=["comparing", *PARTS])
+    parser.add_argument("--cases", nargs="+", choices=NAMES, metavar="CASE", help=f"one of: {', '.join(NAMES)}")
     parser.add_argument("--tasks", type=int, default=24, help="tasks of each comparison (default: 24)")
     parser.add_argument("--seeds", type=int, default=5, help="number of outcomes to try each event on (default: 5)")
     parser.add_argument("--stop-at-first", action="store_true", help="end at the first missed target")

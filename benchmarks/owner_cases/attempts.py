@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -38,27 +38,6 @@ from tests.unit.trials.test_fault_attribution import HalfDownSite, LivingSite, R
 from .comparing import ending_of
 from .project import once
 from .rules import Ending, expected, retried
-
-Case = tuple[str, list[str]]
-
-
-def cases() -> Iterator[Case]:
-    """Yield the cases of this module."""
-    for name, case in (
-        ("as many controls as attempts", numbers_of_controls),
-        ("each event with a retry", events_with_retries),
-        ("controls", controls),
-        ("an interrupted first action", interrupted),
-        ("an agent that drives the browser", self_driving),
-        ("agents that could have killed what broke", killers),
-        ("shared browsers", shared_browsers),
-        ("live sites", live_sites),
-        ("missing pages", missing_pages),
-        ("records of older versions", older_records),
-        ("a process that ends in an attempt", lost_processes),
-        ("judging again", rescoring),
-    ):
-        yield name, list(case())
 
 
 def attempt(site: Site, *, retries: int = 0, folder: Path | None = None, **how: Any) -> TrialRecord:
@@ -421,3 +400,19 @@ def rescoring() -> Iterator[str]:
             if expected(event, result) == "failed" and event != "too_large":
                 again = rescorer.run(edited, "a", 1, browser="chromium", node_id="")
                 yield from wrong(f"{event} ({result}) without checks", again, "failed")
+
+
+CASES_OF_ATTEMPTS: Mapping[str, Callable[[], Iterator[str]]] = {
+    "as many controls as attempts": numbers_of_controls,
+    "each event with a retry": events_with_retries,
+    "controls": controls,
+    "an interrupted first action": interrupted,
+    "an agent that drives the browser": self_driving,
+    "agents that could have killed what broke": killers,
+    "shared browsers": shared_browsers,
+    "live sites": live_sites,
+    "missing pages": missing_pages,
+    "records of older versions": older_records,
+    "a process that ends in an attempt": lost_processes,
+    "judging again": rescoring,
+}

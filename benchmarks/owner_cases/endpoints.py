@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -23,20 +24,12 @@ from tests.unit.trials.test_fault_attribution import HalfDownSite
 from .comparing import ending_of
 from .rules import Ending
 
-Case = tuple[str, list[str]]
 Refusal = Literal["all", "this", "once"]
 """What an endpoint refuses: every request, those with the agent's content, or only the first one of these."""
 ACCESS = (401, 402, 403, 407, 429)
 """Statuses of refusals for key, quota, rate or proxy, which may change by chance."""
 OTHERS = (400, 404, 409, 422, 500, 502, 503)
 POISON = "poison"
-
-
-def cases() -> Iterator[Case]:
-    """Yield the cases of this module."""
-    yield "responses of a model endpoint", list(_wrong("model", model_trial, _model_ending))
-    yield "responses of a judge's endpoint", list(_wrong("judge", judge_trial, _judge_ending))
-    yield "replies of a judge", list(replies())
 
 
 def _wrong(name: str, trial: Callable[[Model], TrialRecord], right: Callable[[Refusal, bool], Ending]) -> Iterator[str]:
@@ -118,3 +111,10 @@ def replies() -> Iterator[str]:
     for name, answer, refusal, text, ending in table:
         if (found := ending_of(judge_trial(_endpoint(answer, refusal), text))) != ending:
             yield f"{name} to {refusal}: {found} instead of {ending}"
+
+
+CASES_OF_ENDPOINTS: Mapping[str, Callable[[], Iterator[str]]] = {
+    "responses of a model endpoint": partial(_wrong, "model", model_trial, _model_ending),
+    "responses of a judge's endpoint": partial(_wrong, "judge", judge_trial, _judge_ending),
+    "replies of a judge": replies,
+}

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
 
 from tests.unit.trials.owner_events import CASES
 
@@ -24,18 +25,6 @@ _PLAIN = [f"plain-{number}" for number in range(8)]
 NO_STOP = "--max-consecutive-errors=0"
 ENDED, TOO_LOW, TOO_MANY_ERRORS, STOPPED, UNSETTLED = 1, 10, 11, 13, 15
 """Documented exit codes."""
-
-
-def cases(*, every_event: bool = False) -> Iterator[Case]:
-    """Yield the cases of this module, with ``every_event`` or one of each sort."""
-    yield from whole_run(every_event=every_event)
-    yield from judged_run()
-    yield from reruns()
-    yield from dead_processes()
-    yield from stops()
-    yield from budget()
-    yield from shards()
-    yield from settled()
 
 
 def wrong_endings(
@@ -267,6 +256,29 @@ def budget() -> Iterator[Case]:
         yield "a spent budget", wrong
 
 
+def merge() -> Iterator[Case]:
+    """Runs of the same trials: the later verdict counts, whatever it is, and an error is no verdict."""
+    order: Mapping[str, tuple[Fate, Fate, Ending]] = {
+        "worse": (PASSES, FAILS, "failed"), "better": (FAILS, PASSES, "passed"),
+        "declared": (PASSES, DECLARED, "undecided"),
+        "caused": (PASSES, CAUSED, "failed"), "recovers": (DECLARED, PASSES, "passed"),
+        "breaks": (FAILS, BROKEN, "failed"), "mends": (BROKEN, FAILS, "failed"),
+    }  # fmt: skip
+    with project([*order]) as own:
+        for number in (0, 1):
+            fates = {(TEMPTED, task, 1): fate[number] for task, fate in order.items()}
+            own.pytest(f"--run-dir=run{number}", NO_STOP, "--env-retries=0", fates=fates)
+        endings: dict[Trial, Ending] = {(TEMPTED, task, 1): ending for task, (*_, ending) in order.items()}
+        endings |= {(STEADY, task, 1): "passed" for task in order}
+        wrong = []
+        for first, second in ((0, 1), (1, 0)):
+            name = f"merged{first}"
+            output = own.webarena("runs", "merge", f"run{first}", f"run{second}", f"--output={name}")
+            run = Run(project=own, name=name, output=output, right=counted(endings))
+            wrong += [*_wrong_code(output, 0), *wrong_endings(own, name, endings), *wrong_figures(run, FEW)]
+        yield "merge of two runs", wrong
+
+
 def shards() -> Iterator[Case]:
     """Two shards that undecided errors stop: the merged run has the stopped trials of both."""
     tasks = [f"t{number}" for number in range(10)]
@@ -295,3 +307,10 @@ def settled() -> Iterator[Case]:
             early = len(own.begun) < 2 * len(tasks)
             wrong = [f"{len(own.begun)} of {2 * len(tasks)} trials run"] if early != stops_early else []
             yield f"--stop-when-settled if each trial ends in {fate.event}", wrong
+
+
+CASES_OF_RUNS: Mapping[str, Callable[[], Iterator[Case]]] = {
+    "whole run": partial(whole_run, every_event=False), "every event": partial(whole_run, every_event=True),
+    "judged run": judged_run, "reruns": reruns, "merge": merge, "dead processes": dead_processes, "stops": stops,
+    "budget": budget, "shards": shards, "settled": settled,
+}  # fmt: skip

@@ -26,12 +26,11 @@ from pytest_webarena.checks.grading import REPAIRED, Grading
 from pytest_webarena.checks.images.captions import answer_through, find_captioner
 from pytest_webarena.checks.judge_protocol import Asker, Grade, Question
 from pytest_webarena.checks.judging import Watch, judge, judge_all, leaves, make_ready
-from pytest_webarena.checks.kind import Judgement
+from pytest_webarena.checks.kind import Judgement, Kind
 from pytest_webarena.checks.verdict import Verdict
 from pytest_webarena.death_signal import die_with_parent
 from pytest_webarena.errors import HarnessError, JudgeError, TrialError
 from pytest_webarena.evidence import Evidence
-from pytest_webarena.tasks.answer_probes import AnswerKind
 from pytest_webarena.tasks.kinds import find_kind
 from pytest_webarena.tasks.model import Task
 
@@ -124,10 +123,9 @@ def _reference(task: Task, path: str) -> str | None:
             return action.answer
     check = next((check for check, _ in leaves(task.every_check) if check.path == path), None)
     kind = find_kind(check.kind) if check is not None else None
-    if check is None or kind is None or kind.sights(check.spec) != {"answer"}:
+    if check is None or not isinstance(kind, Kind) or kind.sights(check.spec) != frozenset({"answer"}):
         return None
-    right = kind.right_answers(check.spec) if isinstance(kind, AnswerKind) else None
-    return next(iter(right or ()), "")
+    return next(iter(kind.right_answers(check.spec) or ()), "")
 
 
 def _ends(work: _Run[object], place: _Place, seconds: float) -> bool:

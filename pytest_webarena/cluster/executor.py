@@ -147,7 +147,7 @@ class ClusterExecutor(Watch):
         except BaseException as error:  # a bug: waiting callers must get an error
             with self._lock:
                 self._closed = True
-            self.lost = f"handing trials out to nodes has failed: {type(error).__name__}: {error}"
+            self.lost = f"dispatching trials to nodes failed: {type(error).__name__}: {error}"
             self.ready.set()
             while not self._events.empty():
                 with suppress(Exception):
@@ -303,7 +303,7 @@ class ClusterExecutor(Watch):
             job.resolved = True
             message = (
                 f"the trial was lost with its node {job.losses} times, the last time alone on {helper.member.name}, "
-                f"which {why}" + ("; what it does there ends the node or its process" if why != SILENT else "")
+                f"which {why}" + ("; the trial may have caused this" if why != SILENT else "")
             )
             received = self._receivers.submit(self._give_up, job, message)
             self._later(received, partial(self._is_received, job))
@@ -340,7 +340,7 @@ class ClusterExecutor(Watch):
     def _cancel_running(self, counting: threading.Event, over: threading.Event) -> None:
         self._cancel()
         for job in self._open:
-            job.broken = Cancelled("the run was broken off during this trial")
+            job.broken = Cancelled("the run was cancelled during this trial")
         self._waiting.clear()  # trials that were given back
         running = {job.future for helper in self._helpers.values() for job in helper.playing.values()}
         for node in self._helpers:
@@ -359,4 +359,4 @@ class ClusterExecutor(Watch):
 
     def _abandon(self) -> None:
         for job in list(self._open):
-            self._resolve(job, error=job.broken or Cancelled("the run was broken off during this trial"))
+            self._resolve(job, error=job.broken or Cancelled("the run was cancelled during this trial"))

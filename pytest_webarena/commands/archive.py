@@ -159,7 +159,7 @@ def _check(options: argparse.Namespace) -> int:
     if truncated := sum(each.is_truncated for each in archive.captures()):
         print(f"{truncated} marked as truncated: they are not served")
     if not archive.count:
-        print("expected an archive that answers something, found none that does")
+        print("expected an archive with usable responses, found none")
     archive.close()
     return 0 if archive.count and not problems else 1
 

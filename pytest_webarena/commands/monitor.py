@@ -46,10 +46,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--flags", type=Path, metavar="FILE", help="reports of people, as the viewer writes them")
     parser.add_argument("--alerts", type=Path, metavar="FILE", help="what is new (default: DIR/alerts.json)")
-    parser.add_argument("--history", action="store_true", help="print what was found month by month, and check nothing")
+    parser.add_argument("--history", action="store_true", help="print monthly findings without checking")
     parser.add_argument("--sites", metavar="CATALOGUE", help="sites to use (default: the ini file's, or embedded)")
     parser.add_argument(
-        "--site-url", action="append", default=[], metavar="SITE=URL", help="where a site runs that we don't start"
+        "--site-url", action="append", default=[], metavar="SITE=URL", help="address of a site that runs elsewhere"
     )
     parser.add_argument("--allow-unreset", action="store_true", help="also run tasks that change unresettable sites")
     parser.add_argument("--browser-executable", metavar="PATH", help="browser to use (default: as for pytest)")

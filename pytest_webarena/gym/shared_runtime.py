@@ -95,11 +95,11 @@ class Guest:
         reach: Sequence[str] = (),
         now: Sequence[str] = (),
         live: LiveWishes | None = None,
-        fresh: bool = False,
+        max_age: float | None = None,
     ) -> Lease:
         """Exclusive use of the apps behind ``sites``, and access to the reachable sites."""
         return self._shared.runtime.lease(
-            sites, users=users, holder=holder, reach=reach, now=now, live=live, fresh=fresh
+            sites, users=users, holder=holder, reach=reach, now=now, live=live, max_age=max_age
         )
 
     def engine(self) -> BrowserEngine:

@@ -182,8 +182,6 @@ def pytest_runtest_makereport(
     if foreign:
         untrusted_text.clean_output(item)  # before other plugins attach it
     report: pytest.TestReport = yield
-    if isinstance(item, TaskItem) and call.excinfo is not None and isinstance(call.excinfo.value, UsageError):
-        report.longrepr = item.repr_failure(call.excinfo)  # of a fixture, for which pytest does not call it
     if foreign:
         untrusted_text.clean_report(report)
     outcomes.mark_report(report, call, task=is_task)

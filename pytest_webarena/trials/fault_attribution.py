@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, cast
 
 from pytest_webarena.actions import Action, Goto, Invalid, NewTab, Stop
@@ -114,6 +114,8 @@ class Ended:
     unanswered: Unanswered = Unanswered()
     places: tuple[str, ...] = ()
     """Addresses of the agent's tabs at the end, the current one last."""
+    at: float = field(default_factory=time.monotonic)
+    """Monotonic time at which the agent had ended and still held its sites."""
     live: bool = False
     """Whether the sites are live ones, of which there is no second copy."""
 
@@ -258,7 +260,7 @@ class Attribution:
         its end, and got no signal, show anything.
         """
         plan = self._plan
-        self._disturbed = fresh = can_signal_processes(plan.agent)
+        self._disturbed = suspected = can_signal_processes(plan.agent) and bool(plan.task.leased)
 
         def tailor(config: SessionConfig) -> SessionConfig:
             return replace(plan.tailored(config), own_browser=True)
@@ -266,12 +268,12 @@ class Attribution:
         with set_up_environment(
             plan.task, self._resources, holder=f"{plan.holder}, without its agent", options=plan.options,
             visited=ended.visited, tailor=tailor, self_driving=plan.agent.self_driving, rooted=plan.agent.rooted,
-            fresh=fresh,
+            max_age=time.monotonic() - ended.at if suspected else None,
         ) as environment:  # fmt: skip
             try:
                 yield environment
             finally:
-                self._disturbed = fresh and environment.lease is not None and not environment.lease.undisturbed()
+                self._disturbed = suspected and environment.lease is not None and not environment.lease.undisturbed()
 
     def _collected(self, environment: TrialEnvironment) -> Evidence:
         return Collector(self._plan.task, environment, self._plan.options).finish(

@@ -42,6 +42,8 @@ class Progress:
     """Whether the agent has got the task: from then on it may be the cause of an error."""
     places: tuple[str, ...] = ()
     """Addresses of its tabs at the end, the current one last."""
+    ended: float = field(default_factory=time.monotonic)
+    """Monotonic time at which the agent had ended and still held its sites."""
     steps: int = 0
     usage: Usage | None = None
     signed_in: Mapping[str, SignedInAtEnd] = field(default_factory=dict)

@@ -306,12 +306,19 @@ class Runtime:
         reach: Sequence[str] = (),
         now: Sequence[str] = (),
         live: LiveWishes | None = None,
-        fresh: bool = False,
+        max_age: float | None = None,
     ) -> Lease:
         """Exclusive use of the apps behind ``sites``; waits until they are free. Signs ``users`` in beforehand where
         possible."""
         return self.lease_within(
-            self._config.lease_timeout, sites, users=users, holder=holder, reach=reach, now=now, live=live, fresh=fresh
+            self._config.lease_timeout,
+            sites,
+            users=users,
+            holder=holder,
+            reach=reach,
+            now=now,
+            live=live,
+            max_age=max_age,
         )
 
     def lease_within(
@@ -324,12 +331,14 @@ class Runtime:
         reach: Sequence[str] = (),
         now: Sequence[str] = (),
         live: LiveWishes | None = None,
-        fresh: bool = False,
+        max_age: float | None = None,
     ) -> Lease:
         """Like `lease`, with its own ``timeout`` in seconds."""
         self._logins.prepare(sites, users)
         return self._with_trust(
-            self._connected().lease(sites, holder=holder, timeout=timeout, reach=reach, now=now, live=live, fresh=fresh)
+            self._connected().lease(
+                sites, holder=holder, timeout=timeout, reach=reach, now=now, live=live, max_age=max_age
+            )
         )
 
     def _lease_sites(self, sites: Sequence[str], *, holder: str, ahead: Sequence[str] = ()) -> Lease:

@@ -268,7 +268,7 @@ def _ended(plan: TrialPlan, progress: Progress, error: TrialError | None, decide
     return Ended(
         event=event, folder=folder, control=control, visited=progress.visited,
         interrupted=error.interrupted if error is not None else None,
-        unanswered=progress.unanswered, places=progress.places, live=live,
+        unanswered=progress.unanswered, places=progress.places, live=live, at=progress.ended,
     )  # fmt: skip
 
 
@@ -384,8 +384,9 @@ def _note_visits(environment: TrialEnvironment, progress: Progress) -> None:
 
 
 def _note_places(environment: TrialEnvironment, progress: Progress) -> None:
-    """Record where the agent was at the end. Only addresses of sites: others, such as ``data:``, contain what the agent
+    """Record where and when the agent ended. Only addresses of sites: others, such as ``data:``, contain what the agent
     made."""
+    progress.ended = time.monotonic()
     addresses = environment.session.addresses
     progress.places = tuple(url for url in addresses if url.startswith(("http:", "https:")))
 

@@ -48,13 +48,13 @@ class Resources(Protocol):
         reach: Sequence[str] = (),
         now: Sequence[str] = (),
         live: LiveWishes | None = None,
-        fresh: bool = False,
+        max_age: float | None = None,
     ) -> Lease:
         """Exclusive use of the apps behind ``sites``, to be visited as ``users``.
 
         ``reach`` names other sites that can be visited anonymously (``*``: all). Each is leased at the first request
-        for it, those in ``now`` at once. ``live`` says what may be done on live sites. ``fresh`` asks for replicas that
-        begin to start after this request (`Lease.undisturbed`).
+        for it, those in ``now`` at once. ``live`` says what may be done on live sites. ``max_age`` is the maximum
+        number of seconds since its replicas began to start (`Lease.undisturbed`).
         """
 
     def engine(self) -> BrowserEngine:
@@ -221,7 +221,7 @@ def set_up_environment(
     rooted: bool = False,
     options: TrialOptions | None = None,
     visited: Sequence[str] = (),
-    fresh: bool = False,
+    max_age: float | None = None,
 ) -> Iterator[TrialEnvironment]:
     """Lease sites, sign in, open a browser context and run the set-up; release everything at the end.
 
@@ -232,7 +232,7 @@ def set_up_environment(
         options: Where images may be loaded from, what can be visited, and how long the set-up's last requests are
             waited for.
         visited: Reachable sites that an earlier attempt visited; they are leased from the start.
-        fresh: As in `Resources.lease`.
+        max_age: As in `Resources.lease`.
     """
     options = options if options is not None else TrialOptions()
     with ExitStack() as exits:
@@ -245,8 +245,8 @@ def set_up_environment(
                 more: dict[str, Any] = {"reach": reachable, "now": tuple(visited)} if reachable else {}
                 if (live_wishes := wishes_of(task)) is not None:
                     more["live"] = live_wishes
-                if fresh:
-                    more["fresh"] = True
+                if max_age is not None:
+                    more["max_age"] = max_age
                 lease = exits.enter_context(resources.lease(task.leased, users=task.user, holder=holder, **more))
         with timed("session"):
             if lease is not None:

@@ -74,7 +74,7 @@ def runtime(
             lease_timeout=60,
             agent_directories=(),
             engine=EngineConfig(executable=browser_executable, temp_dir=temp),
-            session=SessionConfig(deadlines=BRISK, record_screenshots=True),
+            session=SessionConfig(deadlines=BRISK),
         )
         with Runtime(RunInfo(run_dir=run_dir, broker=launcher.address, temp_dir=temp), config) as runtime:
             yield runtime

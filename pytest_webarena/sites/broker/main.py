@@ -144,7 +144,7 @@ class _Client:
         now: Sequence[str] = (),
         trusts: bool = True,
         live: Any = None,
-        fresh: bool = False,
+        max_age: float | None = None,
     ) -> Any:
         return await self._service.lease(
             sites,
@@ -156,7 +156,7 @@ class _Client:
             now=now,
             trusts=trusts,
             live=decode(LiveWishes, live) if live is not None else None,
-            fresh=fresh,
+            max_age=max_age,
         )
 
     async def _prepare(

@@ -70,13 +70,13 @@ class Pool:
         timeout: float,
         ahead: Sequence[str] = (),
         held: PoolLease | None = None,
-        fresh: bool = False,
+        max_age: float | None = None,
     ) -> PoolLease:
         """Lease one replica of each app exclusively (shared, if the app is read-only), all at once.
 
         Further replicas, of the apps ``ahead``, are started in the meantime for later requests. ``held`` is a lease
-        that the requester holds and keeps. A cancelled caller holds nothing. With ``fresh``, replicas that began to
-        start before this request are reset first, where that is possible (`undisturbed`).
+        that the requester holds and keeps. A cancelled caller holds nothing. Replicas that began to start more than
+        ``max_age`` seconds ago are reset first, where that is possible (`undisturbed`).
 
         Raises `SiteError` after ``timeout`` seconds of waiting, or as soon as an app can't be started; `SiteYielded`
         when the holders of these apps wait for what the requester holds.
@@ -92,10 +92,10 @@ class Pool:
             requested_at=now,
             deadline=now + timeout,
             ahead=self._distinct(ahead),
+            since=now - max_age if max_age is not None else 0.0,
         )
         for replica_set in replica_sets:
             replica_set.record_request()
-        since = now if fresh else 0.0
         try:
             self._enqueue(request)
             self._dispatch()
@@ -107,12 +107,12 @@ class Pool:
                     await replica_set.wake(slot)
                 died = [await replica_set.health.examine(slot) for replica_set, slot in leased]
                 if not any(died) and not any(
-                    [await replica_set.health.verify(slot, since) for replica_set, slot in leased]
+                    [await replica_set.health.verify(slot, request.since) for replica_set, slot in leased]
                 ):
                     for replica_set, slot in leased:
                         replica_set.record_lease(slot)
                     return lease
-                # A replica died, changed or is not fresh: back to the old position, before others are served.
+                # A replica died, changed or is too old: back to the old position, before others are served.
                 request.future = asyncio.get_running_loop().create_future()
                 request.queued = True
                 self._enqueue(request)
@@ -212,10 +212,10 @@ class Pool:
             raise SiteError(why)
 
     async def undisturbed(self, lease: PoolLease) -> bool:
-        """Returns whether its replicas began to start after the request, and no signal ended or stopped them. Then no
-        program that had ended before can be the cause of a failure."""
+        """Returns whether its replicas began to start as late as requested, and no signal ended or stopped them. Then
+        no program that had ended before can be the cause of a failure."""
         leased = [(self._replica_sets[app].health, slot) for app, slot in lease.slots.items()]
-        return all([await health.undisturbed(slot, lease.requested) for health, slot in leased])
+        return all([await health.undisturbed(slot, lease.since) for health, slot in leased])
 
     def record_handover(self, lease: PoolLease) -> None:
         """Record the time from granting ``lease`` until now, when it can be used."""
@@ -356,7 +356,7 @@ class Pool:
             id=name,
             holder=request.holder,
             waited=waited,
-            requested=request.requested_at,
+            since=request.since,
             granted=self._clock(),
             number=request.number,
             owner=request.owner or name,

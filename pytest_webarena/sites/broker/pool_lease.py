@@ -21,8 +21,8 @@ class PoolLease:
     holder: str
     waited: float
     """Seconds from the request to the grant."""
-    requested: float = 0.0
-    """Time of the request on the pool's clock."""
+    since: float = 0.0
+    """As in `PoolRequest`."""
     granted: float = 0.0
     """Time of the grant on the pool's clock."""
     number: int = 0
@@ -59,6 +59,8 @@ class PoolRequest:
     """The lease that the requester already holds; empty if it holds nothing."""
     queued: bool = False
     """Whether it could not be granted at once."""
+    since: float = 0.0
+    """Time on the pool's clock from which on its replicas must have begun to start."""
     future: asyncio.Future[PoolLease] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
     @property

@@ -88,7 +88,7 @@ class LeaseService:
         now: Sequence[str] = (),
         trusts: bool = True,
         live: LiveWishes | None = None,
-        fresh: bool = False,
+        max_age: float | None = None,
     ) -> Grant:
         """Lease the apps of ``sites`` and open a gateway to them. ``register`` receives the id before anything can
         fail.
@@ -101,7 +101,7 @@ class LeaseService:
             trusts: whether the client's browser can trust the run's certificate authority. Otherwise https sites that
                 run elsewhere are tunnelled without being read, and other https sites can't be visited.
             live: what the lease may do on live sites.
-            fresh: as in `Pool.lease`.
+            max_age: as in `Pool.lease`.
         """
         if not sites:
             raise TaskError("a lease needs at least one site")
@@ -120,7 +120,7 @@ class LeaseService:
         leased_now = self.catalogue.apps_of([site.name for site in others if site.name in now])
         every = [*apps, *(app.name for app in leased_now if app.name not in apps)]
         try:
-            lease = await self._pool.lease(every, holder=holder, timeout=wait, ahead=next_ones, fresh=fresh)
+            lease = await self._pool.lease(every, holder=holder, timeout=wait, ahead=next_ones, max_age=max_age)
         except SiteError as error:
             raise unreached(error, self._pool.failing(apps) or len(every) == len(apps)) from None
         try:

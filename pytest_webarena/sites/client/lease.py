@@ -68,7 +68,7 @@ class BrokerClient:
         reach: Sequence[str] = (),
         now: Sequence[str] = (),
         live: LiveWishes | None = None,
-        fresh: bool = False,
+        max_age: float | None = None,
     ) -> Lease:
         """Lease the apps of ``sites`` in one atomic request, first come, first served.
 
@@ -81,15 +81,15 @@ class BrokerClient:
                 it.
             now: those of ``reach`` that are leased at once.
             live: what the trial may do on live sites.
-            fresh: whether replicas must begin to start after this request (`Lease.undisturbed`).
+            max_age: maximum seconds since its replicas began to start (`Lease.undisturbed`).
 
         Raises `SiteError` (who holds what; why an app can't start) and `UsageError` (unknown site).
         """
         more: dict[str, Any] = {name: list(value) for name, value in (("reach", reach), ("now", now)) if value}
         if live is not None:
             more["live"] = live
-        if fresh:
-            more["fresh"] = True
+        if max_age is not None:
+            more["max_age"] = max_age
         lease = self._granted("lease", sites=list(sites), holder=holder, timeout=timeout, ahead=list(ahead), **more)
         assert lease is not None
         return lease
@@ -285,8 +285,8 @@ class Lease:
         self._connection.call("check", lease=self.id, ask=ask)
 
     def undisturbed(self) -> bool:
-        """Returns whether its replicas began to start after the request for it, and no signal ended or stopped one of
-        their processes. False for sites that run elsewhere, and for shared replicas that had started before."""
+        """Returns whether its replicas began to start at most ``max_age`` seconds before the request, and no signal
+        ended or stopped one of their processes. False for sites that run elsewhere, and for older shared replicas."""
         answer: bool = self._connection.call("undisturbed", lease=self.id)
         return answer
 

@@ -20,7 +20,7 @@ lease      sites, holder, timeout (s; null: the run's), ahead  `Grant`; replicas
            now (those of them to be leased at once),
            trusts (the run's authority),
            live (`LiveWishes`; default: the catalogue's terms),
-           fresh (no replica that had started before)
+           max_age (s since its replicas began to start)
 visited    lease                                               list of `evidence.ReachedSite`, once available
 reached    lease                                               list of `evidence.ReachedSite`, at once
 release    lease                                               `ReleaseReport`
@@ -32,7 +32,7 @@ mark       lease, asked (even if expensive)                    null; start of th
 changes    lease                                               list of `changes.SiteChanges`; errors as check
 query      lease, site, database, sql, write                   `backends.base.Rows`
 check      lease, ask                                          null; error if a replica died or does not answer
-undisturbed lease                                              whether its replicas started after the request, and no
+undisturbed lease                                              whether no replica is older than ``max_age``, and no
                                                                signal ended or stopped them
 own_answer lease, url, harness                                 the gateway's own answer; empty if a site answered
 answers    lease, method, url, since (Unix time), harness      list of state and status, as in `gateway.log`

@@ -252,7 +252,7 @@ def test_internal_error_of_the_executor_fails_all_trials(held: HeldTrials) -> No
         under_way = executor.submit(task("t"), "mine", 1)
         wait_until(lambda: len(held.begun) == 1)
         cluster.look = lambda: 1 // 0  # type: ignore[method-assign,assignment,return-value]
-        with pytest.raises(HarnessError, match="handing trials out to nodes has failed: ZeroDivisionError"):
+        with pytest.raises(HarnessError, match="dispatching trials to nodes failed: ZeroDivisionError"):
             under_way.result(SECONDS)
         assert executor.lost
         with pytest.raises(RuntimeError, match="closed"):

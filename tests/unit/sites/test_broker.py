@@ -211,7 +211,7 @@ def test_fresh_lease_is_out_of_reach_of_programs_that_have_ended(own: BrokerLaun
         with client.lease(["tiny"], holder="an agent", timeout=DEADLINE) as lease:
             pid = number(get(lease, "http://tiny.test/"), "pid")
         os.kill(pid, signal.SIGSTOP)
-        with client.lease(["tiny"], holder="a control", timeout=DEADLINE, fresh=True) as lease:
+        with client.lease(["tiny"], holder="a control", timeout=DEADLINE, max_age=0.0) as lease:
             fresh = number(get(lease, "http://tiny.test/"), "pid")
             assert fresh != pid
             assert lease.undisturbed()
@@ -219,7 +219,7 @@ def test_fresh_lease_is_out_of_reach_of_programs_that_have_ended(own: BrokerLaun
             with pytest.raises(SiteError, match="does not answer"):
                 lease.check(ask=True)
             assert not lease.undisturbed()
-        with client.lease(["tiny"], holder="a control", timeout=DEADLINE, fresh=True) as lease:
+        with client.lease(["tiny"], holder="a control", timeout=DEADLINE, max_age=0.0) as lease:
             with pytest.raises(urllib.request.HTTPError, match="502"):
                 get(lease, "http://tiny.test/crash")
             until_broken(lease)

@@ -117,16 +117,19 @@ def test_only_the_app_with_unsafe_traffic_is_dirty() -> None:
     run(work)
 
 
-def test_fresh_lease_resets_what_had_started_before() -> None:
+def test_replica_that_is_too_old_is_reset_first() -> None:
     async def work(harness: PoolHarness) -> None:
         for app, generation in [("a", 1), ("wiki", 0)]:  # a shared replica may have other holders
             used = await harness.lease(app)
             assert await harness.pool.undisturbed(used)
             await harness.pool.release(used, unsafe={})
             harness.now += 1
-            fresh = await harness.pool.lease([app], holder="a control", timeout=60, fresh=True)
+            fresh = await harness.pool.lease([app], holder="a control", timeout=60, max_age=0.5)
             assert fresh.replicas[app].generation == generation
-            assert await harness.pool.undisturbed(fresh) == bool(generation)
+            await harness.pool.release(fresh, unsafe={})
+            again = await harness.pool.lease([app], holder="a control", timeout=60, max_age=0.5)
+            assert again.replicas[app].generation == generation  # it is as old as it may be
+            assert await harness.pool.undisturbed(again) == bool(generation)
 
     run(work, replicas=1)
 

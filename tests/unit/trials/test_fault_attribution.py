@@ -166,7 +166,7 @@ class Resources:
 
     def lease(self, sites: Sequence[str], *, users: Mapping[str, str], holder: str, **reach: Any) -> Any:
         self.site.now.append(reach.get("now", ()))
-        self.site.fresh.append(reach.get("fresh", False))
+        self.site.fresh.append("max_age" in reach)
         return self._lease()
 
     def login_state(self, lease: Any, users: Any) -> None:

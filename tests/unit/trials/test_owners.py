@@ -18,6 +18,7 @@ from pytest_webarena.agents import AgentDefinition
 from pytest_webarena.browser.config import SessionConfig
 from pytest_webarena.browser.faults import PageCrashed
 from pytest_webarena.browser.reports import Outcome
+from pytest_webarena.checks import judge_bounded
 from pytest_webarena.errors import (
     AgentAbsent,
     BrowserError,
@@ -36,6 +37,7 @@ from pytest_webarena.results import RunDir, TrialKey, TrialRecord
 from pytest_webarena.results.wording import REPEAT, STOP_WORDS, why_undecided
 from pytest_webarena.tasks import Task
 from pytest_webarena.testing import ScriptedAgent, make_task
+from pytest_webarena.trials import fault_attribution
 from pytest_webarena.trials import trial as trials
 from pytest_webarena.trials.episode import EpisodeLimits
 from pytest_webarena.trials.fault_attribution import Attribution, Ended
@@ -232,15 +234,19 @@ def test_control_shows_nothing_if_the_agents_code_could_disturb_it(
     monkeypatch.setattr(Resources, "lease", once)
     record = run(tmp_path, site, **agent)
     assert (record.outcome, record.undecided) == (("failed", True) if undecided else ("error", False)), record.message
+    assert site.fresh[1:] in ([], [undecided])
 
 
-@pytest.mark.parametrize(("agent", "fresh"), AGENTS)
-def test_controls_of_agents_that_can_send_signals_use_fresh_replicas(
-    tmp_path: Path, agent: dict[str, Any], fresh: bool
-) -> None:
-    site = Site(1, 2)
-    assert run(tmp_path, site, **agent).outcome == "error"
-    assert site.fresh == [False, fresh]
+def test_controls_judge_with_the_time_limit_of_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    limits: list[float] = []
+
+    def judged(*args: Any, seconds: float, **more: Any) -> Any:
+        limits.append(seconds)
+        return judge_bounded(*args, seconds=seconds, **more)
+
+    monkeypatch.setattr(fault_attribution, "judge_bounded", judged)
+    run(tmp_path, Site(1), options=TrialOptions(env_retries=0, check_timeout=7.0))
+    assert set(limits) == {7.0}
 
 
 def test_late_effect_of_an_action_is_waited_for(tmp_path: Path) -> None:

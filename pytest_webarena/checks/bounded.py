@@ -123,7 +123,7 @@ def _reference(task: Task, path: str) -> str | None:
             return action.answer
     check = next((check for check, _ in leaves(task.every_check) if check.path == path), None)
     kind = find_kind(check.kind) if check is not None else None
-    if check is None or not isinstance(kind, Kind) or kind.sights(check.spec) != {"answer"}:
+    if check is None or not isinstance(kind, Kind) or kind.sights(check.spec) != frozenset({"answer"}):
         return None
     return next(iter(kind.right_answers(check.spec) or ()), "")
 

@@ -171,9 +171,9 @@ class Drag:
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """Choose files in a file field, or in the file dialog that a click on the target opens.
+    """Choose files in a file field, or in the file dialog that is open or that a click on the target opens.
 
-    Without a target, the files go to the file dialog that the page has already opened. Files have the names of
+    Without a target, a file dialog has to be open. Files have the names of
     `SessionConfig.uploads`; no others can be read.
     """
 

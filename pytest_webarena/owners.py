@@ -149,7 +149,7 @@ def event_of(error: TrialError) -> Event:
 
 def outcome_of(event: Event, result: ControlResult | None) -> Outcome:
     """Return the outcome of a trial that ended in ``event``, whose control had this result; None: it has none."""
-    if result is None or result == "recurs":
+    if result is None or result == "recurs" or (result == "impossible" == event.control):
         return event.outcome
     return "error" if result == "fails" else "undecided" if result == "address" else event.doubtful
 

@@ -34,9 +34,9 @@ def read_keys(
     """Returns ``cls`` made from ``data``. ``only`` names the fields that are allowed; None allows all.
 
     It supports ``str int float bool Path Any Literal tuple Mapping``, ``X | None``, unions, ``Annotated`` with a
-    `Reader`, and dataclasses of these. A `Path` is taken relative to ``base``. Each message begins with ``where``. A
-    `ValueError` of the class's own ``__post_init__`` is reported in the same way. Annotations must not be imported
-    under TYPE_CHECKING.
+    `Reader`, and dataclasses of these, whose instances are taken as they are. A `Path` is taken relative to ``base``.
+    Each message begins with ``where``. A `ValueError` of the class's own ``__post_init__`` is reported in the same way.
+    Annotations must not be imported under TYPE_CHECKING.
 
     Raises `UsageError` for data that does not fit.
 
@@ -82,11 +82,16 @@ def _convert(hint: Any, value: Any, *, where: str, base: Path, path: str) -> Any
     origin, arguments = get_origin(hint), get_args(hint)
     if hint is Any:
         return value
+    made = arguments[0] if origin is Annotated else hint
+    if isinstance(made, type) and is_dataclass(made) and isinstance(value, made):
+        return value
     if origin is Annotated:
         try:
             return arguments[1](value)
         except ValueError as error:
             raise _Mismatch(*error.args) from None
+        except UsageError as error:
+            raise UsageError(f"{where}: {error}") from None
     if origin in (Union, types.UnionType):
         expected = []
         for each in arguments:
@@ -106,7 +111,7 @@ def _convert(hint: Any, value: Any, *, where: str, base: Path, path: str) -> Any
     if hint is int:
         return _only(isinstance(value, int) and not isinstance(value, bool), value)
     if hint is Path:
-        return base / _only(isinstance(value, str), value)
+        return base / _only(isinstance(value, str | Path), value)
     if hint in (str, bool):
         return _only(isinstance(value, hint), value)
     if origin is tuple:

@@ -2,7 +2,7 @@
 
 A run has one record of its model calls, one cache of judges' replies, and one memory per agent. A process on another
 machine that opens one of these receives a proxy, which sends each call to the machine that has the file
-(`cluster.books`). Packages that keep such files ask here first, and don't know who answers.
+(`cluster.coordinator_state`). Packages that keep such files ask here first, and don't know who answers.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ class Call:
     """One call of a method of a remote object, plain enough to be sent."""
 
     kind: str
-    """Kind of the remote object: ``model_calls``, ``responses``, ``verdicts`` or ``memory``."""
+    """Kind of the remote object: ``model_calls``, ``responses``, ``verdicts``, ``memory`` or
+    ``lost_trials``."""
     path: Path
     """Path of the file or folder on the owning machine."""
     method: str

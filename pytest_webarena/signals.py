@@ -189,7 +189,8 @@ class DomEvent(_Signal):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyPressed(_Signal):
     """A key that writes no text was pressed in a page: outside of fields, or a key that fields pass on to the page
-    (Escape, arrow keys in a single-line field, Enter with a modifier). Enter alone is a `DomEvent`."""
+    (Escape, arrow keys in a single-line field, Enter with a modifier), or a shortcut that an editor receives in an
+    invisible field. Enter alone is a `DomEvent`."""
 
     keys: str
     """Key names as in the action ``press``: ``Escape``, ``j``, ``Control+Enter``."""

@@ -19,11 +19,13 @@ from types import ModuleType
 import pytest
 from _pytest import pytester as pytesters
 from _pytest.pytester import SysModulesSnapshot
+from execnet.gateway_base import ThreadExecModel
 from hypothesis import HealthCheck, settings
 
 from pytest_webarena import secrets
 
 from .cases import limit_cases, spread_cases
+from .forked import FORKING
 from .inner import EVERY_PLUGIN, NEEDLESS
 from .installed import read_once
 
@@ -115,13 +117,24 @@ def _is_installed(module: ModuleType) -> bool:
 pytesters.SysModulesSnapshot = _Snapshot  # type: ignore[misc]
 
 
+@pytest.fixture(scope="module")
+def real_processes() -> None:
+    """Start each process of pytest in tests as users do, not as a fork (``forked.py``)."""
+
+
 @pytest.fixture
 def pytester(
-    _imported_before_inner_runs: None, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+    _imported_before_inner_runs: None,
+    request: pytest.FixtureRequest,
+    pytester: pytest.Pytester,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> pytest.Pytester:
-    """Overrides the fixture so that some packages are imported before, and its subprocesses don't import all
+    """Overrides the fixture: some packages are imported before, and its subprocesses are forked without needless
     plugins."""
     monkeypatch.setenv("PYTEST_ADDOPTS", NEEDLESS)
+    if "real_processes" not in request.fixturenames:
+        for starter in (pytesters, ThreadExecModel):
+            monkeypatch.setattr(starter, "subprocess", FORKING)
     return pytester
 
 

@@ -7,9 +7,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from subprocess import PIPE
 
 import pytest
+
+from .forked import start
 
 __all__ = ["EVERY_PLUGIN", "NEEDLESS", "SUM_TASK", "run_pytest"]
 
@@ -45,9 +49,9 @@ as the task."""
 def run_pytest(
     directory: Path, *arguments: str | os.PathLike[str], environ: Mapping[str, str] | None = None, timeout: float = 250
 ) -> pytest.RunResult:
-    """Run pytest in ``directory``, in a separate process that inherits nothing of this pytest; ``timeout`` in seconds.
+    """Run pytest in ``directory``, in a process (``forked.py``) that inherits nothing of this pytest.
 
-    Its output is shown with the failure of a test that uses it.
+    ``timeout`` is in seconds. Its output is shown with the failure of a test that uses it.
     """
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     environment |= {"PY_COLORS": "0", "PYTHONPATH": os.pathsep.join([str(directory), *_python_path()])}
@@ -55,19 +59,23 @@ def run_pytest(
     environment |= environ or {}
     command = [sys.executable, "-m", "pytest", f"--basetemp={directory / 'basetemp'}", *arguments]
     began = time.monotonic()
-    done = subprocess.run(
-        command,
-        cwd=directory,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=timeout,
-    )
-    print(done.stdout)
-    print(done.stderr, file=sys.stderr)
+    process = start(command, cwd=directory, env=environment, stdin=subprocess.DEVNULL, stdout=PIPE, stderr=PIPE)
+    assert process.stdout is not None
+    assert process.stderr is not None
+    with process.stdout, process.stderr, ThreadPoolExecutor(2) as readers:
+        # To the end of both: processes that outlive this one, such as its watchdog, write there, too.
+        output, errors = [readers.submit(stream.read) for stream in (process.stdout, process.stderr)]
+        try:
+            code = process.wait(timeout)
+        except BaseException:
+            process.kill()
+            raise
+        finally:
+            texts = [each.result().decode(errors="replace") for each in (output, errors)]
+            print(texts[0])
+            print(texts[1], file=sys.stderr)
     seconds = time.monotonic() - began
-    return pytest.RunResult(done.returncode, done.stdout.splitlines(), done.stderr.splitlines(), seconds)
+    return pytest.RunResult(code, texts[0].splitlines(), texts[1].splitlines(), seconds)
 
 
 def _python_path() -> list[str]:

@@ -10,6 +10,7 @@ import importlib.metadata
 import os
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 __all__ = ["read_once"]
@@ -33,6 +34,20 @@ def read_once() -> None:
     Folders that tests create are read each time, and so is one of ours in which something was installed since.
     """
     importlib.metadata.distributions = _keeping(importlib.metadata.distributions)
+    importlib.metadata.distribution = _named(importlib.metadata.distribution)  # type: ignore[assignment]
+
+
+def _named(find: Callable[[str], Any]) -> Callable[[str], Any]:
+    """Cache the metadata also where a package is asked for by name, as it is for its version."""
+    found: dict[Path, _Distribution] = {}
+
+    def distribution(name: str) -> Any:
+        each = find(name)
+        if not str(each._path).startswith(sys.prefix):
+            return each
+        return found.setdefault(each._path, _Distribution(each._path))
+
+    return distribution
 
 
 def _keeping(find: Callable[..., Any]) -> Callable[..., Iterator[Any]]:

@@ -236,6 +236,7 @@ def _build(common: Common, keys: CdpKeys) -> AgentDefinition:
     return common.definition(
         lambda assignment: _HttpDriver(assignment, keys),
         tier="process",
+        endpoint=keys.url,
         check=lambda settings: keys.http.check_key(common.where),
         dialogs=_hold_dialogs,
         self_driving=True,

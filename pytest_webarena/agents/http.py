@@ -204,6 +204,7 @@ def _build(common: Common, keys: HttpKeys) -> AgentDefinition:
     return common.definition(
         lambda assignment: HttpAgent(assignment, keys),
         tier="process",
+        endpoint=keys.url,
         check=lambda settings: keys.check_key(common.where),
         raises=(AgentError, ModelError),  # the endpoint is absent, or reports that its model failed
     )

@@ -39,8 +39,6 @@ __all__ = [
     "TaskView",
 ]
 
-_OUR_CODE = frozenset({"built-in", "model", "replay", "scripted"})
-"""Kinds of agent whose definitions name actions or a model, and no program."""
 
 IsolationTier = Literal["in-process", "process", "wrapped", "sandboxed"]
 """How well an agent is isolated from the answers. Only ``sandboxed``, the built-in sandbox, counts as isolated: how a
@@ -284,6 +282,8 @@ class AgentDefinition:
     reward_model: str = ""
     """Name of its reward model, for records; empty when there is none."""
     tier: IsolationTier = "in-process"
+    endpoint: str = ""
+    """Address at which its author runs it; empty when the harness runs it."""
     privileged: bool = False
     """Whether it sees the task's solution (the oracle), so that its results say nothing about agents."""
     source: str = ""
@@ -321,8 +321,3 @@ class AgentDefinition:
     """The service that answers its action ``search``; None: there is none."""
     check_connection: Callable[[ModelSettings], None] = field(default=lambda settings: None)
     """Called once before the first trial; raises a `TrialError` when its model's endpoint is unreachable."""
-
-    @property
-    def can_signal(self) -> bool:
-        """Whether code of its author runs with the rights of the worker, so that it may end or stop processes."""
-        return self.kind not in _OUR_CODE and self.tier != "sandboxed"

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
-
-import yaml
 
 from pytest_webarena.actions import Action, Stop, answers_dialogs
 from pytest_webarena.agents.builtin import with_full_address
@@ -106,7 +105,8 @@ def _solution_step(step: Any, where: str) -> tuple[Action, ...]:
     path = step.get("goto") if isinstance(step, Mapping) else None
     if isinstance(path, str) and path.startswith("/"):
         step = {**step, "goto": f"{_FIRST}:{path}"}
-    node, problems = compose(yaml.safe_dump([step], allow_unicode=True).encode(), "step")
+    # JSON, in which every text is quoted: what the definition's author quoted must not be read again.
+    node, problems = compose(json.dumps([step], ensure_ascii=False, default=str).encode(), "step")
     if node is not None and not problems:
         reading = Reading("step")
         actions = ANSWERED_STEPS.read(node, reading)

@@ -25,7 +25,7 @@ sys.argv = ['ray', 'health-check', '--address', sys.argv[1]]
 main()
 """
 """Program that does what `ray health-check` does, in this interpreter."""
-_START = "`ray start --head` begins one, `ray start --address=HOST:PORT` has a machine join it"
+_START = "`ray start --head` starts one, `ray start --address=HOST:PORT` adds a machine"
 
 
 def prepare_environment(*, insecure: bool) -> None:
@@ -66,8 +66,8 @@ def find_address(given: str) -> str:
             raise UsageError(f"--ray=auto: expected a Ray cluster that this machine is in, found none; {_START}")
     if "://" in given:
         raise UsageError(
-            f"--ray: expected HOST:PORT of a cluster that this machine is in, found {given}; have it join "
-            "(`ray start --address=HOST:PORT --num-cpus=0`), for records are brought here"
+            f"--ray: expected HOST:PORT of a cluster that this machine is in, found {given}; add it "
+            "(`ray start --address=HOST:PORT --num-cpus=0`), because the nodes send their records here"
         )
     host, _, port = given.rpartition(":")
     if not host or not port.isdigit() or not 0 < int(port) < 65536:

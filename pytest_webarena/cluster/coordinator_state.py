@@ -1,25 +1,50 @@
-"""State that a run has only once, on the driver: model calls, cached responses and verdicts, agents' memories."""
+"""State that a run has only once, on the driver: model calls, cached responses and verdicts, agents' memories,
+started agents."""
 
 from __future__ import annotations
 
 import fcntl
+import json
 import threading
+import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from pytest_webarena.errors import HarnessError, RecordingError
+from pytest_webarena.errors import HarnessError, RecordingError, recording
 from pytest_webarena.llm.cache import ResponseCache
 from pytest_webarena.llm.model_calls import ModelCalls
 from pytest_webarena.llm_judge.reply_cache import VerdictCache
+from pytest_webarena.results.files import write_atomically
+from pytest_webarena.results.lost_trials import write_note
 from pytest_webarena.results.memory import Memory
+from pytest_webarena.results.records import TrialKey, browser_text
+from pytest_webarena.results.rundir import TrialFolder
 from pytest_webarena.rpc_proxies import Call
 
-__all__ = ["Answer", "CoordinatorState"]
+__all__ = ["AgentStart", "Answer", "CoordinatorState"]
 
 Answer = tuple[bool, Any]
 """Whether the call succeeded, and its result or its exception."""
+
+
+class AgentStart:
+    """The start of an agent on a node, in the folder ``attempt`` of the run."""
+
+    def __init__(self, attempt: Path) -> None:
+        self._attempt = attempt
+
+    def store(self, started: str, note: str) -> None:
+        """Store the content of the node's ``started.json`` and the record that counts if the node is lost."""
+        facts = json.loads(started)
+        folder = TrialFolder(self._attempt.parent, TrialKey.from_json(facts["key"], browser=browser_text(facts)))
+        with recording(self._attempt):
+            self._attempt.mkdir(parents=True, exist_ok=True)
+        folder.reopen()
+        write_note(self._attempt, folder.key, note)
+        write_atomically(folder.path / "started.json", json.dumps({**facts, "time": time.time()}))
+
 
 _KINDS: Mapping[str, tuple[Callable[..., Any], frozenset[str]]] = {
     "model_calls": (
@@ -29,6 +54,7 @@ _KINDS: Mapping[str, tuple[Callable[..., Any], frozenset[str]]] = {
     "responses": (ResponseCache, frozenset({"get", "put"})),
     "verdicts": (VerdictCache, frozenset({"get", "put"})),
     "memory": (Memory, frozenset({"latest", "add"})),
+    "lost_trials": (AgentStart, frozenset({"store"})),
 }
 """Classes of the shared state, and their methods that nodes may call."""
 

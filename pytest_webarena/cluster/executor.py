@@ -38,8 +38,8 @@ class ClusterExecutor(Watch):
 
     One thread makes all decisions. It receives submissions, deliveries and failures through a queue, and looks at the
     cluster every ``pause`` seconds. New nodes are prepared and used; trials of dead nodes are sent to others before all
-    waiting ones. A node that only does not answer may still deliver: the first delivery of a trial counts, and later
-    ones are dropped and counted (`Tally`).
+    waiting ones, unless their agents may have caused the end. A node that only does not answer may still deliver: the
+    first delivery of a trial counts, and later ones are dropped and counted (`Tally`).
     """
 
     def __init__(
@@ -48,6 +48,7 @@ class ClusterExecutor(Watch):
         *,
         receive: Callable[[Job, Delivery], TrialRecord],
         give_up: Callable[[Job, str], TrialRecord],
+        lost: Callable[[Job], Callable[[], TrialRecord] | None] = lambda job: None,
         wrap: Callable[..., Parcel] = Parcel,
         announce: Callable[[str], None] = lambda line: None,
         pause: float = 1.0,
@@ -59,13 +60,15 @@ class ClusterExecutor(Watch):
         Args:
             receive: Stores a delivery in the run's records; returns the record that counts.
             give_up: Writes the record of a trial that lost too many nodes.
+            lost: Returns the function that writes the record of a trial whose agent may have ended its node; None for
+                trials that may run elsewhere.
             wrap: Makes a parcel from a submission.
             announce: Reports gained and lost nodes, in the executor's thread.
             grace: Seconds without any node after which waiting trials end without a result.
             patience: Seconds that `cancel_trials` waits.
         """
         super().__init__(cluster, announce)
-        self._receive, self._give_up, self._wrap = receive, give_up, wrap
+        self._receive, self._give_up, self._lost, self._wrap = receive, give_up, lost, wrap
         self._pause, self._grace, self._patience = pause, grace, patience
         self._events: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._lock = threading.Lock()
@@ -144,7 +147,7 @@ class ClusterExecutor(Watch):
         except BaseException as error:  # a bug: waiting callers must get an error
             with self._lock:
                 self._closed = True
-            self.lost = f"handing trials out to nodes has failed: {type(error).__name__}: {error}"
+            self.lost = f"dispatching trials to nodes failed: {type(error).__name__}: {error}"
             self.ready.set()
             while not self._events.empty():
                 with suppress(Exception):
@@ -300,12 +303,25 @@ class ClusterExecutor(Watch):
             job.resolved = True
             message = (
                 f"the trial was lost with its node {job.losses} times, the last time alone on {helper.member.name}, "
-                f"which {why}" + ("; what it does there ends the node or its process" if why != SILENT else "")
+                f"which {why}" + ("; the trial may have caused this" if why != SILENT else "")
             )
             received = self._receivers.submit(self._give_up, job, message)
             self._later(received, partial(self._is_received, job))
         else:
             self._waiting.appendleft(job)
+
+    def _is_agents(self, job: Job) -> bool:
+        return self._lost(job) is not None
+
+    def _end_undecided(self, job: Job) -> None:
+        if job.resolved:
+            return
+        if (write := self._lost(job)) is None:
+            self._waiting.appendleft(job)
+            return
+        job.resolved = True
+        self.tally.undecided += 1
+        self._later(self._receivers.submit(write), partial(self._is_received, job))
 
     def _resolve(self, job: Job, *, record: TrialRecord | None = None, error: BaseException | None = None) -> None:
         job.resolved = True
@@ -324,7 +340,7 @@ class ClusterExecutor(Watch):
     def _cancel_running(self, counting: threading.Event, over: threading.Event) -> None:
         self._cancel()
         for job in self._open:
-            job.broken = Cancelled("the run was broken off during this trial")
+            job.broken = Cancelled("the run was cancelled during this trial")
         self._waiting.clear()  # trials that were given back
         running = {job.future for helper in self._helpers.values() for job in helper.playing.values()}
         for node in self._helpers:
@@ -343,4 +359,4 @@ class ClusterExecutor(Watch):
 
     def _abandon(self) -> None:
         for job in list(self._open):
-            self._resolve(job, error=job.broken or Cancelled("the run was broken off during this trial"))
+            self._resolve(job, error=job.broken or Cancelled("the run was cancelled during this trial"))

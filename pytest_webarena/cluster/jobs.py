@@ -45,6 +45,10 @@ class Helper:
     silent: bool = False
     in_doubt: dict[str, Job | None] = field(default_factory=dict)
     """Trials that were running when the node stopped answering, by token; it may still deliver them."""
+    silent_since: float = 0.0
+    """Monotonic time at which it last stopped answering."""
+    awaited: set[Job] = field(default_factory=set)
+    """Those of the trials in doubt that no other node may run, because their agents may have stopped the node."""
     asking: set[str] = field(default_factory=set)
     """Tokens of these that the node is being asked about."""
     alone: bool = False
@@ -53,7 +57,8 @@ class Helper:
     @property
     def free(self) -> int:
         """Number of further trials that the node can run."""
-        return 0 if self.silent or self.alone else max(0, self.member.slots - len(self.playing))
+        running = len(self.playing) + sum(job is not None for job in self.in_doubt.values())
+        return 0 if self.silent or self.alone else max(0, self.member.slots - running)
 
     def lack_of(self, job: Job) -> SiteMissing | None:
         """Why the trial cannot run there; None when it may."""
@@ -76,6 +81,8 @@ class Tally:
     refused: int = 0
     given_back: int = 0
     """Number of times that a trial was given back because its node died or stopped answering."""
+    undecided: int = 0
+    """Number of trials that ended with their node, and whose agents may have caused that."""
     duplicates: int = 0
     """Number of deliveries of trials for which another delivery counts."""
     wasted: float = 0.0
@@ -95,6 +102,7 @@ class Tally:
             (self.lost, "lost"),
             (self.refused, "not used"),
             (self.given_back, f"trial{'s' * (self.given_back != 1)} given back"),
+            (self.undecided, f"trial{'s' * (self.undecided != 1)} undecided"),
             (self.duplicates, f"late duplicate{'s' * (self.duplicates != 1)} dropped"),
         ]
         text = ", ".join(f"{count} {what}" for count, what in parts if count)

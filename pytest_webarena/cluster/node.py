@@ -161,7 +161,8 @@ class Node:
             controller=identity(),
             facts=dict(setup.facts),
         )
-        keep_elsewhere(self._run.path / "memory", setup.run_dir / "memory", ask)
+        for name in ("memory", "trials"):
+            keep_elsewhere(self._run.path / name, setup.run_dir / name, ask)
         for path in setup.kept:
             keep_elsewhere(path, path, ask)
         self._exits = ExitStack()

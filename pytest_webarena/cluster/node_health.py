@@ -21,6 +21,8 @@ __all__ = ["SILENT", "Watch"]
 
 SILENT = "gave no answer"
 
+_SILENCE = 300.0
+"""Seconds without an answer after which a node's trials end that no other node may run."""
 _DEATHS = 5
 """Number of consecutive deaths of a node's trial process after which the node is not used any more."""
 
@@ -50,6 +52,14 @@ class Watch(ABC):
     @abstractmethod
     def _give_back(self, job: Job, helper: Helper, why: str) -> None:
         """Send a trial of ``helper`` to another node."""
+
+    @abstractmethod
+    def _is_agents(self, job: Job) -> bool:
+        """Return whether the agent of a trial may have caused the end of its node."""
+
+    @abstractmethod
+    def _end_undecided(self, job: Job) -> None:
+        """End a trial whose agent may have caused the end of its node."""
 
     @abstractmethod
     def _delivered(self, job: Job, helper: Helper, playing: Future[Delivery]) -> None:
@@ -87,6 +97,7 @@ class Watch(ABC):
                 self._joining[node] = joining = self._cluster.join(node)
                 self._later(joining, partial(self._joined, node))
             elif node in self._helpers and self._helpers[node].silent:
+                self._await(self._helpers[node])
                 self._recall(self._helpers[node])
         for node in [node for node in self._refused if node not in present]:
             del self._refused[node]
@@ -125,35 +136,50 @@ class Watch(ABC):
         if helper is None:
             return
         self.tally.lost += 1
-        jobs = list(helper.playing.values())
-        self._announce(f"lost {helper.member.name}, which {why}; {self._given_back(jobs)}now {self._counted()}")
+        elsewhere, undecided = self._divided(helper)
+        undecided += [job for job in helper.awaited if not job.resolved]
+        counts = _counts((elsewhere, "given back"), (undecided, "undecided, because an agent may have caused it"))
+        self._announce(f"lost {helper.member.name}, which {why}; {counts}now {self._counted()}")
         self._cluster.drop(node)
-        for job in jobs:
+        for job in undecided:
+            self._end_undecided(job)
+        for job in elsewhere:
             self._give_back(job, helper, why)
 
-    def _given_back(self, jobs: list[Job]) -> str:
-        count = sum(not job.resolved for job in jobs)
-        return f"{count} trial{'s' * (count != 1)} given back; " if count else ""
+    def _divided(self, helper: Helper) -> tuple[list[Job], list[Job]]:
+        """The running trials of a node that others may run, and those whose agents may have caused its end."""
+        jobs = [job for job in helper.playing.values() if not job.resolved]
+        agents = [job for job in jobs if self._is_agents(job)]
+        return [job for job in jobs if job not in agents], agents
 
     def _counted(self) -> str:
         count = len(self.members)
         return f"{count} node{'s' * (count != 1)}"
 
     def _fall_silent(self, helper: Helper) -> None:
-        """Give the trials of a node that does not answer to others, and remember to ask for them when it answers
-        again."""
+        """Give the trials of a node that does not answer to others, if their agents cannot have caused that, and
+        remember to ask for them when it answers again."""
         if helper.silent:
             return
-        helper.silent = True
-        jobs = list(helper.playing.values())
-        self._announce(f"no answer from {helper.member.name}; {self._given_back(jobs)}now {self._counted()}")
+        helper.silent, helper.silent_since = True, time.monotonic()
+        elsewhere, agents = self._divided(helper)
+        helper.awaited.update(agents)
+        counts = _counts((elsewhere, "given back"), (agents, "awaited, because an agent may have caused it"))
+        self._announce(f"no answer from {helper.member.name}; {counts}now {self._counted()}")
         helper.in_doubt.update(helper.playing)
         helper.playing.clear()
-        for job in jobs:
+        for job in elsewhere:
             self._give_back(job, helper, SILENT)
 
+    def _await(self, helper: Helper) -> None:
+        """End the trials that a silent node could still deliver, after a time limit."""
+        if time.monotonic() - helper.silent_since > _SILENCE:
+            for job in helper.awaited:
+                self._end_undecided(job)
+            helper.awaited.clear()
+
     def _recall(self, helper: Helper) -> None:
-        if not helper.in_doubt and not helper.asking:  # no trial was running: any token tests whether the node answers
+        if None not in helper.in_doubt.values():  # an unknown token is answered at once, others when a trial has ended
             helper.in_doubt[uuid.uuid4().hex] = None
         for token in [token for token in helper.in_doubt if token not in helper.asking]:
             helper.asking.add(token)
@@ -163,6 +189,7 @@ class Watch(ABC):
     def _recalled(self, helper: Helper, token: str, recalled: Future[Delivery]) -> None:
         helper.asking.discard(token)
         if isinstance(recalled.exception(), NodeSilent):
+            self._fall_silent(helper)
             return
         job = helper.in_doubt.pop(token, None)
         if isinstance(recalled.exception(), NodeGone):
@@ -172,7 +199,9 @@ class Watch(ABC):
             helper.silent = False
             self._announce(f"{helper.member.name} answers again, now {self._counted()}")
         if job is not None and (recalled.exception() is not None or not recalled.result().is_empty):
-            self._delivered(job, helper, recalled)  # a trial that never arrived there was given back
+            self._delivered(job, helper, recalled)
+        elif job in helper.awaited:  # the node does not know it any more; one that never arrived was given back
+            self._end_undecided(job)
 
     def _end_of(self, helper: Helper) -> None:
         """Handle the death of a node's trial process. The node itself may still exist and is then prepared again."""
@@ -180,3 +209,8 @@ class Watch(ABC):
         if self._helpers.get(node) is helper:
             self._died(node, f"trials' process on {helper.member.name} has died")
             self._lose(node, "has died")
+
+
+def _counts(*groups: tuple[list[Job], str]) -> str:
+    """The numbers of trials with what becomes of them, as clauses; empty when there are none."""
+    return "".join(f"{len(jobs)} trial{'s' * (len(jobs) != 1)} {what}; " for jobs, what in groups if jobs)

@@ -65,7 +65,7 @@ def stage(root: Path, target: Path, *, without: Iterable[Path] = (), secrets: It
         if size > _MOST:
             raise UsageError(
                 f"--ray: expected at most {_MOST >> 20} MiB of files below {root} to ship to the nodes, found more; "
-                "list what they need not have in a file .rayignore there, or begin in a smaller root directory"
+                "list files that nodes do not need in .rayignore there, or use a smaller root directory"
             )
         data = file.read_bytes()
         name = file.relative_to(root)

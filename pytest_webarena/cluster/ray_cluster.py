@@ -60,7 +60,9 @@ class NodeActor:
             try:
                 well, given = ray.get(books.answer.remote(holder, call), timeout=_ANSWER)
             except RayError as error:
-                raise HarnessError(f"the run's books can't be reached from {name}: {type(error).__name__}") from None
+                raise HarnessError(
+                    f"the run's coordinator can't be reached from {name}: {type(error).__name__}"
+                ) from None
             if not well:
                 raise given
             return given

@@ -14,6 +14,7 @@ from pathlib import Path, PurePosixPath
 
 from pytest_webarena.errors import HarnessError
 from pytest_webarena.results.files import write_atomically
+from pytest_webarena.results.lost_trials import FILE, forget_lost
 
 __all__ = ["install", "pack", "pack_outline", "unpack"]
 
@@ -103,14 +104,19 @@ def install(data: bytes, folder: Path, *, since: float = 0.0) -> None:
 
 def _add(incoming: Path, folder: Path) -> None:
     for attempt in sorted(incoming.glob("attempt-*")):
-        if not (folder / attempt.name).exists():
-            attempt.rename(folder / attempt.name)
+        own = folder / attempt.name
+        if own.is_dir() and [each.name for each in own.iterdir()] == [FILE]:  # the note on its start
+            shutil.rmtree(own)
+        if not own.exists():
+            attempt.rename(own)
         elif (record := attempt / "trial.json").exists():  # the earlier record, set aside when the trial was reopened
-            os.replace(record, folder / attempt.name / "trial.json")
+            os.replace(record, own / "trial.json")
     for file in sorted(incoming.iterdir()):
         if file.is_file() and file.name not in _OUTLINE:
             os.replace(file, folder / file.name)
-    if not (incoming / "trial.json").exists():  # the trial was cancelled, so it is open again
+    if (incoming / "trial.json").exists():
+        forget_lost(folder)
+    else:  # the trial was cancelled, so it is open again
         (folder / "trial.json").unlink(missing_ok=True)
     for name in reversed(_OUTLINE):  # the record is written last
         if (incoming / name).exists():

@@ -76,9 +76,9 @@ def _record(options: argparse.Namespace) -> int:
 
 def _as_tasks(addresses: list[str], options: argparse.Namespace, folder: Path) -> str:
     """Write a task file whose solutions open the addresses; trials on live sites start there. Returns its path."""
-    from pytest_webarena.sites.catalogues.external import parse_site_urls
     from pytest_webarena.sites.catalogues.live import NOWHERE
     from pytest_webarena.sites.catalogues.loading import load_catalogue
+    from pytest_webarena.sites.catalogues.site_addresses import parse_site_urls
 
     catalogue = load_catalogue(options.sites, site_urls=parse_site_urls(options.site_url))
     tasks: list[dict[str, object]] = []
@@ -159,7 +159,7 @@ def _check(options: argparse.Namespace) -> int:
     if truncated := sum(each.is_truncated for each in archive.captures()):
         print(f"{truncated} marked as truncated: they are not served")
     if not archive.count:
-        print("expected an archive that answers something, found none that does")
+        print("expected an archive with usable responses, found none")
     archive.close()
     return 0 if archive.count and not problems else 1
 

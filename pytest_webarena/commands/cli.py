@@ -258,7 +258,7 @@ def _agents(options: argparse.Namespace) -> int:
             about = about.replace(f": {folder}/{name}.yaml)", ")")
         show(name, about)
     print(f"\nThe definitions that came with the package, to copy: {', '.join(map(str, agent_directories()))}")
-    print(f"\nKinds of definition, which this page tells of:\n{docs('bring-your-own')}")
+    print(f"\nKinds of definition:\n{docs('bring-your-own')}")
     for name in kinds():
         show(name, kind(name, "agents").about)
     return 0

@@ -24,15 +24,19 @@ def add_commands(commands: Any) -> None:
     """Add the commands to the sub-parsers of ``webarena compare``."""
     compare = commands.add_parser("agents", help="compare agents task by task")
     compare.add_argument(
-        "runs", nargs="*", type=Path, metavar="RUN", help="run directories or baselines; the first is what the others "
-        "are held against. One alone: its agents, against the first of them (default: the newest run here)",
+        "runs", nargs="*", type=Path, metavar="RUN", help="run directories or baselines; the others are compared "
+        "with the first. A single run: its agents, compared with its first (default: the newest run here)",
     )  # fmt: skip
     compare.add_argument(
-        "--agent", action="append", default=[], metavar="NAME", help="only these; the others are held against the first"
+        "--agent",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="only these; the others are compared with the first",
     )
     compare.add_argument("--confidence", type=share, default=0.95, metavar="C", help="of intervals (default: 95)")
-    compare.add_argument("--allow-mixed", action="store_true", help="compare what is no comparison, and say so")
-    compare.add_argument("--all", action="store_true", help="name all tasks that went otherwise")
+    compare.add_argument("--allow-mixed", action="store_true", help="compare runs of different conditions, with a note")
+    compare.add_argument("--all", action="store_true", help="name all tasks with different results")
     compare.add_argument("--markdown", action="store_true", help="print Markdown, as for $GITHUB_STEP_SUMMARY")
     compare.add_argument("--json", action="store_true", help="print JSON")
     compare.add_argument("--html", type=Path, metavar="FILE", help="write a page: tasks as dots, trials side by side")

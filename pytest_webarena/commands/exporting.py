@@ -29,7 +29,7 @@ def add_commands(runs: Any) -> None:
     har.add_argument("-o", "--output", type=Path, metavar="DIR", help="default: RUN_DIR/har")
     har.set_defaults(run=_har)
 
-    exporting = runs.add_parser("export", help="write a run, or one trial, as a file")
+    exporting = runs.add_parser("export", help="write a run or trial as a file")
     exporting.add_argument("source", type=Path, metavar="RUN_DIR|TRIAL", help="TRIAL is RUN_DIR/trials/NAME")
     exporting.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: NAME.zip here")
     exporting.add_argument(

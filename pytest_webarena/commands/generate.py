@@ -30,31 +30,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     commands = parser.add_subparsers(dest="subcommand", required=True, metavar="COMMAND")
     asking = commands.add_parser("propose", help="have a model propose tasks for pages")
-    asking.add_argument(
-        "places", nargs="+", metavar="SITE[:/PATH]", help="sites, and the page where the look at them begins"
-    )
-    asking.add_argument("--model", required=True, metavar="MODEL", help="who thinks of them")
+    asking.add_argument("places", nargs="+", metavar="SITE[:/PATH]", help="sites, and the first page to read")
+    asking.add_argument("--model", required=True, metavar="MODEL", help="model that proposes")
     asking.add_argument("--count", type=int, default=10, metavar="N", help="ideas, at most (default: 10)")
-    asking.add_argument("--pages", type=int, default=20, metavar="N", help="pages looked at, at most (default: 20)")
-    asking.add_argument("--user", action="append", default=[], metavar="SITE=NAME", help="whom to be signed in as")
+    asking.add_argument("--pages", type=int, default=20, metavar="N", help="pages to read, at most (default: 20)")
+    asking.add_argument("--user", action="append", default=[], metavar="SITE=NAME", help="account to sign in with")
     asking.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="a task file of drafts")
     asking.add_argument("--url", default="", metavar="URL", help="the model's endpoint (default: OPENAI_BASE_URL)")
     asking.add_argument("--key-env", default="OPENAI_API_KEY", metavar="NAME", help="variable with its key, or none")
-    asking.add_argument("--max-tokens", type=int, default=8192, metavar="N", help="of a reply (default: 8192)")
+    asking.add_argument("--max-tokens", type=int, default=8192, metavar="N", help="tokens of a reply (default: 8192)")
     asking.add_argument("--temperature", type=float, metavar="T", help="default: the endpoint's own")
-    asking.add_argument("--max-cost", type=float, metavar="USD", help="ask no further once so much is spent")
-    asking.add_argument("--cache", type=Path, metavar="DIR", help="keep replies there: the same is not paid for twice")
+    asking.add_argument("--max-cost", type=float, metavar="USD", help="stop asking when this much is spent")
+    asking.add_argument("--cache", type=Path, metavar="DIR", help="cache replies there")
     asking.add_argument("--prices", type=Path, metavar="FILE", help="your price table, as for pytest")
     asking.add_argument("--sites", metavar="CATALOGUE", help="sites to use (default: as for pytest)")
     asking.add_argument("--browser-executable", metavar="PATH", help="browser to use (default: as for pytest)")
     asking.set_defaults(run=_propose)
 
-    settling = commands.add_parser("settle", help="make tasks of the answers of people")
+    settling = commands.add_parser("settle", help="make tasks from people's answers")
     settling.add_argument("drafts", type=Path, metavar="FILE", help="the task file of drafts")
     settling.add_argument(
         "answers", nargs=2, type=Path, metavar="ANSWERS", help="of two people, as the form saves them"
     )
-    settling.add_argument("--decided", type=Path, metavar="FILE", help="what a third decided where these differ")
+    settling.add_argument("--decided", type=Path, metavar="FILE", help="a third person's decisions where these differ")
     settling.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="a task file")
     settling.set_defaults(run=_settle)
 
@@ -78,7 +76,7 @@ def _propose(options: argparse.Namespace) -> int:
     with open_runtime(name, headed=False, executable=options.browser_executable) as runtime:
         pages = crawl(task, runtime, most=options.pages, report=lambda text: print(text, flush=True))
     if not pages:
-        raise UsageError("expected pages to think about, found none that could be loaded")
+        raise UsageError("expected pages to read, found none that could be loaded")
     print(f"asking {options.model} for {options.count} ideas", flush=True)
     with tempfile.TemporaryDirectory(prefix="webarena-ideas-") as scratch:
         asking = _Asking(options, endpoint, Path(scratch))

@@ -26,11 +26,11 @@ __all__ = ["add_arguments"]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("tasks", nargs="+", metavar="FILE[::ID]", help="task files, tasks in them, folders, suites")
-    parser.add_argument("--model", default="", metavar="MODEL", help="who writes; a strong model, or it is no use")
+    parser.add_argument("--model", default="", metavar="MODEL", help="model that writes; use a strong one")
     parser.add_argument("--url", default="", metavar="URL", help="its endpoint (default: OPENAI_BASE_URL)")
     parser.add_argument("--key-env", default="OPENAI_API_KEY", metavar="NAME", help="variable with its key, or none")
     parser.add_argument("--max-tokens", type=int, default=4096, metavar="N", help="of a reply (default: 4096)")
-    parser.add_argument("--force", action="store_true", help="also where there is a guide that fits the task")
+    parser.add_argument("--force", action="store_true", help="also for tasks with a current guide")
     parser.add_argument("--check", action="store_true", help="call no model; exit 1 if guides are outdated")
     parser.add_argument("--prices", type=Path, metavar="FILE", help="your price table, as for pytest")
     parser.set_defaults(run=run)

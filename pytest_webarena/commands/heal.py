@@ -118,11 +118,9 @@ def heal(task: Task, runtime: Runtime) -> Healed:
         result.works = bool(verdict.passed)
         result.lines += [f"  {line}" for line in verdict.render(100).splitlines()]
         if not result.works and result.changes:
-            result.lines.append("  nothing is rewritten: what was found is not proved to be what was meant")
+            result.lines.append("  nothing is rewritten: it is not proved that the found elements are the right ones")
         elif result.changes and all(map(checks_only_answer, task.checks)):
-            result.lines.append(
-                "  look at what was healed: the checks see the answer alone, which the solution has written out"
-            )
+            result.lines.append("  review the repairs: the checks test only the answer, which the solution contains")
     return result
 
 
@@ -163,7 +161,7 @@ def _file_rewritten(name: str, healed: Sequence[Healed]) -> tuple[str, str, int]
             made = rewritten(after, now, of_template[0].changes, name)  # earlier changes may have moved its lines
             written = {task.id: task.solution for task in parse_tasks(made, path=name)}
             if any(list(written[each.task.id] or ()) != _wanted(each) for each in of_template):
-                raise ValueError("its instances have to be healed each otherwise")
+                raise ValueError("its instances need different repairs")
             after = made
         except ValueError as error:
             wrong += len(of_template)

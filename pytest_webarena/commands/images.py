@@ -10,9 +10,9 @@ from contextlib import closing
 from pathlib import Path
 
 from pytest_webarena.errors import SiteError, SiteMissing, UsageError
-from pytest_webarena.sites.catalogues.external import parse_site_urls
 from pytest_webarena.sites.catalogues.loading import load_catalogue
 from pytest_webarena.sites.catalogues.manifest import AppManifest, DockerManifest
+from pytest_webarena.sites.catalogues.site_addresses import parse_site_urls
 from pytest_webarena.sites.progress_line import Bar
 
 __all__ = ["add_image_commands", "pull_missing"]

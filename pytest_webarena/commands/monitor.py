@@ -46,10 +46,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--flags", type=Path, metavar="FILE", help="reports of people, as the viewer writes them")
     parser.add_argument("--alerts", type=Path, metavar="FILE", help="what is new (default: DIR/alerts.json)")
-    parser.add_argument("--history", action="store_true", help="print what was found month by month, and check nothing")
+    parser.add_argument("--history", action="store_true", help="print monthly findings without checking")
     parser.add_argument("--sites", metavar="CATALOGUE", help="sites to use (default: the ini file's, or embedded)")
     parser.add_argument(
-        "--site-url", action="append", default=[], metavar="SITE=URL", help="where a site runs that we don't start"
+        "--site-url", action="append", default=[], metavar="SITE=URL", help="address of a site that runs elsewhere"
     )
     parser.add_argument("--allow-unreset", action="store_true", help="also run tasks that change unresettable sites")
     parser.add_argument("--browser-executable", metavar="PATH", help="browser to use (default: as for pytest)")
@@ -199,8 +199,8 @@ def _findings(options: argparse.Namespace, history: History, due: Sequence[Task]
     from pytest_webarena.monitoring.findings import untried
     from pytest_webarena.monitoring.history import Entry
     from pytest_webarena.results.rundir import RunDir
-    from pytest_webarena.sites.catalogues.external import parse_site_urls
     from pytest_webarena.sites.catalogues.loading import load_catalogue
+    from pytest_webarena.sites.catalogues.site_addresses import parse_site_urls
     from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
     from pytest_webarena.trials.executor import SerialExecutor
     from pytest_webarena.trials.run_info import RunInfo

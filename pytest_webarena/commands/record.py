@@ -53,15 +53,13 @@ _SHOWN = 6
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument(
-        "places", nargs="*", metavar="SITE[:/PATH]", help="sites to do the task on, and the page where it begins"
-    )
+    parser.add_argument("places", nargs="*", metavar="SITE[:/PATH]", help="sites of the task, and its first page")
     parser.add_argument("--intent", default="", metavar="TEXT", help="the agent's instruction (default: a question)")
     parser.add_argument("--id", default="", help="the task's id (default: made of the intent)")
-    parser.add_argument("--user", action="append", default=[], metavar="SITE=NAME", help="whom to be signed in as")
+    parser.add_argument("--user", action="append", default=[], metavar="SITE=NAME", help="account to sign in with")
     parser.add_argument(
         "--from", dest="source", type=Path, metavar="TRIAL",
-        help="a trial's folder, RUN/trials/…, or a recording that was kept: read the solution out of it",
+        help="a trial's folder, RUN/trials/…, or a kept recording: take its solution",
     )  # fmt: skip
     parser.add_argument("--answer", metavar="TEXT", help="the answer (default: the trial's or a question)")
     parser.add_argument("--all-checks", action="store_true", help="take all recommended checks without a question")
@@ -69,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--serve", action="store_true", help="show the browser on a page of this machine (default: where no display is)"
     )
     parser.add_argument("--panel", action="store_true", help="use the browser's window; a second page shows the task")
-    parser.add_argument("--port", type=int, default=0, metavar="PORT", help="of that page (default: any free one)")
+    parser.add_argument("--port", type=int, default=0, metavar="PORT", help="port of that page (default: any free one)")
     parser.add_argument("--annotator", default="", metavar="NAME", help="author of the task; starts its review")
     parser.add_argument("--annotate", type=Path, metavar="DIR", help="save screenshots and pages of each step here")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="where to write the task (default: printed)")
@@ -101,7 +99,7 @@ def run_record(options: argparse.Namespace) -> int:
         try:
             shown = _watch(task, runtime, options, keeper) if watched else read_session(evidence, options.answer)  # type: ignore[arg-type]
             if not shown.steps and not shown.answer:
-                raise UsageError("expected something done in the browser, or an answer; found neither")
+                raise UsageError("expected actions in the browser or an answer, found neither")
             code = _make(task, shown, runtime, options, ignored_of(catalogue))
             if code == 0:
                 keeper.drop()
@@ -200,7 +198,7 @@ def _tried(text: str, runtime: Runtime, uploads: Mapping[str, Path]) -> list[boo
     try:
         [task] = parse_tasks(text)
     except TaskFileError as error:
-        print(f"\nthe task is not whole yet: {error}")
+        print(f"\nthe task is incomplete: {error}")
         return None
     print("\ntrying the task on fresh sites")
     verdict = try_task(task, runtime, print, uploads=uploads)

@@ -32,7 +32,13 @@ def requested_run(options: argparse.Namespace) -> Path:
 def add_commands(runs: Any) -> None:
     """Add the commands to the sub-parsers of ``webarena runs``."""
     listing = runs.add_parser("list", help="list the runs of this project, newest first")
-    listing.add_argument("folder", nargs="?", type=Path, metavar="DIR", help="default: webarena-runs, here or above")
+    listing.add_argument(
+        "folder",
+        nargs="?",
+        type=Path,
+        metavar="DIR",
+        help="a run or its folder (default: webarena-runs, here or above)",
+    )
     listing.add_argument("-n", type=int, default=20, metavar="N", help="at most so many; 0: all (default: 20)")
     listing.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
     listing.set_defaults(run=_runs)
@@ -82,6 +88,8 @@ def _runs(options: argparse.Namespace) -> int:
         print(f"{run.when}  {_relative(run.path)}", *(f"{'':18}{line}" for line in lines), sep="\n")
     if len(shown) < len(found):
         print(f"{'':18}and {len(found) - len(shown)} older ones (-n 0)")
+    if options.folder is None:
+        print(f"{'':18}not here: runs of --run-dir elsewhere; webarena runs list DIR")
     return 0
 
 

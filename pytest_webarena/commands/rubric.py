@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     commands = parser.add_subparsers(dest="subcommand", required=True, metavar="COMMAND")
     writing = commands.add_parser("author", help="have a model write rubrics from solutions")
     writing.add_argument("tasks", nargs="+", metavar="FILE[::ID]", help="tasks with a rubric's solution; arb:FILE too")
-    writing.add_argument("--model", required=True, metavar="MODEL", help="who writes; a strong model, or it is no use")
+    writing.add_argument("--model", required=True, metavar="MODEL", help="model that writes; use a strong one")
     add_judge_arguments(writing)
     writing.add_argument("--force", action="store_true", help="also where there are items already")
     writing.add_argument("--prices", type=Path, metavar="FILE", help="your price table, as for pytest")

@@ -11,11 +11,13 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from pytest_webarena.commands import suite_sites
 from pytest_webarena.commands.images import pull_missing
 from pytest_webarena.errors import SiteError, SiteMissing, UsageError, WebArenaError
-from pytest_webarena.sites.catalogues.external import parse_site_urls
+from pytest_webarena.sites.catalogues.external import EXTERNAL
 from pytest_webarena.sites.catalogues.loading import load_catalogue
 from pytest_webarena.sites.catalogues.manifest import AppManifest, Catalogue
+from pytest_webarena.sites.catalogues.site_addresses import parse_site_urls
 from pytest_webarena.sites.site_daemon import (
     DaemonClient,
     DaemonSettings,
@@ -43,7 +45,11 @@ def add_commands(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -
     shared = argparse.ArgumentParser(add_help=False)
     shared.add_argument("--sites", metavar="CATALOGUE", help="catalogue (default: the ini file's, or embedded)")
     shared.add_argument(
-        "--site-url", action="append", default=[], metavar="SITE=URL", help="a site that runs elsewhere"
+        "--site-url",
+        action="append",
+        default=[],
+        metavar="SITE=URL",
+        help="a site that runs elsewhere; env: from variables",
     )
 
     def add(name: str, run: object, help: str, *, some: bool = True) -> argparse.ArgumentParser:
@@ -67,6 +73,7 @@ def add_commands(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -
     opening.add_argument("--browser-executable", metavar="PATH", help="browser to use (default: as for pytest)")
     add("down", _down, "stop sites that up started", some=False)
     doctor = add("doctor", _doctor, "check engine, images, browser, sign-ins, reuse, queues")
+    suite_sites.add_options(doctor)
     doctor.add_argument("--quick", action="store_true", help="start nothing, so don't measure 'reuse: clean'")
 
 
@@ -89,7 +96,8 @@ def _list(options: argparse.Namespace) -> int:
             sign_in_text = (
                 f", {site.default_user or 'no account'} signed in by {login.kind}" if login is not None else ""
             )
-            _print_row(f"  {site.name}", f"{site.start_url}{sign_in_text}")
+            own = f", hosted at {', '.join(site.hosted)}" if site.hosted else ""
+            _print_row(f"  {site.name}", f"{site.start_url}{sign_in_text}{own}")
         if app.users:
             names = list(app.users)
             more = f" and {len(names) - 3} more" if len(names) > 3 else ""
@@ -106,6 +114,7 @@ def _doctor(options: argparse.Namespace) -> int:
     from pytest_webarena.sites.doctor import Diagnosis, examine
     from pytest_webarena.sites.quiet_measuring import examine_quiet
 
+    suite_sites.choose_catalogue(options)
     catalogue = _catalogue(options)
     apps = _apps(catalogue, options.names)
     findings = examine(apps, catalogue=catalogue.option, named=bool(options.names))
@@ -127,7 +136,11 @@ def _doctor(options: argparse.Namespace) -> int:
         for finding in examine_quiet(catalogue, present, parse_site_urls(options.site_url)):
             _print_finding(finding)
             failed += finding.state == "failed"
-        if "browser" in present_subjects:
+        if "browser" in present_subjects and options.suite:
+            for finding in suite_sites.examine_suite(options, catalogue, present):
+                _print_finding(finding)
+                failed += finding.state == "failed"
+        elif "browser" in present_subjects:
             for finding in _sign_ins(catalogue, options, present):
                 _print_finding(finding)
                 failed += finding.state == "failed"
@@ -141,7 +154,9 @@ def _reuse(catalogue: Catalogue, apps: Sequence[AppManifest]) -> Iterator[Diagno
     from pytest_webarena.sites.doctor import Diagnosis
     from pytest_webarena.sites.reset_measuring import measure
 
-    wanted = [app for app in apps if app.sites and not app.read_only and app.reuse != "never"]
+    wanted = [
+        app for app in apps if app.sites and not app.read_only and app.reuse != "never" and app.backend != EXTERNAL
+    ]
     declared = {app.name: app.reuse == "clean" for app in wanted}
     for found in measure(catalogue, wanted) if wanted else ():
         if found.holds is None:

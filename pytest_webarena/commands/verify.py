@@ -99,7 +99,7 @@ def _plan_faults(run: Path, facts: Mapping[str, Any], stored: Stored) -> Iterato
     """Yield why a trial that was removed from the run would go unnoticed."""
     from pytest_webarena.results.completeness import sources
     from pytest_webarena.results.conditions import IMPORTED
-    from pytest_webarena.results.plan import has_plan, read_plan
+    from pytest_webarena.results.plan import NOTED, has_plan, read_plan
 
     file = run / "plan.json"
     if facts["schema_version"] < 2:  # from a version without digests
@@ -111,10 +111,10 @@ def _plan_faults(run: Path, facts: Mapping[str, Any], stored: Stored) -> Iterato
             yield f"{file}: expected the planned trials, found none that can be read, so missing trials are unknown"
         return
     plan = read_plan(run)
-    if any(record.key in plan and not plan[record.key].recorded for record in stored.records):
+    if (run / NOTED).exists() or any(record.key in plan and not plan[record.key].recorded for record in stored.records):
         yield (
-            f"{file}: expected a run that was closed, found that its process was killed: others of its trials may "
-            f"have been removed unnoticed; pytest --resume={run} completes the run"
+            f"{file}: expected a run that was closed, found that its process was killed; pytest --resume={run} "
+            "completes the run"
         )
 
 

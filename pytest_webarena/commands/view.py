@@ -34,13 +34,11 @@ def add_command(commands: Any) -> None:
     )
     view.add_argument(
         "--answers", nargs=2, type=Path, metavar="ANSWERS",
-        help="of ideas: what two people say is right; the page is for a third, who decides where they differ",
+        help="drafts: answers of two people; a third person decides where they differ",
     )  # fmt: skip
     view.add_argument("--open", action="store_true", help="show it in the browser of this machine")
-    view.add_argument(
-        "--serve", action="store_true", help="show all runs of the project, as they go, at an address of this machine"
-    )
-    view.add_argument("--port", type=int, default=0, metavar="PORT", help="of that address (default: any free one)")
+    view.add_argument("--serve", action="store_true", help="serve all runs of the project here, while they run")
+    view.add_argument("--port", type=int, default=0, metavar="PORT", help="port of --serve (default: any free one)")
     view.set_defaults(run=_view)
 
 
@@ -97,14 +95,14 @@ def _serve(options: argparse.Namespace) -> int:
     from pytest_webarena.results.rundir import RunDir
 
     if options.output:
-        raise UsageError("--serve: expected no --output, found both: what is served is in no file; leave one out")
+        raise UsageError("--serve: expected no --output, found both; leave one out")
     named = []
     if options.run_dir is not None:
         named = [requested_run(options).resolve()]
         RunDir(named[0]).facts()  # raises if it is not a run
     with RunsServer(default_folder(Path.cwd()), port=options.port, named=named) as server:
         address = f"{server.address}runs/{quote(named[0].name)}/" if named else server.address
-        print(f"{address} shows runs as they go; Ctrl+C ends this", flush=True)
+        print(f"{address} shows runs while they run; Ctrl+C stops it", flush=True)
         if options.open:
             _open(address, "address")
         with suppress(KeyboardInterrupt):

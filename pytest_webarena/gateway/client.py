@@ -12,9 +12,10 @@ from pytest_webarena.gateway.archive_misses import is_navigation
 from pytest_webarena.gateway.exchange import Exchange
 from pytest_webarena.gateway.framing import BodyReader, request_body
 from pytest_webarena.gateway.heads import BadMessage, RequestHead, parse_request, request_line, unfinished_problem
+from pytest_webarena.gateway.hosted import OwnAddressRoute
 from pytest_webarena.gateway.log import RequestLog
-from pytest_webarena.gateway.log_entry import SAFE_METHODS, Entry
-from pytest_webarena.gateway.method_override import names_method
+from pytest_webarena.gateway.log_entry import Entry
+from pytest_webarena.gateway.method_override import why_unsafe
 from pytest_webarena.gateway.pages import COMING, answer, answer_preflight, answer_script
 from pytest_webarena.gateway.routes import Intercepted, NotArchived, Obstructed, Refused, RouteTable
 from pytest_webarena.gateway.settings import GatewaySettings
@@ -159,8 +160,15 @@ class BrowserConnection(asyncio.Protocol):
                 route, path = routes.resolve(request.target, visits=self._owner.visits)
             else:
                 route, path = routes.resolve_inside(inside, request.target, visits=self._owner.visits)
+            if isinstance(route, OwnAddressRoute) and request.websocket:  # browsers follow no redirect of it
+                route = route.route_for(path)
+                if route.has_cookies:
+                    route.report_own_address(entry.url)
             self._owner.visited_hosts.add(route.host)
-            unsafe = "" if route.archived else _unsafe(request, has_body)
+            if (own := route.answer_itself(request, path, close=request.close or has_body)) is not None:
+                self._answer_itself(request, entry, own, has_body)
+                return
+            unsafe = "" if route.archived else why_unsafe(request, has_body)
             if unsafe and self._owner.visits and route.forbids(path):
                 raise Refused(
                     f"{route.host} can only be read",
@@ -187,6 +195,14 @@ class BrowserConnection(asyncio.Protocol):
             return
         if used < len(data) and self._exchange is exchange:
             self._buffer = data[used:]
+
+    def _answer_itself(self, request: RequestHead, entry: Entry, own: tuple[int, str, bytes], has_body: bool) -> None:
+        """Send an answer of the route's own, and read the request's body without forwarding it."""
+        if has_body:
+            self._read_refused(request, entry)
+        entry.status, entry.response_head, data = own
+        self.transport.write(data)
+        self.exchange_done(close=request.close or has_body)
 
     def _read_refused(self, request: RequestHead, entry: Entry) -> None:
         """Record the body of a refused request, so that the log shows what was to be sent."""
@@ -432,16 +448,3 @@ def _start(data: bytes) -> str:
 def _named(fields: Iterable[str]) -> dict[str, str]:
     """Values of header fields by name in lower case."""
     return {name.lower(): value.strip() for name, _, value in (field.partition(":") for field in fields)}
-
-
-def _unsafe(request: RequestHead, has_body: bool) -> str:
-    """Return why a request may change state; empty if by its form it only reads."""
-    if request.websocket:
-        return "WebSocket"
-    if request.method not in SAFE_METHODS:
-        return request.method
-    if has_body:  # a body has no defined meaning in these methods (RFC 9110 §9.3.1), so a server may act on it
-        return f"{request.method} with a body"
-    if names_method(request.fields):
-        return f"{request.method} as another method"
-    return ""

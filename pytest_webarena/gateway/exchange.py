@@ -34,7 +34,6 @@ class Exchange:
         "_browser",
         "_close",
         "_entry",
-        "_head",
         "_log",
         "_orphan",
         "_over",
@@ -69,14 +68,6 @@ class Exchange:
         self._request = request
         self._path = path
         self._entry = entry
-        lines = [
-            f"{request.method} {path} HTTP/1.{request.minor}",
-            f"Host: {route.authority}",
-            *route.fields(request.fields),
-        ]
-        if request.websocket:
-            lines += ("Connection: Upgrade", "Upgrade: websocket")
-        self._head = ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
         self._pending_body = PendingBody()
         self._partial = b""
         """Beginning of a response head."""
@@ -232,9 +223,21 @@ class Exchange:
             else:
                 self._attach(connection)
 
+    def _request_head(self) -> bytes:
+        """The head for the replica. It is made late, because some sites get their address with the connection."""
+        request, route = self._request, self._route
+        lines = [
+            f"{request.method} {self._path} HTTP/1.{request.minor}",
+            f"Host: {route.host_field}",
+            *route.fields(request.fields),
+        ]
+        if request.websocket:
+            lines += ("Connection: Upgrade", "Upgrade: websocket")
+        return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
+
     def _attach(self, connection: UpstreamConnection) -> None:
         if self._orphan:
-            connection.transport.write(self._head + self._pending_body.take())
+            connection.transport.write(self._request_head() + self._pending_body.take())
             self._upstream = connection
             connection.sink = self
             end_writing(connection.transport)
@@ -246,7 +249,7 @@ class Exchange:
         if body:
             # Resume first: the write may ask for a pause again.
             self._browser.transport.resume_reading()
-        connection.transport.write(self._head + body)
+        connection.transport.write(self._request_head() + body)
         if (seconds := self._response_timeout) is not None:
             self._cancel_timer()
             self._timer = asyncio.get_running_loop().call_later(seconds, self._timed_out)

@@ -67,6 +67,8 @@ class RequestHead:
     close: bool = False
     """Whether the sender wants the connection closed after this exchange."""
     websocket: bool = False
+    origin_restored: bool = False
+    """Whether its Origin was ``null`` because of a redirect of the gateway, and was put back (`hosted`)."""
 
     @property
     def wants_page(self) -> bool:

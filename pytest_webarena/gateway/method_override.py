@@ -7,7 +7,10 @@ import re
 from collections.abc import Iterator, Sequence
 from urllib.parse import parse_qsl
 
-__all__ = ["hidden_method", "is_unreadable", "mutates", "names_address", "names_method"]
+from pytest_webarena.gateway.heads import RequestHead
+from pytest_webarena.gateway.log_entry import SAFE_METHODS
+
+__all__ = ["hidden_method", "is_unreadable", "mutates", "names_address", "names_method", "why_unsafe"]
 
 _NAMES = frozenset(
     (
@@ -132,3 +135,16 @@ def mutates(query: str, body: bytes = b"") -> bool:
                 return True
             match = _MUTATION.search(text, match.end())
     return False
+
+
+def why_unsafe(request: RequestHead, has_body: bool) -> str:
+    """Return why a request may change state; empty if by its form it only reads."""
+    if request.websocket:
+        return "WebSocket"
+    if request.method not in SAFE_METHODS:
+        return request.method
+    if has_body:  # a body has no defined meaning in these methods (RFC 9110 §9.3.1), so a server may act on it
+        return f"{request.method} with a body"
+    if names_method(request.fields):
+        return f"{request.method} as another method"
+    return ""

@@ -13,6 +13,7 @@ __all__ = [
     "SERVER",
     "answer",
     "answer_preflight",
+    "answer_redirect",
     "answer_script",
     "not_sent",
     "preflight_allowed",
@@ -91,6 +92,23 @@ def answer_script(status: int, text: str, *, origin: str = "", close: bool = Fal
 def answer_preflight(fields: Mapping[str, str], *, close: bool = False) -> tuple[str, bytes]:
     """Return an answer to a CORS preflight with these ``fields`` that allows the announced request."""
     lines = [f"HTTP/1.1 204 {_phrase(204)}", f"Server: {SERVER}", *(f"{n}: {v}" for n, v in preflight_allowed(fields))]
+    if close:
+        lines.append("Connection: close")
+    head = "\r\n".join(lines) + "\r\n"
+    return head, head.encode("latin-1") + b"\r\n"
+
+
+def answer_redirect(location: str, *, origin: str = "", close: bool = False) -> tuple[str, bytes]:
+    """Return a redirect to ``location`` that keeps method and body. CORS fields allow ``origin`` to follow it."""
+    lines = [
+        f"HTTP/1.1 307 {_phrase(307)}",
+        f"Server: {SERVER}",
+        f"Location: {location}",
+        "Content-Length: 0",
+        "Cache-Control: no-store",
+    ]
+    if origin:
+        lines += [f"Access-Control-Allow-Origin: {origin}", "Access-Control-Allow-Credentials: true", "Vary: Origin"]
     if close:
         lines.append("Connection: close")
     head = "\r\n".join(lines) + "\r\n"

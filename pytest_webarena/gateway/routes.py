@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from typing import Protocol
+from urllib.parse import urlsplit
 
 from pytest_webarena.gateway.archive_misses import ResourceKind
 from pytest_webarena.gateway.heads import BadMessage
+from pytest_webarena.gateway.hosted import AddressBook, HostedRoute, OwnAddressRoute
 from pytest_webarena.gateway.obstacles import Obstacle
 from pytest_webarena.gateway.redirect_sources import RedirectSources
 from pytest_webarena.gateway.upstream import Allowed, Route, nothing_allowed
@@ -65,6 +67,8 @@ class RouteTable:
         """Source of routes for hosts that are not in the table; None: they are refused."""
         self.live_routes: dict[tuple[str, int], Route] = {}
         """Routes that `world` has given, which are not listed."""
+        self.addresses = AddressBook()
+        """Names of sites that run elsewhere."""
         self.sent_on = RedirectSources()
         """Redirects of archived sites' pages."""
         self.allows: Allowed = nothing_allowed
@@ -80,9 +84,30 @@ class RouteTable:
         self._routes[route.host, route.port] = route
         return before
 
+    def put_own_address(self, route: HostedRoute) -> None:
+        """Redirect requests to a hosted site's own address to its name, unless another route serves that address."""
+        self._forget_own_address(route)
+        if not route.own_origin:  # of a site that is leased on its first visit
+            return
+        parts = urlsplit(route.own_origin)
+        tls = parts.scheme == "https"
+        key = parts.netloc.rpartition("@")[2].removesuffix(f":{parts.port}"), parts.port or (443 if tls else 80)
+        own = self._routes.setdefault(key, OwnAddressRoute(*key, tls=tls, book=self.addresses))
+        if isinstance(own, OwnAddressRoute):
+            own.names[route.url] = route
+
+    def _forget_own_address(self, route: Route) -> None:
+        for key, known in list(self._routes.items()):
+            if isinstance(known, OwnAddressRoute) and route.url in known.names:
+                del known.names[route.url]
+                if not known.names:
+                    del self._routes[key]
+
     def drop(self, host: str) -> list[Route]:
         """Stop serving ``host`` on all ports; return the removed routes."""
         keys = [key for key in self._routes if key[0] == host]
+        for key in keys:
+            self._forget_own_address(self._routes[key])
         return [self._routes.pop(key) for key in keys]
 
     def has(self, host: str, port: int) -> bool:
@@ -94,7 +119,7 @@ class RouteTable:
 
     def urls(self) -> list[str]:
         """Return the base URLs of all sites, sorted."""
-        return sorted(route.url for route in self)
+        return sorted(route.url for route in self if not isinstance(route, OwnAddressRoute))
 
     def resolve(self, target: str, *, visits: bool = True) -> tuple[Route, str]:
         """Return route and path for a request target in absolute form. `Refused` or `BadMessage` for anything else.

@@ -8,11 +8,12 @@ import re
 import ssl
 import time
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 
 from pytest_webarena.evidence import RequestRecord, Unfinished, Unrecorded
 from pytest_webarena.gateway.authority import Authority
 from pytest_webarena.gateway.client import BrowserConnection, Owner
+from pytest_webarena.gateway.hosted import HostedRoute
 from pytest_webarena.gateway.log import RequestLog, Totals
 from pytest_webarena.gateway.log_entry import SAFE_METHODS, Entry
 from pytest_webarena.gateway.routes import Guarded, RouteTable
@@ -79,13 +80,14 @@ class Gateway:
 class _HarnessPort:
     """A session as its harness port presents it: only the log and the visited hosts are separate (`client.Owner`)."""
 
-    def __init__(self, session: GatewaySession, log: RequestLog) -> None:
+    def __init__(self, session: GatewaySession, log: RequestLog, writes: dict[str, str] | None = None) -> None:
+        """``writes`` receives, by host, what may have changed it; None: those of the session."""
         self.settings = session.settings
         self.routes = session.routes
         self.connections = session.connections
         self.pipes = session.pipes
-        self.unsafe_hosts = session.unsafe_hosts
-        self.unfinished_hosts = session.unfinished_hosts
+        self.unsafe_hosts = session.unsafe_hosts if writes is None else writes
+        self.unfinished_hosts = session.unfinished_hosts if writes is None else writes
         self.visits = False
         self.visited_hosts: set[str] = set()
         self.log = log
@@ -110,6 +112,10 @@ class GatewaySession:
     """The proxy's port on 127.0.0.1."""
     harness_port: int
     """Port for requests of the harness: login, set-up, pages that checks open. They are not in `requests`."""
+    sign_in_port: int
+    """Port for sign-ins of the harness, which change less than other requests: see `sign_in_hosts`."""
+    sign_in_hosts: dict[str, str]
+    """The same as `unsafe_hosts` and `unfinished_hosts`, for requests at `sign_in_port` only."""
     unsafe_hosts: dict[str, str]
     """Host to the first request on it that may have changed state, e.g. ``POST http://homepage.test/notes``,
     ``WebSocket http://homepage.test/live``. It is complete even if the log is not, and set before a byte is forwarded.
@@ -145,7 +151,8 @@ class GatewaySession:
         self.unfinished_hosts = {}
         self.visited_hosts = set()
         self.upstream_error = ""
-        self.port = self.harness_port = 0
+        self.sign_in_hosts = {}
+        self.port = self.harness_port = self.sign_in_port = 0
         self.closed = False
         self._servers: list[asyncio.Server] = []
         self._waiting: set[asyncio.Future[None]] = set()
@@ -154,9 +161,10 @@ class GatewaySession:
         self._environment_headers: dict[str, dict[str, str]] = {}
 
     async def listen(self) -> None:
-        """Bind both ports."""
+        """Bind all ports."""
         self.port = await self._bind(self)
         self.harness_port = await self._bind(_HarnessPort(self, self._harness_log))
+        self.sign_in_port = await self._bind(_HarnessPort(self, self._harness_log, self.sign_in_hosts))
 
     async def _bind(self, owner: Owner) -> int:
         loop = asyncio.get_running_loop()
@@ -179,16 +187,21 @@ class GatewaySession:
         unneeded: bool = False,
         arrival: Arrival | None = None,
         reads: Sequence[str] | None = None,
+        address: str | None = None,
     ) -> None:
         """Serve ``http://<host>[:port]`` by the replica at ``upstream_host:upstream_port`` from now on.
 
         An existing route is replaced and its connections are reset. With ``tls`` (the default on port 443), the address
         is ``https://<host>[:port]``. TLS is ended here if requests are to be ``read``. Otherwise it is an external site
         in a tunnel whose content is unknown, so any use of it counts as unsafe. ``secure``, ``archived``, ``unneeded``,
-        ``arrival`` and ``reads``: see `Route`.
+        ``arrival`` and ``reads``: see `Route`. ``address`` is the own one of a site that runs elsewhere and has the
+        name ``host`` here: see `hosted`.
         """
         tls = port == 443 if tls is None else tls
-        route = Route(
+        kind: Callable[..., Route] = Route
+        if address is not None:
+            kind = partial(HostedRoute, address=address, book=self.routes.addresses, report=self._report_fault)
+        route = kind(
             host.lower(), port, upstream_host, upstream_port, tls=tls, read=read, secure=secure, archived=archived,
             unneeded=unneeded, arrival=arrival, reads=reads,
         )  # fmt: skip
@@ -198,6 +211,18 @@ class GatewaySession:
         before = self.routes.put(route)
         if before is not None:
             self._retire(before)
+        if isinstance(route, HostedRoute):
+            self.routes.put_own_address(route)
+
+    def settle(self, host: str, address: str) -> None:
+        """Set the own address of a hosted site that was leased on its first visit."""
+        for route in list(self.routes):
+            if route.host == host.lower() and isinstance(route, HostedRoute):
+                route.settle(address)
+                self.routes.put_own_address(route)
+
+    def _report_fault(self, reason: str) -> None:
+        self.upstream_error = self.upstream_error or reason
 
     def enter(self, world: Guarded) -> None:
         """Ask ``world`` from now on for routes to hosts that are not in the table."""

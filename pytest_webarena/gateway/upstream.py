@@ -73,6 +73,8 @@ class Route:
 
     is_live = False
     """Whether it is a guarded live site. Its failures are noted with the request, not as faults of a replica."""
+    own_address: str | None = None
+    """For a site that runs elsewhere and has a name here: its own address, empty until it is leased."""
     answer_within: float | None = None
     """Seconds until the head of a response, if different from the gateway's settings."""
 
@@ -111,8 +113,12 @@ class Route:
         self.allowed: Allowed = nothing_allowed
         """For an archived host: the permission that the trial would have on the live site."""
         self.authority = host if port == (443 if tls else 80) else f"{host}:{port}"
-        """Value of the Host field: the stable name, whatever the browser wrote."""
+        """The stable name, with its port if that is not the default."""
         self.url = f"https://{self.authority}" if tls else f"http://{self.authority}"
+        self.host_field = self.authority
+        """Value of the Host field that the server receives."""
+        self.server_name = host.strip("[]")
+        """Name on the server's certificate."""
         self.arrival = arrival
         """For a site that is leased on its first request: waits for the lease, and is None afterwards."""
         self.reads = tuple(reads) if reads is not None else None
@@ -143,6 +149,10 @@ class Route:
 
     def admit(self, request: RequestHead, path: str, unsafe: str) -> None:
         """Raise `routes.Refused` for a request that must not be passed on. ``unsafe``: why it may change something."""
+
+    def answer_itself(self, request: RequestHead, path: str, *, close: bool) -> tuple[int, str, bytes] | None:
+        """Return status, head (for the log) and bytes of an answer in the server's place; None: the server answers."""
+        return None
 
     def examines(self, request: RequestHead, path: str) -> bool:
         """Return whether the complete body must be known (`examine`) before anything is sent."""
@@ -214,7 +224,7 @@ class Route:
                         self.upstream_host,
                         self.upstream_port,
                         ssl=secure,
-                        server_hostname=self.host.strip("[]") if secure is not None else None,
+                        server_hostname=self.server_name if secure is not None else None,
                     )
                 except ssl.SSLError as error:
                     raise OSError(tls_fault(error)) from error

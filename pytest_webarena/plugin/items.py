@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from pytest_webarena.agents.registry import agent_id
-from pytest_webarena.errors import TaskFailed, TrialError
+from pytest_webarena.errors import TaskFailed, TrialError, UsageError
 from pytest_webarena.plugin import auditing
 from pytest_webarena.plugin.reporting import outcomes
 from pytest_webarena.plugin.stash import SETTINGS
@@ -83,7 +83,7 @@ class TaskItem(pytest.Function):
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException]) -> Any:  # type: ignore[override]
         """Return a verdict or an error message for expected errors, and a traceback for others."""
-        if isinstance(excinfo.value, TaskFailed | TrialError):
+        if isinstance(excinfo.value, TaskFailed | TrialError | UsageError):
             error = excinfo.value
             text = f"error ({error.cause}): {error}" if isinstance(error, TrialError) else str(error)
             if self.task.known_issue:

@@ -86,7 +86,7 @@ def _add_site_options(group: Subject) -> None:
         action="append",
         default=[],
         metavar="SITE=URL",
-        help="Address of a hosted site, used instead of the catalogue's; repeatable. Such a site can't be reset.",
+        help="Address of a hosted site, used instead of the catalogue's; repeatable; env: from WebArena's variables.",
     )
     group.addoption(
         "--record-archive",

@@ -44,9 +44,12 @@ _NOT_FOR_TASKS = ("base_url", "proxy", "record_har_path", "record_video_dir", "r
 """Context arguments that trials set themselves: network access, and files that would not be kept."""
 
 
-def session_config(own: Mapping[str, Any], playwrights: Mapping[str, Any], *, record_screenshots: bool) -> Any:
+def session_config(
+    own: Mapping[str, Any], playwrights: Mapping[str, Any], *, record_screenshots: bool
+) -> SessionConfig:
     """Return the context settings of trials: ``own`` fields of `SessionConfig` override ``playwrights`` arguments."""
     from pytest_webarena.browser.config import SessionConfig
+    from pytest_webarena.plain_data import read_keys
 
     fields: dict[str, Any] = {"record_screenshots": record_screenshots}
     others: dict[str, Any] = {}
@@ -66,10 +69,8 @@ def session_config(own: Mapping[str, Any], playwrights: Mapping[str, Any], *, re
             others[name] = value
     if others:
         fields["context_args"] = others
-    try:
-        session: SessionConfig = SessionConfig(**{**fields, **own})
-    except TypeError as error:
-        raise UsageError(f"fixture webarena_context_args: expected fields of SessionConfig: {error}") from None
+    given = read_keys(SessionConfig, own, where="fixture webarena_context_args")
+    session = replace(SessionConfig(**fields), **{name: getattr(given, name) for name in own})
     session.observation.require()
     return session
 

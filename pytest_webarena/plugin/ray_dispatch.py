@@ -7,7 +7,7 @@ import pickle
 import queue
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -153,6 +153,7 @@ def opened(session: pytest.Session) -> Iterator[RayDispatch]:
         cluster,
         receive=work.receive,
         give_up=work.give_up,
+        lost=work.lost,
         wrap=work.wrap,
         announce=lambda line: messages.put(f"ray: {line}"),
     )
@@ -303,6 +304,7 @@ class _TrialPacking:
         """Store a returned record among the run's records."""
         from pytest_webarena.cluster.shipping import install
         from pytest_webarena.errors import HarnessError
+        from pytest_webarena.results.plan import note_record
 
         parcel = job.parcel
         for kind, text in delivery.printed.items():
@@ -315,7 +317,19 @@ class _TrialPacking:
             raise delivery.error
         if delivery.record is None:
             raise HarnessError("expected a record from a node, found none; --resume runs the trial")
+        note_record(self._run.path, delivery.record.key)
         return delivery.record
+
+    def lost(self, job: Job) -> Callable[[], TrialRecord] | None:
+        """Return the function that writes the record of a trial whose agent got its task on a node that is lost, and
+        may have ended it; None for any other trial."""
+        from pytest_webarena.results.lost_trials import last_lost_record
+
+        parcel = job.parcel
+        folder = self._run.folder(self._key(parcel.task, parcel.agent, parcel.trial, parcel.browser))
+        if (record := last_lost_record(folder.path)) is None:
+            return None
+        return lambda: folder.finish(record, since=self._info.facts["started"])
 
     def give_up(self, job: Job, message: str) -> TrialRecord:
         """Write the record of a trial that ends every node it runs on."""

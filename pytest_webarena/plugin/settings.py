@@ -32,8 +32,8 @@ from pytest_webarena.plugin.suite_options import SuiteSettings, catalogue_of, re
 from pytest_webarena.results.gate import Gate
 from pytest_webarena.results.records import DEFAULT_BROWSER
 from pytest_webarena.secrets import mark_environment
-from pytest_webarena.sites.catalogues.external import parse_site_urls
 from pytest_webarena.sites.catalogues.running import Pulls
+from pytest_webarena.sites.catalogues.site_addresses import parse_site_urls
 from pytest_webarena.text import shorten
 from pytest_webarena.trials.episode import EpisodeLimits
 from pytest_webarena.trials.options import Filming, TrialOptions

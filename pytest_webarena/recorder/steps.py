@@ -36,6 +36,8 @@ _BROWSER = frozenset(
     | {"Alt+ArrowLeft", "Alt+ArrowRight", "Alt+Home", "F1", "F3", "F6", "F7", "F10", "F11", "F12"}
 )
 """Shortcuts of the browser, which have other signals or none."""
+_EDITING = frozenset(f"{held}+{key}" for held in ("Control", "Meta") for key in "adxyz")
+"""Those of them that change something in an editor."""
 _CONTROLS = CONTROLS | {"DisclosureTriangle"}
 _OMITTED = {
     "formats": "the editor has formats, lists, links or objects, and only its text is recorded",
@@ -315,7 +317,9 @@ class _Reader:
     def _key(self, pressed: KeyPressed) -> None:
         """Record a key that fields do not process themselves, with the focused element as its target, if any."""
         anywhere = pressed.target.tag in ("body", "html")
-        if pressed.keys in _BROWSER or (anywhere and pressed.keys in _SCROLLS):
+        in_editor = _is_shortcut_of_editor(pressed)
+        browser = pressed.keys in _BROWSER and not (in_editor and pressed.keys in _EDITING)
+        if browser or (anywhere and pressed.keys in _SCROLLS):
             return
         self._last_action_time = pressed.time
         if pressed.keys in _RELOADS:
@@ -328,7 +332,8 @@ class _Reader:
         if anywhere:
             self._add(actions.Press(pressed.keys), pressed)
             return
-        self._add_on_element(lambda target: actions.Press(pressed.keys, target), pressed)
+        problem = _OMITTED["lines"] if in_editor else ""
+        self._add_on_element(lambda target: actions.Press(pressed.keys, target), pressed, problem=problem)
 
     def _dropped(self, event: DomEvent) -> None:
         selectors = selectors_of(event)
@@ -391,6 +396,14 @@ class _History:
 
 def _same(event: DomEvent, other: DomEvent) -> bool:
     return event.tab == other.tab and event.frame == other.frame and event.target.selector == other.target.selector
+
+
+def _is_shortcut_of_editor(pressed: KeyPressed) -> bool:
+    """Return whether a key went to the invisible field of an editor. Other text fields report only keys that they pass
+    on to the page."""
+    held, _, key = pressed.keys.rpartition("+")
+    takes_text = pressed.target.tag in ("input", "textarea")
+    return takes_text and key != "Enter" and (bool(held) or key in ("Delete", "Backspace"))
 
 
 def _is_box(event: DomEvent) -> bool:

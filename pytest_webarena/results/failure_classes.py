@@ -48,12 +48,12 @@ CLASSES: Mapping[str, FailureClass] = {
         FailureClass(
             name="observation-bias",
             about="settled on the first thing that looked related",
-            rule="a wrong answer that was given on the very page that showed it first, with no look at another",
+            rule="a wrong answer from the first page that showed it, with no other page opened",
         ),
         FailureClass(
             name="overlooked-input",
             about="overlooked what it had entered already",
-            rule="the same text typed into the same field of a page again, nothing done to that field between",
+            rule="the same text typed into the same field again, with no other action on that field between",
         ),
         FailureClass(
             name="repeated-actions",
@@ -73,12 +73,12 @@ CLASSES: Mapping[str, FailureClass] = {
         ),
         FailureClass(
             name="no-valid-action",
-            about="could not say a valid action",
-            rule="stopped for actions that were none",
+            about="gave no valid action",
+            rule="stopped for invalid actions",
         ),
         FailureClass(
             name="ran-out",
-            about="was still at it when its steps, time, money or model's context ended",
+            about="ran out of steps, time, money or model context",
             rule="stopped by a limit",
         ),
         FailureClass(name="wrong-verdict", about="the task or its check is at fault, not the agent"),
@@ -137,7 +137,7 @@ def _proposals(record: TrialRecord, steps: Sequence[StepRecord], observation_of:
         some = "" if held else ", one in part"
         yield Proposal(name="incomplete", why=f"{held} of {len(parts)} checks pass{some}")
     if record.stop_reason == "invalid":
-        yield Proposal(name="no-valid-action", why="it was stopped for replies that were no action")
+        yield Proposal(name="no-valid-action", why="it was stopped for invalid actions")
     if ended_by(record) == "limit":
         yield Proposal(name="ran-out", why=f"stopped by {record.stop_reason}")
 

@@ -72,7 +72,10 @@ def find_runs(start: Path) -> Path:
 
 
 def list_runs(folder: Path) -> list[ListedRun]:
-    """Return the runs in ``folder``, newest first. Raises `UsageError` when it can't be read."""
+    """Return the runs in ``folder``, newest first, or the run that it is. Raises `UsageError` when it can't be
+    read."""
+    if (run := _listed(folder)) is not None:
+        return [run]
     try:
         paths = [path for path in folder.iterdir() if not path.is_symlink()]
     except OSError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -17,6 +18,7 @@ from pytest_webarena.results.records import TrialKey, TrialRecord, browser_text,
 from pytest_webarena.secrets import scrub
 
 __all__ = [
+    "NOTED",
     "Coverage",
     "PlannedTrial",
     "accept_removal",
@@ -24,12 +26,15 @@ __all__ = [
     "cover",
     "extend_plan",
     "has_plan",
+    "note_record",
     "note_records",
     "read_plan",
     "stopped_trials",
     "write_plan",
 ]
 
+NOTED = "recorded.txt"
+"""File with the folders of trials that got a record since the run was last closed."""
 PLAN_SCHEMA_VERSION = 4
 """Version of the plan; 2 added the key's ``browser``, which node ids contain as well; 3 the file's digest; 4
 ``recorded`` and ``removed``."""
@@ -49,7 +54,7 @@ class PlannedTrial:
     decided: str = ""
     """Why it was no longer needed, if ``--stop-when-settled`` left it out."""
     recorded: bool = False
-    """Whether the run had a record of it when the run was last closed. A trial folder that is missing was removed."""
+    """Whether the run has had a record of it. A trial folder that is missing was removed."""
     removed: tuple[str, ...] = ()
     """Reasons why its record is missing, as ``webarena runs verify --accept`` or a merge noted them."""
 
@@ -117,7 +122,21 @@ def _read(run: Path) -> dict[TrialKey, PlannedTrial] | None:
         entries = [as_planned(each) for each in data["trials"]]
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    return {entry.key: entry for entry in entries}
+    noted = _noted(run / NOTED)
+    return {each.key: replace(each, recorded=each.recorded or each.key.folder in noted) for each in entries}
+
+
+def note_record(run: Path, key: TrialKey) -> None:
+    """Note that a trial has a record from now on, until the run is closed and its plan says so."""
+    with suppress(OSError), (run / NOTED).open("a", encoding="utf-8") as file:
+        file.write(f"{key.folder}\n")  # one write of a short line: processes of the run do not mix them
+
+
+def _noted(file: Path) -> frozenset[str]:
+    try:
+        return frozenset(file.read_text(encoding="utf-8").splitlines())
+    except OSError:
+        return frozenset()
 
 
 def stopped_trials(run: Path, records: Iterable[TrialRecord]) -> list[PlannedTrial]:
@@ -145,13 +164,19 @@ def extend_plan(run: Path, trials: Iterable[PlannedTrial]) -> None:
 
 
 def note_records(run: Path, records: Iterable[TrialRecord]) -> None:
-    """Write into the plan, if there is one, which of its trials have a record now that the run is closed."""
+    """Write into the plan, if there is one, which of its trials have had a record now that the run is closed."""
     plan = read_plan(run)
-    extend_plan(run, [replace(plan[record.key], recorded=True) for record in records if record.key in plan])
+    known = {record.key for record in records}
+    closed = {key: replace(each, recorded=each.recorded or key in known) for key, each in plan.items()}
+    if plan:
+        write_plan(run, closed)
+    with recording(run / NOTED):
+        (run / NOTED).unlink(missing_ok=True)
 
 
 def accept_removal(run: Path, trials: Iterable[TrialKey], *, because: str) -> None:
     """Note in the plan that records of ``trials`` are missing, and why; they can then run again."""
+    note_records(run, ())
     plan = read_plan(run)
     changed = {
         key: replace(plan[key], recorded=False, removed=tuple(dict.fromkeys((*plan[key].removed, because))))

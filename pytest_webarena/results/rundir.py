@@ -42,7 +42,7 @@ from pytest_webarena.results.attempts import INTENT_IMAGES, AttemptWriter, read_
 from pytest_webarena.results.billing import billed
 from pytest_webarena.results.files import write_atomically
 from pytest_webarena.results.lost_trials import forget_lost, lost_record
-from pytest_webarena.results.plan import read_plan
+from pytest_webarena.results.plan import note_record, read_plan
 from pytest_webarena.results.records import Attempt, TrialKey, TrialRecord
 from pytest_webarena.results.run_identity import ignore, own_id
 from pytest_webarena.results.stored_records import (
@@ -308,10 +308,10 @@ class TrialFolder:
         started = {"key": asdict(self.key), "attempt": number, "worker": worker, "node_id": node_id}
         started |= {"time": time.time(), "task": dict(task or {}), "pid": os.getpid()}
         write_atomically(self.path / "started.json", json.dumps(started))
-        self._reopen()
+        self.reopen()
         return AttemptWriter(folder, number)
 
-    def _reopen(self) -> None:
+    def reopen(self) -> None:
         """Reopen the trial: its earlier record moves to the folder of its attempt."""
         file = self.path / "trial.json"
         with recording(file):
@@ -368,7 +368,9 @@ class TrialFolder:
         else:
             self._restored(record)
             record = replace(record, manifests=self._manifests(record))
-        return self.update(record)
+        finished = self.update(record)
+        note_record(self.path.parents[1], self.key)
+        return finished
 
     def update(self, record: TrialRecord) -> TrialRecord:
         """Write ``trial.json`` of a trial that has finished before. Returns it as it was written."""

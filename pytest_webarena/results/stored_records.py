@@ -13,6 +13,7 @@ from pytest_webarena.errors import recording
 from pytest_webarena.file_digests import MANIFEST, SEAL, changed_files, seal, seal_fault, write_manifest
 from pytest_webarena.record_files import is_attempt_file, is_evidence, require_plain
 from pytest_webarena.results.files import write_atomically
+from pytest_webarena.results.lost_trials import FILE as IF_LOST
 from pytest_webarena.results.plan import PlannedTrial
 from pytest_webarena.results.records import SEALED_SINCE, TrialKey, TrialRecord
 from pytest_webarena.secrets import scrub
@@ -103,17 +104,17 @@ def changed_derived_files(run: Path) -> list[str]:
 
 
 def removed_trials(run: Path, plan: Iterable[PlannedTrial]) -> dict[TrialKey, Unreadable]:
-    """Return the trials of a run's plan that had a record when the run was closed, and have none any more.
+    """Return the trials of a run's plan that had a record, and have none any more.
 
-    The record of a trial that runs again is in the folder of its attempt.
+    The record of a trial that runs again is in the folder of its attempt, and that of a trial whose agent has started.
     """
     found = {}
     for trial in plan:
         folders = [run / "trials" / name for name in (trial.key.folder, trial.key.older_folder)]
-        kept = ("trial.json", "attempt-*/trial.json", "unreadable-*.json")
+        kept = ("trial.json", "attempt-*/trial.json", f"attempt-*/{IF_LOST}", "unreadable-*.json")
         if trial.recorded and not any(any(folder.glob(name)) for folder in folders for name in kept):
             problem = (
-                f"{folders[0] / 'trial.json'}: expected the record that the trial had when the run ended, found it "
+                f"{folders[0] / 'trial.json'}: expected the record that the trial had, found it "
                 f"removed; bring it back, or note why: webarena runs verify {run} --accept {folders[0].name} "
                 "--because TEXT"
             )

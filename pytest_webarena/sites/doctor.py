@@ -126,15 +126,17 @@ def _missing_module(app: AppManifest) -> str:
 def _external(app: AppManifest) -> Diagnosis:
     from urllib.parse import urlsplit
 
-    url = app.sites[0].url
-    parts = urlsplit(url)
-    try:
-        port = parts.port or (443 if parts.scheme == "https" else 80)
-        socket.create_connection((parts.hostname or "", port), timeout=_CONNECT_SECONDS).close()
-    except OSError as error:
-        text = f"nothing answers at {url}: {error.strerror or error}"
-        return Diagnosis(subject=app.name, state="missing", text=text, app=app.name)
-    return Diagnosis(subject=app.name, state="note", text=f"external site at {url}; it is never reset")
+    for url in [url for site in app.sites for url in site.hosted]:
+        parts = urlsplit(url)
+        try:
+            port = parts.port or (443 if parts.scheme == "https" else 80)
+            socket.create_connection((parts.hostname or "", port), timeout=_CONNECT_SECONDS).close()
+        except OSError as error:
+            text = f"nothing answers at {url}: {error.strerror or error}"
+            return Diagnosis(subject=app.name, state="missing", text=text, app=app.name)
+    where = ", ".join(url for site in app.sites for url in site.hosted)
+    text = f"external site at {where}; it is {'never ' if app.reset is None else ''}reset"
+    return Diagnosis(subject=app.name, state="ok", text=text)
 
 
 def _memory(apps: Iterable[AppManifest]) -> Diagnosis:

@@ -21,26 +21,30 @@ _LOW = "\u201e\u201a"
 
 
 def with_lookalikes(problems: Iterable[Problem], text: str) -> tuple[Problem, ...]:
-    """Return the problems of a file, each with a hint about the first such character outside of quotes in its line.
+    """Return the problems of a file, with a hint about the first such character outside of quotes in their line.
 
-    YAML notices some syntax errors only in the next line, so that the line before is looked at, too.
+    It replaces a hint of a syntax error, or of a text with such a character: one cause has one hint. YAML notices some
+    syntax errors only in the next line, so that the line before is looked at, too.
     """
     lines = text.splitlines()
     return tuple(_with_hint(each, lines) for each in problems)
 
 
 def _with_hint(problem: Problem, lines: list[str]) -> Problem:
-    first = problem.line - (2 if "syntax error" in problem.found else 1)
+    syntax = "syntax error" in problem.found
+    first = problem.line - (2 if syntax else 1)
     for number, line in enumerate(lines[max(first, 0) : problem.line], start=max(first, 0) + 1):
         for column, character in enumerate(_QUOTED.sub(lambda match: " " * len(match[0]), line), start=1):
             kind = unicodedata.category(character)
             if character == " " or (kind not in _SPACES and kind not in _QUOTES):
                 continue
+            if problem.hint and not syntax and not 0 <= column - problem.column < len(problem.found):
+                continue
             name = unicodedata.name(character, "an invisible character").lower()
             where = f"column {column}" if number == problem.line else f"line {number}, column {column},"
             other = "a space" if kind in _SPACES else "a straight quote"
             hint = f"{where} has U+{ord(character):04X} ({name}), which YAML does not read as {other}"
-            return replace(problem, hint=f"{problem.hint}; {hint}" if problem.hint else hint)
+            return replace(problem, hint=hint)
     return problem
 
 

@@ -268,7 +268,8 @@ undecided, for one of two reasons:
 If both apply, the trial is an error. Stored runs can be judged again, without browser or sites.
 
 Checks are judged in a separate process. A check that exceeds `--check-timeout` (60 seconds for all states of the
-trial, without judge models) is stopped and undecided, also with `--rescore`. `--check-timeout=0` judges in pytest's
-process without a limit, for debuggers. Data that a `python` function keeps in memory end with the trial's process;
-what its module loads on import is loaded once.
+trial, without judge models) is stopped and undecided, also with `--rescore`. It is not met if the answer is the cause:
+the check exceeds it again, but not with the solution's answer or one that it must accept. `--check-timeout=0` judges in
+pytest's process without a limit, for debuggers. Data that a `python` function keeps in memory end with the trial's
+process; what its module loads on import is loaded once.
 """

@@ -37,7 +37,7 @@ class Cancellation:
     def check(self) -> None:
         """Raise `Cancelled` if the run is cancelled or its controller has died."""
         if self._is_cancelled:
-            raise Cancelled("the run was broken off during this trial")
+            raise Cancelled("the run was cancelled during this trial")
         if self._controller and not is_alive(self._controller):
             raise Cancelled("the process that had begun this run was killed during this trial")
 

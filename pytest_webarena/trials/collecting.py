@@ -15,6 +15,7 @@ from pytest_webarena.evidence import Evidence, Probe, RequestRecord, SeenPage, S
 from pytest_webarena.gateway.log_entry import SAFE_METHODS
 from pytest_webarena.trials.late_work import LateWork
 from pytest_webarena.trials.options import TrialOptions
+from pytest_webarena.trials.own_addresses import named_tab
 from pytest_webarena.trials.refused_requests import with_browsers_record
 
 if TYPE_CHECKING:
@@ -143,7 +144,8 @@ class Collector:
         environment.check_sites(
             ask=stop_reason == "time"
         )  # a dead or hanging site must not look like an agent's failure
-        tabs = environment.session.tabs()
+        sites = list(environment.lease.sites.values()) if environment.lease is not None else []
+        tabs = tuple(named_tab(tab, sites) for tab in environment.session.tabs())
         signals = environment.session.signals
         changes = environment.lease.changes() if environment.lease is not None else ()  # before checks open pages
         late.await_checks(that_visit=True)

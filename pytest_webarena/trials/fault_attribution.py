@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, cast
 
 from pytest_webarena.actions import Action, Goto, Invalid, NewTab, Stop
 from pytest_webarena.agents.builtin import with_full_address
+from pytest_webarena.agents.host_access import can_signal_processes
 from pytest_webarena.agents.recording import Recording
 from pytest_webarena.agents.replay_agent import ReplayAgent
 from pytest_webarena.checks import Verdict, find_kind, judge_bounded
@@ -259,7 +260,7 @@ class Attribution:
         its end, and got no signal, show anything.
         """
         plan = self._plan
-        self._disturbed = suspected = plan.agent.can_signal and bool(plan.task.leased)
+        self._disturbed = suspected = can_signal_processes(plan.agent) and bool(plan.task.leased)
 
         def tailor(config: SessionConfig) -> SessionConfig:
             return replace(plan.tailored(config), own_browser=True)

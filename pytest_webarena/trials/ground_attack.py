@@ -21,6 +21,7 @@ from pytest_webarena.trials.site_walk import MOST_PAGES, MOST_SECONDS, Fetched, 
 from pytest_webarena.trials.trial_environment import Resources
 
 if TYPE_CHECKING:
+    from pytest_webarena.browser.engine import BrowserEngine
     from pytest_webarena.sites.client.lease import Lease
     from pytest_webarena.tasks.model import Task
     from pytest_webarena.trials.trial_environment import TrialEnvironment
@@ -36,8 +37,8 @@ _MOST_UNREAD = 20
 """Maximum number of unread things that are recorded one by one."""
 _TEXTS = ("application/json", "application/xml")
 _NO_TEXTS = ("image/", "font/")
-_SHARED: WeakKeyDictionary[Resources, SharedWalks] = WeakKeyDictionary()
-"""Walks by worker."""
+_SHARED: WeakKeyDictionary[BrowserEngine, SharedWalks] = WeakKeyDictionary()
+"""Walks by the browser of the worker, which its trials share even if each has settings of its own."""
 
 
 def attack_ground(task: Task, ground: Ground, environment: TrialEnvironment, resources: Resources) -> dict[str, Any]:
@@ -82,7 +83,8 @@ def attack_ground(task: Task, ground: Ground, environment: TrialEnvironment, res
 
 
 def _walk(task: Task, sites: Mapping[str, str], most: int, sources: _Sources, resources: Resources) -> Walk:
-    """Returns the walk of these sites as the task's accounts, which tasks share if nothing was set up before."""
+    """Returns the walk of these sites as the task's accounts, which tasks share if nothing was set up before and they
+    have the same browser settings."""
 
     def make() -> Walk:
         walk = Walk(sources=sources, sites=sites, most=most)
@@ -91,7 +93,8 @@ def _walk(task: Task, sites: Mapping[str, str], most: int, sources: _Sources, re
 
     if task.setup:
         return make()
-    return _SHARED.setdefault(resources, SharedWalks()).get((*sites.items(), *sorted(task.user.items())), make)
+    shared = _SHARED.setdefault(resources.engine(), SharedWalks())
+    return shared.get((dict(sites), dict(task.user), resources.session_config(None, None)), make)
 
 
 def _homes(sites: Mapping[str, str]) -> list[str]:

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from pytest_webarena.agents.host_access import can_signal_processes
 from pytest_webarena.agents.watchdog import Watched, watched
 from pytest_webarena.owners import EVENTS
 from pytest_webarena.results.lost_trials import note_agent
@@ -45,7 +46,7 @@ def guarded(plan: TrialPlan, record: TrialRecord, writer: AttemptWriter) -> Iter
     If the interpreter blocks during a call of the agent, the agent has failed. Otherwise the owner is undecided: a
     thread of the agent may have caused it.
     """
-    if plan.agent.can_signal:
+    if can_signal_processes(plan.agent):
         note_agent(writer.path, _lost(plan, record, writer, "the worker's process died while the agent ran"))
     if plan.agent.tier != "in-process" or plan.agent.kind == "built-in":
         yield None
@@ -95,28 +96,30 @@ def _lost(plan: TrialPlan, record: TrialRecord, writer: AttemptWriter, message: 
 
 @contextmanager
 def without_alarms() -> Iterator[None]:
-    """Keep timers that the agent sets from ending the process, in this trial or a later one.
+    """Keep timers that the agent sets from ending the process, in this trial or later.
 
     An agent that calls ``signal.alarm`` wants a time-out of its own, but runs in a thread, where it cannot handle the
-    signal. Timers that others use, such as pytest-timeout, are left alone. In other threads this does nothing: a runner
-    that uses threads has to enter it in the main thread.
+    signal. The handlers stay, because a thread that was given up may set a timer at any time. Timers that others use,
+    such as pytest-timeout, are left alone. In other threads this does nothing: a runner that uses threads has to enter
+    it in the main thread.
     """
     if threading.current_thread() is not threading.main_thread():  # only the main thread can set signal handlers
         yield
         return
-    free = {
-        timer: number
-        for timer, number in _TIMERS.items()
-        if signal.getsignal(number) is signal.SIG_DFL and signal.getitimer(timer)[0] == 0
-    }
-    for number in free.values():
-        signal.signal(number, _ignore)  # not `SIG_IGN`, which child processes would inherit
+    own = [timer for timer, number in _TIMERS.items() if _is_free(timer, number)]
+    for timer in own:
+        signal.signal(_TIMERS[timer], _ignore)  # not `SIG_IGN`, which child processes would inherit
+        signal.setitimer(timer, 0)
     try:
         yield
     finally:
-        for timer, number in free.items():
+        for timer in own:
             signal.setitimer(timer, 0)
-            signal.signal(number, signal.SIG_DFL)
+
+
+def _is_free(timer: int, number: int) -> bool:
+    handler = signal.getsignal(number)
+    return handler is _ignore or (handler is signal.SIG_DFL and signal.getitimer(timer)[0] == 0)
 
 
 def _ignore(number: int, frame: object) -> None:

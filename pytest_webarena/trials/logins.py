@@ -320,7 +320,7 @@ class Logins:
 
     def _sign_in(self, site: SiteAccess, user: str, lease: Lease) -> Mapping[str, Any]:
         assert site.login is not None  # `_user` is empty for sites without a recipe
-        account, proxy = site.users[user], lease.harness_proxy
+        account, proxy = site.users[user], lease.sign_in_proxy
         with self._waiting(f"the sign-in of {user} to {site.name}"):
             if (site.name, user) not in self._discerning:
                 self._send_headers(lease, site, {})

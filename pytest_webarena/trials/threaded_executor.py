@@ -132,7 +132,7 @@ class ThreadedExecutor:
             unfinished = list(self._open)
         for future in unfinished:
             with suppress(InvalidStateError):
-                future.set_exception(Cancelled("the run was broken off during this trial"))
+                future.set_exception(Cancelled("the run was cancelled during this trial"))
 
     def _shut(self, *, cancel: bool) -> None:
         with self._lock:

@@ -8,6 +8,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from pytest_webarena.agents.host_access import can_signal_processes
 from pytest_webarena.checks import judge_all_bounded
 from pytest_webarena.checks.grading import needs_pages
 from pytest_webarena.checks.ground import declared_ground
@@ -36,6 +37,7 @@ from pytest_webarena.trials.hung_agent import guarded
 from pytest_webarena.trials.live_sites import obstacles, reporting_obstacles, with_obstacles
 from pytest_webarena.trials.memory import Recollection, recollection
 from pytest_webarena.trials.outcome import Decided, decide
+from pytest_webarena.trials.own_addresses import named
 from pytest_webarena.trials.progress import Progress, Recorder
 from pytest_webarena.trials.tamper import tamper_with
 from pytest_webarena.trials.trial_environment import TrialEnvironment, set_up_environment
@@ -259,7 +261,7 @@ def _ended(plan: TrialPlan, progress: Progress, error: TrialError | None, decide
         event = EVENTS["live_site"]
     elif error is None and decided.cause == "judge" and asker is not None and asker.event:
         event, control = EVENTS[asker.event], lambda: asker.control
-    if plan.agent.can_signal:
+    if can_signal_processes(plan.agent):
         event = EVENTS[_BY_CODE.get(event.name, event.name)]
     if not progress.begun and event.control != "none":
         event = EVENTS[BEFORE_AGENT]
@@ -310,6 +312,8 @@ def _gather(
             progress.environment["programs"] = programs
         if external := environment.external_sites:
             progress.environment["external_sites"] = external
+        if resets := environment.site_resets:
+            progress.environment["site_resets"] = resets
         if environment.lease is not None and environment.lease.live:
             progress.environment["live"] = dict(environment.lease.live)
         writer.given(environment.images)
@@ -321,10 +325,14 @@ def _gather(
             with reporting_obstacles(environment.requests, facts), reporting_misses(environment.requests, facts):
                 environment.open_first_pages()
             ready.close()
-            progress.begun = True
             so_far = _record(plan, progress, Decided("failed", None, ""), time.time())
             with reporting_misses(environment.requests, facts), guarded(plan, so_far, writer) as guard:
-                progress.episode = episode = run_agent(plan, environment, recorder, writer, recalled, guard)
+                progress.begun = True
+                episode = run_agent(plan, environment, recorder, writer, recalled, guard)
+                sites = environment.lease.sites.values() if environment.lease is not None else ()
+                if episode.answer is not None:
+                    episode = replace(episode, answer=named(episode.answer, sites))
+                progress.episode = episode
         with environment.attributing_site_errors(), progress.timed("collect"):
             try:
                 _require_time(plan, episode, environment)

@@ -122,8 +122,19 @@ class TrialEnvironment:
         unknown."""
         if self.lease is None:
             return {}
-        apps = {replica.app for replica in self.lease.replicas if replica.backend == EXTERNAL}
-        return {name: site.url for name, site in self.lease.sites.items() if site.app in apps}
+        own = [replica.addresses for replica in self.lease.replicas if replica.backend == EXTERNAL]
+        return {name: address for addresses in own for name, address in addresses.items() if name in self.lease.sites}
+
+    @property
+    def site_resets(self) -> dict[str, Any]:
+        """App name to the seconds of the reset before this trial, and its number, for apps that run elsewhere: trials
+        with the same number share one reset."""
+        replicas = self.lease.replicas if self.lease else ()
+        return {
+            each.app: {"instance": each.id, "number": each.generation, "seconds": round(each.reset_seconds, 3)}
+            for each in replicas
+            if each.reset_seconds
+        }
 
     def open_first_pages(self) -> None:
         """Load the task's first tabs, and wait for queued work. All later changes on the sites count as the agent's."""

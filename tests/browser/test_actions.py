@@ -117,6 +117,7 @@ def test_element_in_scrolled_frame_is_clicked(show: Show) -> None:
             "covered by dialog 'News'",
         ),
         ("<button id=t style='visibility:hidden;display:none'>T</button>", "is not visible"),
+        ("<select id=t style='position:absolute; clip:rect(0 0 0 0)'></select>", "the page does not draw it"),
     ],
 )
 def test_click_error_says_why_element_cannot_be_clicked(show: Show, html: str, message: str) -> None:

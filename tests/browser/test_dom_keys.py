@@ -182,3 +182,45 @@ def test_format_that_a_shortcut_of_an_editor_sets_is_recorded(show: Show) -> Non
     session.execute(Click(Selector("#next")))
     first, *_ = events(session)
     assert (first.event, first.value, first.omits) == ("change", "one", "formats")
+
+
+INVISIBLE = "<div style='opacity: 0'><textarea id=t></textarea></div><textarea id=seen></textarea>"
+
+
+@each_case(
+    ("target", "recorded"), [("#t", ["Control+/", "Control+z", "Alt+ArrowUp", "Delete", "Backspace"]), ("#seen", [])]
+)
+def test_shortcuts_in_invisible_fields_are_recorded(show: Show, target: str, recorded: list[str]) -> None:
+    session = show(INVISIBLE)
+    for each in ("Control+/", "Control+z", "Alt+ArrowUp", "Delete", "Backspace", "ArrowLeft"):
+        session.execute(Press(each, Selector(target)))
+    assert [key for key, _ in keys(session)] == recorded
+
+
+TOOLBAR = """<div id=edit contenteditable><p><b>one</b></p><p id=word style="width: 30px">two</p></div>
+<textarea id=area style="width: 30px">tea</textarea>
+<button id=bold>Bold</button><button id=stars>Stars</button><button id=idle>Idle</button><script>
+for (const each of document.querySelectorAll('button')) each.onmousedown = event => event.preventDefault();
+bold.onclick = () => document.execCommand('bold');
+stars.onclick = () => { area.value = `**${area.value}**` };
+</script>"""
+
+
+@each_case(
+    ("field", "button", "recorded"),
+    [
+        ("#word", "#bold", [("#edit", "one\ntwo", "formats")]),
+        ("#area", "#stars", [("#area", "**tea**", "")]),
+        ("#word", "#idle", []),
+    ],
+)
+def test_click_that_changes_a_selection_is_recorded_with_its_result(
+    show: Show, field: str, button: str, recorded: list[tuple[str, str, str]]
+) -> None:
+    session = show(TOOLBAR)
+    session.execute(Click(Selector(field), count=2))
+    session.execute(Click(Selector(button)))
+    session.execute(Click(Selector("#idle")))
+    session.execute(Press("Tab"))
+    changes = [each for each in events(session) if each.event == "change"]
+    assert [(each.target.selector, each.value, each.omits) for each in changes] == recorded

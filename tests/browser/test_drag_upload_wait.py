@@ -178,6 +178,47 @@ def test_upload_works_through_any_element_that_opens_the_dialog(
     assert js(session, CHOSEN) == "cv.pdf:14"
 
 
+HIDING = """<div style="position:relative">{0}<div style="position:absolute; inset:0">{1}</div></div>"""
+FIELD = "<input type=file id=one multiple {0}>"
+
+
+@each_case(
+    ("html", "target"),
+    [
+        (HIDING.format(FIELD.format("aria-label=File"), "Drop here"), "css=#one"),
+        (HIDING.format(FIELD.format(""), "<label for=one>Browse</label>"), "text=Browse"),
+        ("<div id=t>" + FIELD.format("hidden") + "<p>Drop here</p></div>", "css=#t"),
+        (FIELD.format("hidden") + HIDING.format("<label for=one>Browse</label>", "Cover"), "text=Browse"),
+    ],
+)
+def test_file_field_takes_files_without_a_click(
+    open_session: OpenSession, web: Web, files: dict[str, Path], html: str, target: str
+) -> None:
+    session = open_session(uploads=files)
+    listen = "for (const kind of ['click', 'input', 'change']) addEventListener(kind, e => log.append(e.type, ' '))"
+    session.open_tabs([web.put("/", f"{html}<p id=log></p><script>{listen}</script>")])
+    outcome = session.execute(Upload(Selector(target), ("cv.pdf", "photo.png")))
+    assert outcome.error == ""
+    assert outcome.target is not None
+    assert js(session, CHOSEN) == "cv.pdf:14,photo.png:17"
+    assert js(session, "log.textContent") == "input change "
+
+
+def test_open_file_dialog_takes_the_files_of_any_target(
+    open_session: OpenSession, web: Web, files: dict[str, Path]
+) -> None:
+    session = open_session(uploads=files)
+    page = FORM.format("hidden") + "<p onclick='clicked.value = 1'>Clicked</p><input id=clicked>"
+    session.open_tabs([web.put("/", page)])
+    upload = Upload(Selector("text=Clicked"), ("cv.pdf",))
+    done(session, Click(Selector("text=Choose…")))
+    done(session, upload)
+    assert (js(session, CHOSEN), js(session, "clicked.value")) == ("cv.pdf:14", "")
+    done(session, Click(Selector("text=Choose…")))
+    done(session, Click(Selector("css=#clicked")))  # so the dialog counts as cancelled
+    assert "opened no file dialog" in session.execute(upload).error
+
+
 def test_open_file_dialog_is_reported_and_can_be_answered_later(
     open_session: OpenSession, web: Web, files: dict[str, Path]
 ) -> None:
@@ -209,6 +250,10 @@ def test_upload_error_says_what_is_wrong(open_session: OpenSession, web: Web, fi
     assert "No file dialog is open" in error(Upload(None, ("cv.pdf",)))
     assert "Only one file can be chosen" in error(Upload(field, ("cv.pdf", "photo.png")))
     assert "can't be chosen by typing" in error(Type(field, "cv.pdf"))
+    for attribute, reason in {"disabled": "is disabled", "webkitdirectory": "takes a folder"}.items():
+        session.read_page(open=None, locate=f"js=one.{attribute} = true")
+        assert reason in error(Upload(field, ("cv.pdf",)))
+        session.read_page(open=None, locate=f"js=one.{attribute} = false")
     assert js(session, CHOSEN) == ""
     with pytest.raises(TaskError, match=r"expected a file for 'gone.txt', found none"):
         session.execute(Upload(field, ("gone.txt",)))
@@ -256,8 +301,31 @@ def test_scroll_at_point_sends_wheel_events_there(show: Show) -> None:
     )
     done(session, Scroll("down", Point(100, 100), pixels=120))
     assert (js(session, "d.scrollTop"), js(session, "scrollY")) == (120, 0)
-    done(session, Scroll("up", Point(100, 300), pixels=40))  # such as a map that zooms
+    outcome = session.execute(Scroll("up", Point(100, 300), pixels=40))  # such as a map that zooms
+    assert (outcome.error, outcome.events) == ("", ())
     assert (js(session, "map.title"), js(session, "scrollY")) == ("-40", 0)
+
+
+def test_scroll_reports_what_moved(show: Show) -> None:
+    session = show(
+        "<body style='margin:0'><p id=flat style='height:50px; margin:0'>Flat</p>"
+        "<div id=box style='height:50px; overflow:auto'><p id=inner style='height:200px'>Tall</p></div>"
+    )
+
+    def scrolled(target: Point | Selector | None, pixels: float = 100) -> tuple[str, ...]:
+        outcome = session.execute(Scroll("down", target, pixels))
+        return (outcome.error, *(event.text for event in outcome.events))
+
+    flat, inner = Selector("css=#flat"), Selector("css=#inner")
+    assert scrolled(flat) == ("Nothing moved: neither paragraph 'Flat' nor its page scrolls down.",)
+    assert scrolled(inner, 5000) == ("",)
+    assert scrolled(inner) == ("Nothing moved: this is already at the bottom.",)
+    assert scrolled(Point(20, 20)) == ("", "The mouse wheel was turned over paragraph 'Flat', but nothing scrolled.")
+    session.read_page(open=None, locate="js=box.remove()")
+    assert scrolled(None) == ("Nothing moved: nothing on this page scrolls down.",)
+    session.read_page(open=None, locate="js=flat.style.marginBottom = '5000px'")
+    assert scrolled(flat) == ("", "The page scrolled, because nothing around paragraph 'Flat' scrolls further.")
+    assert scrolled(None) == scrolled(Selector("css=body")) == scrolled(Point(20, 20)) == ("",)
 
 
 # --- keyboard

@@ -106,9 +106,8 @@ def test_sites_must_be_named(webarena):
 """
 WHO_DOES_WHAT = (
     "(Vandal and note) or (Escaping and sum) or (hang and brief) or test_pages"
-    " or not (Vandal or Escaping or hang or brief) and (sum or oracle or null)"
+    " or (null and (sum or note)) or (oracle and not brief)"
 )
-IDLE = ("null", "na", "echo", "dump")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,7 +133,7 @@ def full_run(tmp_path_factory: pytest.TempPathFactory, browser_executable: str |
     (directory / "demo.tasks.yaml").write_text(TASKS)
     (directory / "people.py").write_text(AGENTS)
     (directory / "test_pages.py").write_text(PYTHON_TESTS)
-    agents = ["people.py:Vandal", "oracle", "people.py:Escaping", "people.py:hang", *IDLE]
+    agents = ["people.py:Vandal", "oracle", "people.py:Escaping", "people.py:hang", "null"]
     arguments = [*(f"--agent={agent}" for agent in agents), "-k", WHO_DOES_WHAT, "--run-dir=run", "-v"]
     marker = None
     if browser_executable:
@@ -150,11 +149,10 @@ def full_run(tmp_path_factory: pytest.TempPathFactory, browser_executable: str |
 
 
 def test_every_trial_has_a_record(full_run: Whole) -> None:
-    full_run.result.assert_outcomes(passed=3 + 4, failed=6 + 3, errors=1)
-    tasks = ("sum", "note", "prepared")
-    idle = {*((task, "null") for task in tasks), *(("sum", agent) for agent in IDLE)}
+    full_run.result.assert_outcomes(passed=3 + 4, failed=2 + 3, errors=1)
+    idle = {("sum", "null"), ("note", "null")}
     others = {("note", "people.py-Vandal"), ("sum", "people.py-Escaping"), ("brief", "people.py-hang")}
-    assert set(full_run.records) == idle | others | {(task, "oracle") for task in tasks}
+    assert set(full_run.records) == idle | others | {(task, "oracle") for task in ("sum", "note", "prepared")}
 
 
 def test_oracle_passes_and_all_evidence_is_stored(full_run: Whole) -> None:
@@ -182,9 +180,9 @@ def test_oracle_passes_and_all_evidence_is_stored(full_run: Whole) -> None:
     assert run_facts["versions"]["pytest"]
 
 
-def test_agents_that_do_nothing_fail(full_run: Whole) -> None:
-    idle = {key: record for key, record in full_run.records.items() if key[1] in IDLE}
-    assert len(idle) == 6
+def test_agent_that_does_nothing_fails(full_run: Whole) -> None:
+    idle = {key: record for key, record in full_run.records.items() if key[1] == "null"}
+    assert len(idle) == 2
     assert {record["outcome"] for record in idle.values()} == {"failed"}
     assert not any("Traceback" in record["message"] for record in idle.values())
     full_run.result.stdout.no_fnmatch_line("*Traceback*")

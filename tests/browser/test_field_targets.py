@@ -152,6 +152,48 @@ def test_type_adds_to_the_end_of_the_content(show: Show, html: str, text: str, b
     assert str(session.read_page(open=None, locate=f"js={content}").value).rstrip("\n") == text
 
 
+LINES = """<div id=editor style="position:relative; width:300px; height:90px; cursor:POINTER">
+<textarea aria-label=Code style="position:absolute; width:1px; height:1em; padding:0; opacity:0"></textarea>
+<p id=t>one</p><p>two</p></div><script>
+const receiver = document.querySelector('textarea'), lines = document.querySelectorAll('p');
+let line = 0;
+lines.forEach((each, index) => each.onmousedown = event => { event.preventDefault(); line = index; receiver.focus() });
+receiver.onkeydown = event => { if (event.ctrlKey && event.key === 'End') line = 1 };
+receiver.oninput = () => { lines[line].textContent += receiver.value; receiver.value = '' };
+</script>"""
+"""As in CodeMirror 5, or in a table: an unseen field receives the keys, and the script knows where they go."""
+
+
+@each_case(
+    ("pointer", "target", "texts"),
+    [
+        ("text", "css=#t", ("one", "two!")),
+        ("text", "css=#editor", ("one", "two!")),
+        ("text", "css=textarea", ("one", "two!")),
+        ("default", "css=#t", ("one!", "two")),  # a cell, from which the key would move to the last one
+    ],
+)
+def test_type_adds_to_the_end_of_a_text_that_a_script_draws(
+    show: Show, pointer: str, target: str, texts: tuple[str, ...]
+) -> None:
+    session = show(LINES.replace("POINTER", pointer))
+    done(session, Type(Selector(target), "!"))
+    assert session.read_page(open=None, locate="css=p").texts == texts
+
+
+def test_editor_draws_a_line_before_the_next_one_is_typed(show: Show) -> None:
+    """As Trix: until it has drawn, it takes letters as if there had been no line break."""
+    session = show(
+        "<div id=t contenteditable style='white-space:pre'></div><script>let drawn = true, text = '';"
+        "const draw = () => { t.textContent = text; getSelection().selectAllChildren(t); drawn = true };"
+        "t.onbeforeinput = event => { event.preventDefault();"
+        "  if (event.inputType === 'insertParagraph') { text += '/'; drawn = false; requestAnimationFrame(draw) }"
+        "  else { text = drawn ? text + event.data : event.data + text; t.textContent = text } }</script>"
+    )
+    done(session, Type(Selector("css=#t"), "one\ntwo\n\nthree"))
+    assert session.read_page(open=None, locate="js=text").value == "one/two//three"
+
+
 @each_case(
     ("value", "cursor", "text"),
     [
@@ -167,6 +209,12 @@ def test_type_keeps_the_cursor_that_a_field_sets_when_clicked(
     session = show(f"<input id=t size=9 value='{value}' onclick='with (this) setSelectionRange({places})'>")
     done(session, Type(Selector("css=#t"), "new"))
     assert session.read_page(open=None, locate="js=t.value").value == (text or f"{value}new")
+
+
+def test_type_replaces_what_an_editor_selects_when_clicked(show: Show) -> None:
+    session = show("<h1 id=t contenteditable onclick='getSelection().selectAllChildren(this)'>Untitled</h1>")
+    done(session, Type(Selector("css=#t"), "Tea"))
+    assert value_of(session, "css=#t") == "Tea"
 
 
 def test_options_are_filtered_before_enter_is_pressed(show: Show) -> None:

@@ -339,3 +339,58 @@ def test_webcanvas_form_ids_can_be_clicked(see: See, extractor: str) -> None:
     assert id_of(session, "button 'Sent'") == send
     whole = see(PAGE, kinds=("webcanvas",), extractor=extractor, html_viewport_only=False).observe().text
     assert anonymous(whole) == f"{LISTED}\n[#] button 'Far below'"
+
+
+SCRIPTED = """<!doctype html><title>Scripted</title><style>.hand { cursor: pointer } p { margin: 0 }</style>
+<div class=hand><h3>Card</h3><p>More about it</p><a href=/x>Open</a></div>
+<ul class=hand><li>One<li>Two</ul><div id=rows><p>Row</p></div><p id=menu>Report</p><p>Plain</p>
+<label class=hand>Name <input></label><div id=all><button>Save</button><p>Beside</p></div>
+<div class="hand icon-close" style="width: 20px; height: 20px"></div>
+<div style="position: relative; width: 200px"><input aria-label=Street style="width: 200px">
+<span style="position: absolute; inset: 0">Street and number</span></div>
+<script>rows.onclick = all.onclick = () => {}; menu.oncontextmenu = () => {}</script>"""
+
+
+@BOTH
+def test_elements_that_only_scripts_make_usable_are_marked(see: See, extractor: str) -> None:
+    session = see(SCRIPTED, kinds=("set_of_marks", "html"), extractor=extractor)
+    marks, html = anonymous(session.observe().text).split("\n\n")[1:]
+    only_fast = ["[#] StaticText 'Report'"] if extractor == "fast" else []
+    assert [line.split(" required")[0] for line in marks.split("\n")[1:]] == [
+        "[#] heading 'Card'", "[#] link 'Open'", "[#] StaticText 'One'", "[#] StaticText 'Two'", "[#] StaticText 'Row'",
+        *only_fast, "[#] textbox 'Name'", "[#] button 'Save'",
+        "[#] generic '' clickable: True class: 'hand icon-close'", "[#] textbox 'Street'",
+    ]  # fmt: skip
+    assert "[#] <div>\n\t<h3> Card\n\t<p> More about it\n\t[#] <a" in html
+    assert "<ul>\n\t[#] <li> One\n\t[#] <li> Two" in html
+    assert '[#] <div class="hand icon-close">' in html
+    assert "\n<label> Name" in html
+    number = id_of(session, "StaticText 'One'")
+    assert session.execute(Click(number)).error == ""
+    assert session.observe().text.count("StaticText 'One'") == 1  # listeners are asked for again, at no cost
+
+
+def test_page_where_the_pointer_is_the_same_everywhere_has_no_marks(see: See) -> None:
+    html = "<style>* { cursor: pointer }</style><p>One</p><button>Save</button>"
+    assert anonymous(see(html, kinds=("set_of_marks",)).observe().text).split("\n")[2:] == ["[#] button 'Save'"]
+
+
+REPLACED = """<label for=s>Fruit</label><div role=combobox tabindex=0 aria-expanded=true>
+<select id=s tabindex=-1 style="opacity: 0; pointer-events: none"><option>Apple<option selected>Mango</select>
+<div>Mango</div><div role=listbox><div role=option aria-selected=false>Apple</div></div></div>
+<select tabindex=-1 style="width: 1px; height: 1px; position: absolute"><option>Clipped</select>
+<select aria-label=Year tabindex=-1 style="opacity: 0"><option>2027</select>
+<input type=checkbox tabindex=-1 id=c style="width: 1px; height: 1px; opacity: 0"><label for=c>Gift</label>"""
+
+
+@BOTH
+@pytest.mark.parametrize("form", ["accessibility_tree", "html"])
+def test_fields_that_widgets_replace_are_omitted(see: See, extractor: str, form: str) -> None:
+    text = see(REPLACED, kinds=(form,), extractor=extractor).observe().text
+    assert "Clipped" not in text
+    assert "option 'Mango'" not in text
+    assert "> Mango\n" in text or form == "accessibility_tree"
+    assert "2027" in text
+    assert "checkbox" in text
+    if form == "accessibility_tree" and extractor == "fast":
+        assert "value: 'Mango'" in text

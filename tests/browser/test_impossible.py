@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from pytest_webarena.browser.control_probe import ControlProbe, ProbedPage
+
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("shared_engine")]
 
 SITES = """
@@ -106,37 +108,40 @@ defaults: {sites: [shop], mutates: false, solution: [{stop: N/A}]}
 tasks:
 """
 GROUNDS = {
-    "honest": "absent: [airport, 17.5], absent_controls: cancel",
-    "word": "absent: grams",
-    "value": "absent: 1200.5",
-    "sum": "absent: 1204.5",
-    "control": "absent_controls: add to basket",
-    "search": "absent: teapot",
-    "drawn": "absent: unicorn",
+    "honest": "absent: [airport, 17.5, weasel], absent_controls: cancel",
+    "there": "absent: [grams, 1200.5, 1204.5, teapot, unicorn], absent_controls: add to basket",
     "subject": "absent: grams, about: tin cup",
     "owner": "absent: 73125.25, absent_controls: tax office, visible_to: owner",
     "nobody": "absent: 73125.26, visible_to: owner",
     "password": "absent: 73125.25, visible_to: owner",
-    "routes": "absent: [walrus, otter, badger, heron, marten]",
-    "typed": "absent: lynx",
-    "written": "absent: weasel",
+    "routes": "absent: [lynx, walrus, otter, badger, heron, marten]",
 }
 FURTHER = {"password": "reach: environment"}
 """Further keys of these tasks."""
 Audited = Mapping[str, dict[str, Any]]
 MADE: list[Audited] = []
+PROBED: list[str] = []
+"""Addresses of the pages whose controls the run used."""
 
 
 @pytest.fixture
-def audited(pytester: pytest.Pytester) -> Audited:
+def audited(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Audited:
     """The findings by task. The first test makes the run, in this process; all tests read it."""
     if not MADE:
         (pytester.path / "sites.yaml").write_text(SITES)
         (pytester.path / "pages.py").write_text(PAGES)
         (pytester.path / "demo.tasks.yaml").write_text(TASKS + "".join(map(task, GROUNDS)))
         pytester.syspathinsert()
+        look = ControlProbe.look
+
+        def noted(self: ControlProbe, url: str, kind: str) -> ProbedPage:
+            PROBED.append(url)
+            return look(self, url, kind)
+
+        monkeypatch.setattr(ControlProbe, "look", noted)
         only = ("-k", "audit-crawl or audit-privileged")
-        pytester.runpytest_inprocess("--audit", *only, "--sites=sites.yaml", "--run-dir=run", "--concurrency=6")
+        options = ("--sites=sites.yaml", "--run-dir=run", "--record=minimal", "--concurrency=6")
+        pytester.runpytest_inprocess("--audit", *only, *options)
         MADE.append(findings(pytester.path))
     return MADE[0]
 
@@ -161,24 +166,29 @@ def doubts(task: Mapping[str, Any]) -> list[str]:
 
 
 def test_ground_that_holds(audited: Audited) -> None:
+    """The weasel appears only if a control writes, which the crawl does not allow."""
     assert (outcomes(audited["honest"]), doubts(audited["honest"])) == ({"audit-crawl": "passed"}, [])
     assert audited["honest"]["notes"][-1].startswith("audit-crawl, as emma, looked at ")
     assert audited["honest"]["notes"][-1].endswith(" pages, all that links, controls and searches lead to")
 
 
 def test_what_is_found_is_named_with_its_place(audited: Audited) -> None:
-    assert {name: doubts(audited[name]) for name in ("word", "value", "sum", "control", "search", "drawn")} == {
-        "word": ["emma finds 'grams' at http://shop.test/products/1: 'Weight: 310 grams'"],
-        "value": ["emma finds '1200.5' at http://shop.test/orders: '100 1,200.50'"],
-        "sum": ["emma finds 1204.5 at http://shop.test/orders, as the sum of the column 'Total'"],
-        "control": [
-            "emma finds a control named 'add to basket' at http://shop.test/products/1: 'Add to basket'"
-        ],
-        "search": ["emma finds 'teapot' at http://shop.test/products/77: 'Teapot'"],
-        "drawn": ["emma finds 'unicorn' at http://shop.test/drawn/1: 'The unicorn is drawn by a script.'"],
-    }  # fmt: skip
-    assert audited["word"]["finding"] == "weak check"
-    assert outcomes(audited["word"]) == {"audit-crawl": "failed"}
+    assert sorted(doubts(audited["there"])) == [
+        "emma finds '1200.5' at http://shop.test/orders: '100 1,200.50'",
+        "emma finds 'grams' at http://shop.test/products/1: 'Weight: 310 grams'",
+        "emma finds 'teapot' at http://shop.test/products/77: 'Teapot'",
+        "emma finds 'unicorn' at http://shop.test/drawn/1: 'The unicorn is drawn by a script.'",
+        "emma finds 1204.5 at http://shop.test/orders, as the sum of the column 'Total'",
+        "emma finds a control named 'add to basket' at http://shop.test/products/1: 'Add to basket'",
+    ]
+    assert audited["there"]["finding"] == "weak check"
+    assert outcomes(audited["there"]) == {"audit-crawl": "failed"}
+
+
+def test_tasks_share_the_walk_of_their_account(audited: Audited) -> None:
+    """Another account looks for each task on its own."""
+    assert audited["nobody"]["trials"]
+    assert PROBED.count("http://shop.test/routes") == 2
 
 
 def test_subject_that_no_page_names(audited: Audited) -> None:
@@ -201,16 +211,12 @@ def test_password_in_reach(audited: Audited) -> None:
 
 def test_what_only_controls_show_is_found(audited: Audited) -> None:
     found = sorted(text.split("'")[1] for text in doubts(audited["routes"]))
-    assert found == ["badger", "heron", "marten", "otter", "walrus"]
+    assert found == ["badger", "heron", "lynx", "marten", "otter", "walrus"]
 
 
 def test_field_that_only_scripts_read_is_typed_into(audited: Audited) -> None:
-    assert doubts(audited["typed"]) == ["emma finds 'lynx' at http://shop.test/routes: 'The lynx sleeps'"]
-
-
-def test_control_that_writes_changes_nothing(audited: Audited) -> None:
-    assert doubts(audited["written"]) == []
+    assert "emma finds 'lynx' at http://shop.test/routes: 'The lynx sleeps'" in doubts(audited["routes"])
 
 
 def test_crawls_are_no_wrong_agents(audited: Audited) -> None:
-    assert audited["word"]["mutation"] == {"wrong": 0, "caught": 0}
+    assert audited["there"]["mutation"] == {"wrong": 0, "caught": 0}

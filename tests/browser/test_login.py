@@ -199,7 +199,7 @@ class LeaseOfA:
     """The part of a lease of the site a.test that logins use."""
 
     def __init__(self, web: Web, recipe: LoginRecipe) -> None:
-        self.harness_proxy = web.proxy
+        self.harness_proxy = self.sign_in_proxy = web.proxy
         self.headers: list[dict[str, str]] = []
         users = {"ada": ADA, "bob": Account(username="bob", password="b")}
         self.sites = {

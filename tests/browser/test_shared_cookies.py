@@ -29,7 +29,7 @@ class Lease:
     """The part of a lease of hosted sites that logins use."""
 
     def __init__(self, proxy: str, *sites: SiteAccess) -> None:
-        self.harness_proxy = proxy
+        self.harness_proxy = self.sign_in_proxy = proxy
         self.sites = {site.name: site for site in sites}
 
     def session_refused(self, site: str) -> None:

@@ -112,10 +112,60 @@ def test_options_are_chosen_by_label_value_or_id(show: Show) -> None:
     assert "no list" in session.execute(Select(Selector("css=body"), ("One",))).error
 
 
+CALENDAR = """<input id=day><div id=calendar hidden><select aria-label=Month></select></div><script>
+let kept = false;
+const draw = month => {
+  calendar.innerHTML = '<select aria-label=Month><option>May<option>June</select>';
+  calendar.firstChild.value = month;
+  day.title = month;
+};
+draw('May');
+day.onfocus = () => calendar.hidden = false;
+day.onblur = () => { if (!kept) LEAVE; kept = false; };
+calendar.onmousedown = () => { kept = KEEPS };
+calendar.onchange = event => draw(event.target.value);
+</script>"""
+"""As Pikaday: it closes when its field loses the focus, unless the mouse was pressed in it, and is drawn anew."""
+
+
+@each_case(
+    ("leave", "keeps", "error", "hidden"),
+    [
+        ("setTimeout(() => calendar.hidden = true, 50)", "true", "", False),
+        ("setTimeout(() => calendar.hidden = true, 50)", "false", "", True),
+        ("calendar.innerHTML = ''", "false", "Nothing was chosen: the page removed the list when it got the", True),
+    ],
+)
+def test_option_is_chosen_in_a_list_that_closes_when_it_gets_the_focus(
+    show: Show, leave: str, keeps: str, error: str, hidden: bool
+) -> None:
+    session = show(CALENDAR.replace("LEAVE", leave).replace("KEEPS", keeps))
+    done(session, Click(Selector("css=#day")))
+    outcome = session.execute(Select(by_id(session, "combobox 'Month'"), ("June",)))
+    assert outcome.error.startswith(error)
+    assert bool(outcome.error) == bool(error)
+    if not error:
+        assert session.read_page(open=None, locate="js=[day.title, calendar.hidden]").value == ["June", hidden]
+
+
+@each_case(("delay", "error"), [("0", ""), ("1", "The page does not draw this list, and chose 'Tea' again.")])
+def test_choice_that_an_undrawn_list_loses_is_an_error(show: Show, delay: str, error: str) -> None:
+    session = show(
+        "<select style='display:none' onchange='if (+DELAY) setTimeout(() => this.value = `Tea`, DELAY)'><option>Tea"
+        "<option>Milk</select><button>Tea</button>".replace("DELAY", delay)
+    )
+    outcome = session.execute(Select(Selector("css=select"), ("Milk",)))
+    assert (outcome.error.startswith(error), bool(outcome.error)) == (True, bool(error))
+
+
 def test_several_options_of_a_multiple_select_are_chosen(show: Show) -> None:
-    session = show("<select multiple><option>A</option><option selected>B</option><option>C</option></select>")
+    session = show(
+        "<p style='height:2000px'></p><select multiple onmousedown='title = `pressed`'>"
+        "<option>A</option><option selected>B</option><option>C</option></select>"
+    )
     assert session.execute(Select(Selector("css=select"), ("A", "C"))).value == "A, C"
     assert value_of(session, "css=select") == "A, C"
+    assert value_of(session, "js=document.querySelector('select').title") == "pressed"
 
 
 def test_checkboxes_are_set_not_toggled(show: Show) -> None:

@@ -72,7 +72,7 @@ HTML = [
 ]  # fmt: skip
 WEBCANVAS = [
     "text 'New Tea'", "listitem 'Step II. Send'", "button 'New Buy'", "textbox 'Write a comment'",
-    "textbox 'Say something'", "textbox 'Reply'", "listitem 'One'", "text 'Results' (2 screens below)",
+    "textbox 'Say something'", "textbox 'Reply'", "listitem 'One'", "main 'Results' (2 screens below)",
     "text 'Hit'", "frame 'Terms' (2 screens below)",
 ]  # fmt: skip
 

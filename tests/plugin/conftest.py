@@ -7,44 +7,11 @@ from importlib import import_module
 
 import pytest
 
+from tests.forked import PRELOADED
+
 # A run inside this process forgets what it has imported, and half of its time is spent on importing it again. So what
 # all of them need is imported once, here.
-for _module in (
-    "encodings.utf_16_be",
-    "pytest_playwright.pytest_playwright",
-    "multiprocessing.connection",
-    "pytest_webarena.agents.definitions",
-    "pytest_webarena.agents.shipped",
-    "pytest_webarena.checks.answer_form",
-    "pytest_webarena.checks.url",
-    "pytest_webarena.embedded",
-    "pytest_webarena.llm_judge.judge_eligibility",
-    "pytest_webarena.plugin.reporting.allure.identity",
-    "pytest_webarena.plugin.reporting.allure.result",
-    "pytest_webarena.plugin.reporting.allure.run_files",
-    "pytest_webarena.plugin.run_facts",
-    "pytest_webarena.results.comparing.detecting",
-    "pytest_webarena.results.comparing.wording",
-    "pytest_webarena.results.key_node_scores",
-    "pytest_webarena.results.model_calls",
-    "pytest_webarena.sites.backends",
-    "pytest_webarena.sites.broker.memory",
-    "pytest_webarena.sites.client.launcher",
-    "pytest_webarena.sites.catalogues.account_checks",
-    "pytest_webarena.sites.catalogues.loading",
-    "pytest_webarena.sites.catalogues.signing_in",
-    "pytest_webarena.sites.protocol.report",
-    "pytest_webarena.trials.archive_misses",
-    "pytest_webarena.trials.cancellation",
-    "pytest_webarena.trials.executor",
-    "pytest_webarena.trials.rescoring",
-    "pytest_webarena.trials.stopping",
-    "pytest_webarena.trials.trial_environment",
-    "pytest_webarena.trials.threaded_executor",
-    "pytest_webarena.trials.concurrency",
-    "statistics",
-    "xdist.dsession",
-):
+for _module in (*PRELOADED, "xdist.dsession"):
     import_module(_module)
 
 CANNED_RUNTIME = '''

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -66,14 +64,13 @@ def test_trial_killed_before_its_record_runs_again(
     make_tasks("a", "b", "c")
     conftest = canned.path / "conftest.py"
     conftest.write_text(conftest.read_text() + KILLED)
-    subprocess.run(
-        [sys.executable, "-m", "pytest", "tasks", "--run-dir=run", *workers], cwd=canned.path, timeout=300, check=False
-    )
+    run_tasks = canned.runpytest if workers else canned.runpytest_subprocess  # without workers this process would end
+    run_tasks("tasks", "--run-dir=run", *workers)
     assert (canned.path / "killed").exists()
     run = RunDir(canned.path / "run")
     assert "b" not in {record.key.task for record in run.records() if record.outcome != "error"}
     assert not run.read().unreadable
-    canned.runpytest_subprocess("--resume=run")
+    canned.runpytest("--resume=run")
     assert {record.key.task: record.outcome for record in run.records()} == dict.fromkeys("abc", "passed")
     assert [change for record in run.records() for change in run.changes(record)] == []
 

@@ -217,6 +217,7 @@ def test_conftest_can_parametrize_tasks(canned: pytest.Pytester, make_tasks: Cal
     assert len(collect(canned)) == 2
 
 
+@pytest.mark.usefixtures("real_processes")
 def test_collection_imports_no_heavy_package(canned: pytest.Pytester, make_tasks: Callable[..., None]) -> None:
     """pytest-playwright imports Playwright when it loads, so this run disables it."""
     make_tasks("one", "two")

@@ -117,7 +117,7 @@ def test_device_option_sets_browser_context_of_trials(pytester: pytest.Pytester)
     [
         (
             "webarena_context_args(): return {'lokale': 'x'}",
-            "*fixture webarena_context_args: expected fields of*lokale*",
+            "*fixture webarena_context_args: unknown key 'lokale'; did you mean 'locale'?*",
         ),
         (
             "browser_context_args(): return {'viewport': 'big'}",
@@ -140,6 +140,21 @@ def test_invalid_fixture_value_is_reported_with_fixture_name(
     result = pytester.runpytest()
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines([message])
+
+
+def test_invalid_fixture_value_is_one_sentence_for_a_task(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest(
+        "import pytest\n@pytest.fixture(scope='session')\n"
+        "def webarena_context_args(): return {'observation': {'kind': 'html'}}\n"
+    )
+    (pytester.path / "a.tasks.yaml").write_text(
+        "tasks:\n  - {id: a, sites: [], intent: Say x., checks: [{answer: x}], solution: [{stop: x}]}\n"
+    )
+    result = pytester.runpytest("--agent=null")
+    result.assert_outcomes(errors=1)
+    text = "fixture webarena_context_args: observation: unknown key 'kind'; did you mean"
+    result.stdout.fnmatch_lines([f"{text}*", f"ERROR a.tasks.yaml::a* - {text[:30]}*"])
+    assert ".py:" not in result.stdout.str()
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,8 @@ import pytest
 from pytest_webarena.plugin.options import is_plugin_used
 from tests.plugin.conftest import task_file
 
+pytestmark = pytest.mark.usefixtures("real_processes")
+
 TELLS = """
 import sys
 

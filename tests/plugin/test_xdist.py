@@ -7,6 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
+pytestmark = pytest.mark.usefixtures("real_processes")
+
 MakeTasks = Callable[..., None]
 
 

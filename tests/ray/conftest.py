@@ -206,7 +206,7 @@ def project(tmp_path: Path) -> Path:
 
 def write_tasks(project: Path, count: int) -> None:
     tasks = "".join(
-        f"  - {{id: t{number}, sites: [], intent: Say t{number}, checks: [{{answer: {{includes: telling.py}}}}], "
+        f"  - {{id: t{number}, sites: [], intent: Say t{number}, checks: [{{steps: {{at_most: 1}}}}], "
         "solution: [{stop: telling.py}]}\n"
         for number in range(count)
     )

@@ -73,13 +73,17 @@ def test_ray_run_gives_local_results_while_nodes_die_and_join(machines: Machines
     output = read_until(process, "ray: lost node", "ray: gained node")
     held.unlink()
     output += finish(process)
-    assert process.returncode == 0, output[-5000:]
+    assert process.returncode == pytest.ExitCode.TESTS_FAILED, output[-5000:]
     assert "ray: 2 nodes × 2\n" in output
     assert "ray: lost node" in output
     assert "ray: 2 nodes × 2; " in output
-    records = records_of(project / "run")
-    assert len(records) == 66
-    assert comparable(records) == comparable(records_of(project / "local"))
+    stored = records_of(project / "run")
+    assert len(stored) == 66
+    lost = {each.key for each in stored if each.stop_reason == "unattributed"}
+    assert 1 <= len(lost) <= 2  # of the node that died: their agents may have caused that
+    assert f"{len(lost)} trial{'s' * (len(lost) > 1)} undecided" in output
+    records = [each for each in stored if each.key not in lost]
+    assert comparable(records) == [each for each in comparable(records_of(project / "local")) if each[0] not in lost]
     assert all(not (project / "run" / "trials" / each.key.folder / "attempt-2").exists() for each in records)
     assert {each.worker.partition("@")[0].partition(".")[0] for each in records} >= {"node1", "node2"}
     for record in records:  # its code came with the project's files, not from where pytest was called
@@ -153,7 +157,7 @@ tasks:
 
 @pytest.mark.exhaustive
 @pytest.mark.timeout(600)
-def test_late_duplicate_trial_is_dropped_without_asking_judge_again(machines: Machines, project: Path) -> None:
+def test_trials_of_a_silent_node_are_accepted_when_it_answers_again(machines: Machines, project: Path) -> None:
     (project / "tasks" / "quick.yaml").write_text(JUDGED)
     held, last = project / "held", project / "held-last"
     held.touch()
@@ -167,24 +171,24 @@ def test_late_duplicate_trial_is_dropped_without_asking_judge_again(machines: Ma
         silent = machines.actors()[-1]
         (its_own := project / f"held-{silent.pid}").touch()
         machines.cut(process.pid, silent.pid)
-        output = read_until(process, "ray: no answer from", "2 trials given back")
+        output = read_until(process, "ray: no answer from", "2 trials awaited")
         held.unlink()
-        wait_until(lambda: count(project / "run") == 4, SECONDS)  # the other node ran all of them
-        its_own.unlink()
+        wait_until(lambda: count(project / "run") == 2, SECONDS)  # those of the other node
         output += read_until(process, "answers again, now 2 nodes")
+        its_own.unlink()
         last.unlink()
         output += finish(process)
         assert 1 <= count_requests() <= 2  # those that were at it at the same time
     assert process.returncode == pytest.ExitCode.TESTS_FAILED, output[-5000:]
-    assert "2 trials given back, 2 late duplicates dropped ($2.0000)" in output
+    assert "given back" not in output
     assert "Captured stdout call" in output  # of the one that failed, on whichever node it was
     assert "asked to last" in output
     records = records_of(project / "run")
     assert sorted((each.key.task, each.outcome) for each in records) == [("even", "passed")] * 4 + [("last", "failed")]
-    assert len({each.worker.partition("@")[0].partition(".")[0] for each in records}) == 1
+    assert len({each.worker.partition("@")[0].partition(".")[0] for each in records}) == 2
     assert (
         sum(line.usage.cost or 0 for line in read_model_calls(calls_of(project / "run")) if line.purpose == "agent")
-        == 7.0
+        == 5.0
     )
     wait_until(lambda: not machines.left_behind(), 60)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from importlib.metadata import distributions, entry_points, version
+from importlib.metadata import distribution, distributions, entry_points, version
 from pathlib import Path
 
 import pytest
@@ -23,6 +23,7 @@ def test_packages_of_this_interpreter_are_read_once() -> None:
     assert first[0].files is second[0].files
     assert first[0].files
     assert version("pytest") == pytest.__version__
+    assert distribution("pytest").metadata is distribution("pytest").metadata
 
 
 def test_what_a_test_installs_is_read_each_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

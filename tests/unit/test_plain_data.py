@@ -48,6 +48,8 @@ def test_values_are_read_by_their_annotations() -> None:
         place=Place(1.0), places={"a": Place(2.0, "b")}
     )
     assert read({"size": None, "count": "all"}) == Keys()
+    made = Keys(place=Place(3.0), file=Path("/elsewhere/a.txt"))
+    assert read({"place": made.place, "file": made.file}) == made
 
 
 @each_case(

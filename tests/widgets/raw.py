@@ -63,6 +63,8 @@ class Shown:
     text: str
     point: tuple[float, float] | None
     """Its centre in the viewport; None if that is outside."""
+    classes: str = ""
+    """Its classes, if it has no text and no name: the only words about it."""
 
 
 def located(page: Page, target: Target | None) -> Locator:
@@ -179,6 +181,7 @@ async def show_of(page: Page, target: Target | None, point: str | None = None) -
     locator = located(page, target)
     try:
         lines = (await locator.aria_snapshot(timeout=_SECONDS)).splitlines()
+        classes = await locator.evaluate("el => el.getAttribute('class') ?? ''", timeout=_SECONDS)
         text = await locator.evaluate("el => el.innerText ?? el.textContent ?? ''", timeout=_SECONDS)
         label = await locator.evaluate("el => el.ariaLabel || el.title || el.dataset.placeholder", timeout=_SECONDS)
         box = await (page.locator(point).first if point else locator).bounding_box(timeout=_SECONDS)
@@ -190,7 +193,8 @@ async def show_of(page: Page, target: Target | None, point: str | None = None) -
     size = page.viewport_size or {"width": 1280, "height": 720}
     if centre and not (0 <= centre[0] < size["width"] and 0 <= centre[1] < size["height"]):
         centre = None
-    return Shown(role, name or squeeze(str(label or "")), squeeze(str(text)), centre)
+    name, text = name or squeeze(str(label or "")), squeeze(str(text))
+    return Shown(role, name, text, centre, "" if name or text else squeeze(classes))
 
 
 def write_uploads(folder: Path) -> dict[str, Path]:

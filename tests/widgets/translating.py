@@ -72,6 +72,7 @@ def id_of(text: str, shown: Shown) -> str:
         lambda line: has(line.rest, name) or has(line.rest, words),
         lambda line: has(line.before, name) or has(line.before, words),
         inside,
+        lambda line: has(line.rest, shown.classes),
     ]
     for rule in rules:
         for line in lines:

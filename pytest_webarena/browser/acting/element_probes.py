@@ -231,7 +231,10 @@ PREPARE = (
     const all = points();
     if (!all.length) return unreached('outside');
     point = pick(all);
-    if (!point) return unreached('covered', {cover: brief(hitAt(doc, ...all[0]))});
+    if (!point) {
+      const cover = hitAt(doc, ...all[0]), isBare = [doc.body, doc.documentElement].includes(cover);
+      return unreached(isBare ? 'undrawn' : 'covered', {cover: brief(cover)});
+    }
   }
   const other = purpose === 'press' && otherControl(el, hitAt(doc, ...point), ...point);
   if (other) return answer('acts', {controls: [brief(other)]});

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import math
 import time
@@ -35,7 +36,6 @@ from pytest_webarena.actions import (
     Scroll,
     Search,
     Select,
-    Selector,
     Stop,
     Target,
     Type,
@@ -51,9 +51,9 @@ from pytest_webarena.browser.acting.mouse import Mouse
 from pytest_webarena.browser.acting.performed import Performed
 from pytest_webarena.browser.acting.script_actions import BY_SCRIPT, failure_text
 from pytest_webarena.browser.acting.scrolling import scroll
-from pytest_webarena.browser.acting.targets import TargetOnPage, find_target
+from pytest_webarena.browser.acting.targets import HitPoint, TargetOnPage, find_target
 from pytest_webarena.browser.acting.typing_watch import TypingWatch
-from pytest_webarena.browser.acting.uploads import allowed_files, drop_files, file_dialog, grant_lease
+from pytest_webarena.browser.acting.uploads import allowed_files, choose_in_field, drop_files, file_dialog, grant_lease
 from pytest_webarena.browser.config import Deadlines
 from pytest_webarena.browser.faults import ActionFailed, ScriptFailed
 from pytest_webarena.browser.loop import Deadline
@@ -85,6 +85,8 @@ _FORMATS = {
 }
 _DURING_DIALOGS = NewTab | CloseTab | FocusTab | Noop | Note | Stop | Invalid
 """Actions that are possible while a dialog is open."""
+_DURING_FILE_DIALOGS = _DURING_DIALOGS | Hover | Scroll | Upload | Wait
+"""Actions that leave a file dialog open; others act on the page below it, as if it had been cancelled."""
 
 
 async def perform(
@@ -125,6 +127,8 @@ class _Performer:
 
     async def do(self, action: Action) -> Performed:
         dialog = self._tab.dialogs.open
+        if not isinstance(action, _DURING_FILE_DIALOGS):
+            self._tab.file_dialog = None
         if dialog is not None and not isinstance(action, _DURING_DIALOGS):
             return await self._answer_dialog(action)
         match action:
@@ -232,7 +236,7 @@ class _Performer:
         return Performed(target=place.record)
 
     async def _type(self, action: Type) -> Performed:
-        record, focus = None, None
+        record, place, focus = None, None, None
         if action.target is not None:
             target = self._find(action.target)
             place = await target.place("type")
@@ -244,13 +248,11 @@ class _Performer:
                 return await self._typed(action, record)
             if not place.focused:
                 await self._mouse.click(place)
-                if place.field and not action.clear:
-                    await target.call(scripts.CURSOR_TO_END, place.x, place.y)
             focus = functools.partial(target.call, scripts.FOCUS) if place.field else None
-        clicked = action.target is not None
         if not action.clear:
-            events = await self._append(action.text, clicked=clicked, focus=focus)
+            events = await self._append(action.text, place, focus)
             return await self._typed(action, record, events)
+        clicked = place is not None
         error, events = await fill(
             self._tab, self._keyboard, action.text, lambda: self._hang, clicked=clicked, focus=focus
         )
@@ -266,17 +268,17 @@ class _Performer:
         return Performed(target=record, value=action.text, events=events)
 
     async def _append(
-        self, text: str, *, clicked: bool, focus: Callable[[], Awaitable[Any]] | None
+        self, text: str, place: HitPoint | None, focus: Callable[[], Awaitable[Any]] | None
     ) -> tuple[PageEvent, ...]:
-        """Type at the focus and see what takes the text; return events for the agent."""
+        """Type at the focus, after the content of a ``place``, and see what takes the text; return events."""
         if not text:
             return ()
-        watch = TypingWatch(self._tab, lambda: self._hang)
-        if not await watch.start(patient=clicked and focus is None) and focus is not None:
+        watch = TypingWatch(self._tab, self._keyboard, lambda: self._hang)
+        if not await watch.start(place, patient=place is not None and focus is None) and focus is not None:
             await focus()
-            await watch.start(patient=False)
+            await watch.start(place, patient=False)
         await self._keyboard.type(text)
-        return await watch.end(targeted=clicked)
+        return await watch.end(targeted=place is not None)
 
     async def _set(self, target: TargetOnPage, kind: str, text: str) -> bool:
         """Set a field that is not typed in, such as a date field; return whether it is one."""
@@ -348,39 +350,32 @@ class _Performer:
 
     async def _upload(self, action: Upload) -> Performed:
         paths = allowed_files(self._tabs.uploads, action.files)
+        chooser, self._tab.file_dialog = self._tab.file_dialog, None
         record = None
-        if action.target is None:
-            chooser = self._tab.file_dialog
-            if chooser is None:
-                raise ActionFailed("No file dialog is open: name the file field, or the button that opens one.")
-            self._tab.file_dialog = None
-        else:
-            self._tab.file_dialog = None
-            if isinstance(action.target, Selector) and await self._is_hidden_field(action.target):
-                files = self._tab.page.locator(action.target.selector).first.set_input_files(list(paths))
-                await self._tab.run(files, self._hang, "choosing files")
-                return Performed(value=", ".join(action.files))
+        if action.target is None and chooser is None:
+            raise ActionFailed("No file dialog is open: name the file field, or the button that opens one.")
+        if action.target is not None:
             target = self._find(action.target)
-            place = await target.place("click")
-            record = place.record
-            await self._mouse.click(place)
-            chooser = await file_dialog(self._tab, self._deadline.left(_FILE_DIALOG))
+            record = await choose_in_field(self._tab, target, paths)
+            if record is not None:
+                return Performed(target=record, value=", ".join(action.files))
+            if chooser is None:
+                place = await target.place("click")
+                record = place.record
+                await self._mouse.click(place)
+                chooser = await file_dialog(self._tab, self._deadline.left(_FILE_DIALOG))
             if chooser is None:
                 await drop_files(target, paths)
-                return Performed(target=record, value=", ".join(action.files))
-        await grant_lease(self._tab, chooser, paths, self._hang)
+        if chooser is not None:
+            await grant_lease(self._tab, chooser, paths, self._hang)
         return Performed(target=record, value=", ".join(action.files))
-
-    async def _is_hidden_field(self, target: Selector) -> bool:
-        """Return whether it is a hidden file field, which a solution may name all the same."""
-        return bool(await self._find(target).call(scripts.IS_HIDDEN_FILE_FIELD))
 
     async def _choose(self, target: TargetOnPage, options: tuple[str, ...] | None) -> Performed:
         wanted = list(options) if options is not None else None
         found = await target.call(scripts.CHOOSE, wanted, self._tab.dom_events.new_token())
         match found["state"]:
             case "no-select":
-                raise ActionFailed("This is no list to choose from; click it instead.")
+                raise ActionFailed("This is no list to choose from. Click it, then what it opens.")
             case "no-option":
                 listed = ", ".join(repr(option) for option in found["options"][:30])
                 raise ActionFailed(f"The list has no option {found['missing']!r}. It has: {listed}.")
@@ -388,8 +383,22 @@ class _Performer:
                 raise ActionFailed("The list or its option is disabled.")
             case "single":
                 raise ActionFailed("Only one option of this list can be chosen.")
-        record = TargetRecord(**await target.call(element_probes.DESCRIBE))
-        return Performed(target=record, value=", ".join(found["chosen"]))
+            case "removed":
+                raise ActionFailed(
+                    "Nothing was chosen: the page removed the list when it got the keyboard focus. Choose the option "
+                    "by clicks or keys instead."
+                )
+        if not found["drawn"]:  # the control that the page draws in its place may choose again
+            await self._rest()
+            now = found["chosen"]
+            with contextlib.suppress(ActionFailed):  # it is no longer there
+                now = await target.call(scripts.CHOSEN)
+            if now != found["chosen"]:
+                held = ", ".join(map(repr, now)) or "nothing"
+                raise ActionFailed(
+                    f"The page does not draw this list, and chose {held} again. Use the control that it shows instead."
+                )
+        return Performed(target=TargetRecord(**found["record"]), value=", ".join(found["chosen"]))
 
     async def _by_script(self, action: ByScript) -> Performed:
         """Perform a script's action, whether or not the element is visible."""

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from playwright.async_api import ElementHandle, Frame
 from playwright.async_api import Error as PlaywrightError
 
+from pytest_webarena.browser.acting.editor_cursor import ONLY_RECEIVES
 from pytest_webarena.browser.acting.element_probes import PLACE
 from pytest_webarena.browser.acting.fields import FIELD
 from pytest_webarena.browser.acting.filled_text import is_shown, keeps_old, without_spaces
@@ -69,6 +70,7 @@ _LOOK = (
     "(el, known) => {"
     + PLACE
     + FIELD
+    + ONLY_RECEIVES
     + r"""
   const doc = el.ownerDocument, view = doc.defaultView, typed = ['input', 'textarea'].includes(el.localName);
   const noText = ['button', 'checkbox', 'color', 'file', 'image', 'radio', 'range', 'reset', 'submit'];
@@ -77,14 +79,7 @@ _LOOK = (
     if (el.isContentEditable) return 'text';
     if (!typed) return el.editContext ? 'widget' : '';
     if (noText.includes(el.type) || el.readOnly || el.disabled) return '';
-    const box = el.getBoundingClientRect(), [x, y] = [box.left + box.width / 2, box.top + box.height / 2];
-    const inView = x >= 0 && y >= 0 && x < view.innerWidth && y < view.innerHeight;
-    const hit = inView && hitAt(doc, x, y), label = hit && hit.closest('label');
-    const seen = inView ? within(el, hit) || (label && label.control === el)
-      : x + view.scrollX >= 0 && y + view.scrollY >= 0;
-    let drawn = 1;
-    for (let n = el; n; n = n.parentElement || n.getRootNode().host) drawn *= style(n).opacity;
-    return seen && drawn > .1 ? 'value' : 'widget';
+    return onlyReceives(el) ? 'widget' : 'value';
   };
   const isSeen = around => {
     const box = around.getBoundingClientRect();

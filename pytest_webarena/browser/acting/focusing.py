@@ -85,15 +85,9 @@ const giveFocus = async (el, descend) => {
   const last = inner[0] || (around && part && part !== around && holds(around, part) ? null : around);
   return last && await takesFocus(last) ? 'focused' : 'unfocusable';
 };
-// Give a field the focus; returns whether that was possible. An input's cursor is put after its content. Other fields
-// may only receive the keys of an editor, which knows its cursor.
-const focusForText = async el => {
-  if (el.isContentEditable) return await giveFocus(el, false) === 'focused';
-  const had = el.getRootNode().activeElement === el, length = (el.value || '').length;
-  if (!await takesFocus(el)) return false;
-  if (!had && el.localName === 'input') try { el.setSelectionRange(length, length); } catch { /* it has no cursor */ }
-  return true;
-};
+// Give a field the focus; returns whether that was possible.
+const focusForText = async el =>
+  el.isContentEditable ? await giveFocus(el, false) === 'focused' : await takesFocus(el);
 // The control that a click at a point would act on in place of `el`; also in frames of the same site.
 const otherControl = (el, hit, x, y) => {
   while (hit && hit.matches('iframe, frame') && hit.contentDocument) {

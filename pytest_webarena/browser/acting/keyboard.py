@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable
 
+from playwright.async_api import Error as PlaywrightError
+
 from pytest_webarena.browser.acting import scripts
+from pytest_webarena.browser.faults import ScriptFailed
 from pytest_webarena.browser.tabs.tab import Tab
 
 __all__ = ["Keyboard", "sendable_text"]
@@ -14,6 +18,7 @@ _TYPED_KEY_BY_KEY = 200
 """Maximum length of texts that are typed key by key; longer ones are inserted at once, except the last character."""
 _TYPED_SLOWLY = 40
 """The same on Firefox, where each key takes longer."""
+_LINES = re.compile(r"[^\n]*\n|[^\n]+")
 _PIECES = re.compile(r"[\x00-\x7f]{1,10}|[^\x00-\x7f]+")
 """Short pieces of characters that have keys, because each key may take long, and characters without keys."""
 
@@ -27,18 +32,31 @@ class Keyboard:
         self._hang = hang
 
     async def type(self, text: str) -> None:
-        """Type any text. Existing keys are pressed, other characters inserted; a line break presses Enter."""
+        """Type any text. Existing keys are pressed, other characters inserted; a line break presses Enter.
+
+        After a line break, the page draws first: editors make a line of their own then, and put the cursor into it.
+        """
         text = sendable_text(text)
-        if not text:
-            return
         if len(text) > (_TYPED_KEY_BY_KEY if self._tab.is_observable else _TYPED_SLOWLY):
             await self.insert(text[:-1])
             text = text[-1]
+        for number, line in enumerate(_LINES.findall(text)):
+            if number:
+                await self._draw()
+            await self._press_letters(line)
+
+    async def _press_letters(self, text: str) -> None:
         for piece in (text,) if self._tab.is_observable else _PIECES.findall(text):
             if self._tab.is_observable or piece.isascii():
                 await self._tab.run(self._keyboard.type(piece), self._hang(), "typing")
             else:
                 await self.insert(piece)
+
+    async def _draw(self) -> None:
+        """Wait until the page has drawn; not for a page that goes away."""
+        if not self._tab.is_navigating():
+            with contextlib.suppress(ScriptFailed, PlaywrightError):
+                await self._tab.evaluate(scripts.DRAW, seconds=self._hang(), what="typing")
 
     async def insert(self, text: str) -> None:
         """Insert text at the cursor without keys."""

@@ -76,7 +76,6 @@ class Mouse:
             await tab.run(mouse.move(end.x + side, end.y, steps=_DRAG_STEPS), self._time_limit(), "dragging")
             await rest()
             await tab.run(mouse.move(end.x, end.y), self._time_limit(), "dragging")
-            await rest()
         except BaseException:
             tab.in_background(mouse.up())
             raise

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from pytest_webarena.browser.acting.element_probes import ELEMENT_OF, PLACE, RECORD
+from pytest_webarena.browser.acting.element_probes import AT_POINT, ELEMENT_OF, PLACE, RECORD
 from pytest_webarena.browser.acting.fields import FIELD
 
 __all__ = [
     "CHOOSE",
-    "CURSOR_TO_END",
+    "CHOOSE_FILES",
+    "CHOSEN",
     "DOUBLE",
+    "DRAW",
     "DROP",
+    "FILE_FIELD",
     "FOCUS",
     "INSERT",
     "IS_CHECKED",
     "IS_DRAGGABLE",
-    "IS_HIDDEN_FILE_FIELD",
     "SCROLL",
     "SELECT_BETWEEN",
     "SELECT_CONTENT",
     "SET_VALUE",
     "STOPS_MOVING",
+    "WATCH_WHEEL",
 ]
 
 DOUBLE = (
@@ -39,13 +42,44 @@ const announce = (el, sign) => {
   const detail = sign && {detail: sign[1], bubbles: true, composed: true};
   if (sign) el.dispatchEvent(new CustomEvent(sign[0], detail));
 };
+const changed = (el, sign) => {
+  announce(el, sign);
+  for (const [kind, composed] of [['input', true], ['change', false]]) {
+    el.dispatchEvent(new el.ownerDocument.defaultView.Event(kind, {bubbles: true, composed}));
+  }
+};
 """
+
+# A browser presses the mouse button on a field before it gives it the focus. From that, pages know that the focus stays
+# in what they have opened, or they open their own list instead.
+_PRESS = (
+    PLACE
+    + """
+const press = el => {
+  const doc = el.ownerDocument, spots = [[.5, .5], [.25, .5], [.75, .5], [.5, .25], [.5, .75]];
+  const find = () => {
+    const {left, top, width, height} = el.getBoundingClientRect();
+    const points = spots.map(([across, down]) => [left + width * across, top + height * down]);
+    return points.find(([x, y]) => within(el, hitAt(doc, x, y)));
+  };
+  if (!find()) el.scrollIntoView({block: 'center', inline: 'center', behavior: 'instant'});
+  const point = find();
+  const [clientX, clientY] = point || [], options = {bubbles: true, cancelable: true, composed: true, clientX, clientY};
+  const send = kind => !point || el.dispatchEvent(new doc.defaultView.MouseEvent(kind, options));
+  if (el.getRootNode().activeElement === el) return !!point;
+  if (send('mousedown')) el.focus();
+  send('mouseup');
+  return !!point;
+};
+"""
+)
 
 CHOOSE = (
     "(node, wanted, sign) => {"
-    + ELEMENT_OF
+    + RECORD
     + FIELD
     + _ANNOUNCE
+    + _PRESS
     + r"""
   const el = fieldOf(elementOf(node)), select = el.localName === 'select' ? el : el.closest('select');
   if (!select) return {state: 'no-select'};
@@ -59,36 +93,43 @@ CHOOSE = (
   }
   if (select.matches(':disabled') || chosen.some(o => o.matches(':disabled'))) return {state: 'disabled'};
   if (chosen.length > 1 && !select.multiple) return {state: 'single'};
+  const record = {...recordOf(elementOf(node)), ...middleOf(elementOf(node))};
   const before = options.map(o => o.selected).join();
-  select.focus();
+  const drawn = press(select);
+  if (!select.isConnected) return {state: 'removed'};
   for (const o of options) o.selected = chosen.includes(o);
-  if (options.map(o => o.selected).join() !== before) {
-    announce(select, sign);
-    select.dispatchEvent(new Event('input', {bubbles: true, composed: true}));
-    select.dispatchEvent(new Event('change', {bubbles: true}));
-  }
-  return {state: 'ok', chosen: chosen.map(o => plain(o.label))};
+  if (options.map(o => o.selected).join() !== before) changed(select, sign);
+  return {state: 'ok', record, drawn, chosen: chosen.map(o => plain(o.label))};
 }"""
 )
-"""Chooses options of a ``<select>`` by label or value; ``null``: the option that the node is."""
+"""Chooses options of a ``<select>`` by label or value; ``null``: the option that the node is. Returns its record,
+and whether the page draws the list itself."""
+
+CHOSEN = (
+    "node => {"
+    + ELEMENT_OF
+    + FIELD
+    + r"""
+  const el = fieldOf(elementOf(node)), select = el.localName === 'select' ? el : el.closest('select');
+  return [...select.selectedOptions].map(o => o.label.replace(/\s+/g, ' ').trim());
+}"""
+)
+"""Returns the labels of the options that are chosen in the list of `CHOOSE`."""
 
 SET_VALUE = (
     "(node, value, sign) => {"
     + ELEMENT_OF
     + FIELD
     + _ANNOUNCE
+    + _PRESS
     + r"""
   const field = fieldOf(elementOf(node)), view = field.ownerDocument.defaultView;
   const old = field.value, text = value.trim();
   const set = Object.getOwnPropertyDescriptor(view.HTMLInputElement.prototype, 'value').set;
-  field.focus();
+  press(field);
   set.call(field, field.type === 'color' ? text.toLowerCase() : text);
   if (field.value.toLowerCase() !== text.toLowerCase()) { set.call(field, old); return false; }
-  if (field.value !== old) {
-    announce(field, sign);
-    field.dispatchEvent(new view.Event('input', {bubbles: true, composed: true}));
-    field.dispatchEvent(new view.Event('change', {bubbles: true}));
-  }
+  if (field.value !== old) changed(field, sign);
   return true;
 }"""
 )
@@ -120,43 +161,6 @@ SELECT_BETWEEN = """(node, before, after) => {
   return true;
 }"""
 """Selects the text between two texts in the focused field; returns whether the field has both."""
-
-CURSOR_TO_END = (
-    "(node, x, y) => {"
-    + ELEMENT_OF
-    + FIELD
-    + r"""
-  let el = fieldOf(elementOf(node));
-  while (el.parentElement && el.parentElement.isContentEditable) el = el.parentElement;
-  if (!el.isContentEditable) {
-    const doc = el.ownerDocument, isTop = doc.defaultView === doc.defaultView.parent;
-    const clicked = isTop && doc.caretPositionFromPoint && doc.caretPositionFromPoint(x, y);
-    if (clicked && clicked.offsetNode === el && clicked.offset !== el.selectionStart) return;  // as masks do
-    try { el.setSelectionRange(el.value.length, el.value.length); } catch { /* it has no cursor */ }
-    return;
-  }
-  const last = parent => [...parent.childNodes].reverse().find(n =>
-    n.nodeType === 3 ? !isBlank(n.data) : n.nodeType === 1 && n.isContentEditable);
-  const hasText = parent => [...parent.childNodes].some(n =>
-    n.nodeType === 3 ? !isBlank(n.data) : n.nodeType === 1 && n.isContentEditable && hasText(n));
-  const selection = el.ownerDocument.getSelection();
-  const isEmptyFor = anchor => el.contains(anchor) && !el.querySelector(MEDIA) && !hasText(el);
-  if (isEmptyFor(selection.anchorNode)) return;  // its script may have put the cursor into a chosen format
-  let end = el;
-  while (last(end)) end = last(end);
-  const style = () => end.ownerDocument.defaultView.getComputedStyle(end.parentNode);
-  const kept = () => /^(pre|break-spaces)/.test(style().whiteSpace);
-  if (end.nodeType === 3) selection.collapse(end, (kept() ? end.data : end.data.replace(/[ \t\r\n\f]+$/, '')).length);
-  else if (end.matches(`br, ${MEDIA}`)) {
-    const index = [...end.parentNode.childNodes].indexOf(end);
-    selection.collapse(end.parentNode, end.localName === 'br' ? index : index + 1);
-  }
-  else selection.selectAllChildren(end), selection.collapseToEnd();
-}"""
-)
-"""Puts the cursor of the focused field that the node is or labels after the field's content; of an editor if the node
-is in one. An editor without content keeps its cursor, and so does a field whose script has put it elsewhere than the
-click at ``x`` and ``y``."""
 
 INSERT = """text => {
   let active = document.activeElement;
@@ -194,12 +198,10 @@ SCROLL = (
     + r"""
   const own = node && elementOf(node), doc = own ? own.ownerDocument : document, view = doc.defaultView;
   const page = doc.scrollingElement || doc.documentElement;
+  const hasMore = el => down ? el.scrollHeight > el.clientHeight : el.scrollWidth > el.clientWidth;
   const scrolls = el => {
-    if (el === page) return true;
     const style = view.getComputedStyle(el);
-    const axis = down ? style.overflowY : style.overflowX;
-    const more = down ? el.scrollHeight > el.clientHeight : el.scrollWidth > el.clientWidth;
-    return more && /auto|scroll|overlay/.test(axis);
+    return hasMore(el) && /auto|scroll|overlay/.test(down ? style.overflowY : style.overflowX);
   };
   const move = el => {
     const before = [el.scrollLeft, el.scrollTop].join();
@@ -209,27 +211,53 @@ SCROLL = (
   };
   const chain = start => {
     const list = [];
-    for (let el = start; el; el = el.parentElement || (el.getRootNode().host ?? null)) if (scrolls(el)) list.push(el);
+    for (let el = start; el; el = el.parentElement || (el.getRootNode().host ?? null)) {
+      if (el !== page && scrolls(el)) list.push(el);
+    }
     return list;
   };
-  if (own) return chain(own).some(move);
-  if (move(page)) return true;
+  const result = parts => parts.some(move) ? 'part' : parts.length || hasMore(page) ? 'end' : 'none';
+  if (own) {
+    const parts = chain(own);
+    return parts.some(move) ? 'part' : move(page) ? 'page' : result(parts);
+  }
+  if (move(page)) return 'page';
   // The page itself does not move: many applications scroll a part of it. The one in the middle, else the largest.
   const middle = doc.elementFromPoint(view.innerWidth / 2, view.innerHeight / 2);
-  const inside = middle ? chain(middle).filter(el => el !== page) : [];
-  if (inside.length) return inside.some(move);
+  const inside = middle ? chain(middle) : [];
+  if (inside.length) return result(inside);
   const area = el => el.clientWidth * el.clientHeight;
   const parts = [...doc.querySelectorAll('div, main, section, article, ul, ol, pre, nav, aside')].filter(scrolls);
-  return parts.sort((a, b) => area(b) - area(a)).some(move);
+  return result(parts.sort((a, b) => area(b) - area(a)));
 }"""
 )
-"""Scrolls the nearest scrollable part around the node, or the page, by pixels or screens; returns whether it moved."""
+"""Scrolls the nearest scrollable part around the node, or the page, by pixels or screens.
 
-IS_HIDDEN_FILE_FIELD = """node => node.localName === 'input' && node.type === 'file' && !node.getClientRects().length"""
-"""Returns whether the node is a file field without a box on the page."""
+Returns what moved, ``part`` or ``page``; ``end`` if it is at its end already, ``none`` if nothing scrolls.
+"""
 
 IS_DRAGGABLE = """node => (node.nodeType === 1 ? node : node.parentElement).closest('[draggable="true"]') !== null"""
 """Returns whether the browser drags the node, with drag events, instead of a script that follows the mouse."""
+
+WATCH_WHEEL = (
+    "(x, y) => {"
+    + AT_POINT
+    + """
+  const [el, frames] = atPoint(x, y), notes = window[Symbol.for('pytest-webarena')];
+  if (!el || !notes || el.matches('iframe, frame, embed, object')) return;
+  const views = [window, ...frames.map(frame => frame.contentWindow)], events = [], kinds = ['scroll', 'wheel'];
+  const add = event => events.push(event);
+  const each = change => { for (const view of views) for (const kind of kinds) view[change](kind, add, true); };
+  each('addEventListener');
+  notes.wheel = () => {
+    each('removeEventListener');
+    delete notes.wheel;
+    if (events.some(event => event.defaultPrevented)) return 'handled';
+    return events.some(event => event.type === 'scroll') ? 'scrolled' : 'nothing';
+  };
+}"""
+)
+"""Watches what the mouse wheel does at a point, for `STOPS_MOVING`; called without a node."""
 
 STOPS_MOVING = """() => new Promise(done => {
   let frame = 0, moved = 0;
@@ -237,7 +265,8 @@ STOPS_MOVING = """() => new Promise(done => {
   const end = () => {
     clearTimeout(late);  // else it would be taken for a timer of the page's
     document.removeEventListener('scroll', move, true);
-    done();
+    const notes = window[Symbol.for('pytest-webarena')];
+    done(notes && notes.wheel ? notes.wheel() : '');
   };
   let late = setTimeout(end, 2000);  // a page that is not painted has no frames
   const look = () => {
@@ -250,7 +279,20 @@ STOPS_MOVING = """() => new Promise(done => {
   document.addEventListener('scroll', move, true);
   requestAnimationFrame(look);
 })"""
-"""Waits until nothing has scrolled for two frames, at most a second from the first one; called without a node."""
+"""Waits until nothing has scrolled for two frames, at most a second from the first one; called without a node.
+
+Returns what `WATCH_WHEEL` saw: ``nothing``, ``scrolled``, or ``handled`` by the page's script; empty without a watch.
+"""
+
+DRAW = """() => new Promise(done => {
+  const end = () => {
+    clearTimeout(late);  // else it would be taken for a timer of the page's
+    done();
+  };
+  const late = setTimeout(end, 200);  // a page that is not painted has no frames
+  requestAnimationFrame(() => requestAnimationFrame(end));
+})"""
+"""Waits until the page has drawn what it has changed; called without a node."""
 
 FOCUS = (
     "node => {"
@@ -266,20 +308,75 @@ FOCUS = (
 )
 """Gives an element the focus without a click; returns its record, kind, and whether it has the focus."""
 
+_FILES = r"""
+const transferOf = (view, files) => {
+  const transfer = new view.DataTransfer();
+  for (const {name, type, content} of files) {
+    const bytes = Uint8Array.from(atob(content), letter => letter.charCodeAt(0));
+    transfer.items.add(new view.File([bytes], name, {type}));
+  }
+  return transfer;
+};
+"""
+
+_FILE_FIELD = (
+    RECORD
+    + PLACE
+    + FIELD
+    + r"""
+const fileFieldOf = given => {
+  const isOne = el => el.localName === 'input' && el.type === 'file', own = fieldOf(given), found = [];
+  if (isOne(own)) return own;
+  const collect = root => {
+    for (const el of root.querySelectorAll('*')) {
+      if (isOne(el)) found.push(el);
+      if (el.shadowRoot) collect(el.shadowRoot);
+    }
+  };
+  collect(given);
+  if (given.shadowRoot) collect(given.shadowRoot);
+  return found.length === 1 ? found[0] : null;
+};
+"""
+)
+
+FILE_FIELD = (
+    "node => {"
+    + _FILE_FIELD
+    + """
+  const given = elementOf(node), field = fileFieldOf(given);
+  if (!field) return null;
+  const state = field.matches(':disabled') ? 'disabled' : field.webkitdirectory ? 'folder' : 'ready';
+  return {state, several: field.multiple, record: {...recordOf(given), ...middleOf(given)}};
+}"""
+)
+"""Returns the state of the file field that the node is or labels, or of the only one in it, whether it takes several
+files, and the node's record; null if there is none."""
+
+CHOOSE_FILES = (
+    "(node, files, sign) => {"
+    + _FILE_FIELD
+    + _ANNOUNCE
+    + _FILES
+    + """
+  const field = fileFieldOf(elementOf(node));
+  field.files = transferOf(field.ownerDocument.defaultView, files).files;
+  changed(field, sign);
+}"""
+)
+"""Chooses files in the field of `FILE_FIELD`."""
+
 DROP = (
     "(node, files) => {"
     + ELEMENT_OF
     + PLACE
+    + _FILES
     + r"""
   const el = elementOf(node), doc = el.ownerDocument, view = doc.defaultView;
   const box = el.getBoundingClientRect();
   const [clientX, clientY] = [box.left + box.width / 2, box.top + box.height / 2];
   const hit = hitAt(doc, clientX, clientY), zone = hit && within(el, hit) ? hit : el;
-  const dataTransfer = new view.DataTransfer();
-  for (const {name, type, content} of files) {
-    const bytes = Uint8Array.from(atob(content), letter => letter.charCodeAt(0));
-    dataTransfer.items.add(new view.File([bytes], name, {type}));
-  }
+  const dataTransfer = transferOf(view, files);
   const send = kind => !zone.dispatchEvent(new view.DragEvent(kind, {
     bubbles: true, cancelable: true, composed: true, clientX, clientY, dataTransfer,
   }));

@@ -34,6 +34,10 @@ _DIRECTIONS = {
 """Factors of screens across and down, and the name of the end."""
 
 
+_MOVED = ("part", "page")
+"""Results of `scripts.SCROLL` if something moved."""
+
+
 async def scroll(
     tab: Tab, mouse: Mouse, action: Scroll, target: TargetOnPage | None, limits: Deadlines, deadline: Deadline
 ) -> Performed:
@@ -41,6 +45,7 @@ async def scroll(
     if action.direction not in _DIRECTIONS:
         raise ActionFailed(f"There is no direction {action.direction!r}: scroll {', '.join(_DIRECTIONS)}.")
     across, down, end = _DIRECTIONS[action.direction]
+    events: tuple[PageEvent, ...] = ()
     pixels = action.pixels
     if pixels is not None and not 0 < pixels <= _FARTHEST:
         raise ActionFailed(f"Say by how many pixels to scroll: more than 0, at most {_FARTHEST:g}.")
@@ -48,41 +53,61 @@ async def scroll(
         place = await target.place("hover")
         size = tab.page.viewport_size or {"width": 1280, "height": 720}
         distance = pixels if pixels is not None else 0.9 * (size["height"] if down else size["width"])
+        with contextlib.suppress(ScriptFailed):
+            hang = deadline.left(limits.hang)
+            await tab.evaluate(scripts.WATCH_WHEEL, place.x, place.y, seconds=hang, what="scrolling")
         await mouse.turn_wheel(place, across * distance, down * distance)
-        await _come_to_a_stop(tab, deadline.left(limits.hang))
-        return Performed(target=place.record, value=action.direction)
+        done = await _come_to_a_stop(tab, deadline.left(limits.hang))
+        still = f"The mouse wheel was turned over {_label(place.record)}, but nothing scrolled."
+        if done == "nothing":
+            events = (PageEvent(kind="field", text=still),)
+        return Performed(target=place.record, value=action.direction, events=events)
 
-    async def moves() -> bool:
+    async def move() -> str:
         if target is not None:
-            return bool(await target.call(scripts.SCROLL, across, down, pixels))
+            return str(await target.call(scripts.SCROLL, across, down, pixels))
         on_page = f"(...args) => ({scripts.SCROLL})(null, ...args)"
         hang = deadline.left(limits.hang)
-        return bool(await tab.evaluate(on_page, across, down, pixels, seconds=hang, what="scrolling"))
+        return str(await tab.evaluate(on_page, across, down, pixels, seconds=hang, what="scrolling"))
 
     record = TargetRecord(**await target.call(element_probes.DESCRIBE)) if target is not None else None
-    events: tuple[PageEvent, ...] = ()
-    error = ""
-    if not await moves():
+    moved = await move()
+    if moved not in _MOVED:
         # An earlier action may still make the page longer, so its end is known only when the page is settled.
         await _come_to_a_stop(tab, deadline.left(limits.hang))
         events = await settle(tab, limits, deadline, since=-math.inf)
-        error = "" if await moves() else _no_further(tab, end)
+        moved = await move()
+    error = "" if moved in _MOVED else _no_further(tab, action.direction, end, record, moved)
     if not error:
         await _come_to_a_stop(tab, deadline.left(limits.hang))
+    if moved == "page" and record is not None and record.tag not in ("html", "body"):
+        text = f"The page scrolled, because nothing around {_label(record)} scrolls further."
+        events = (*events, PageEvent(kind="field", text=text))
     return Performed(target=record, value=action.direction, error=error, events=events)
 
 
-def _no_further(tab: Tab, end: str) -> str:
+def _label(record: TargetRecord) -> str:
+    return f"{record.role} {shorten(record.name, 60)!r}"
+
+
+def _no_further(tab: Tab, direction: str, end: str, record: TargetRecord | None, moved: str) -> str:
     loading = next(iter(tab.inflight), None)
-    if loading is None:
+    if loading is not None:
+        return (
+            f"Nothing moved: this is {end} for now, but the page is still loading {shorten(loading.url, 100)}. "
+            "Wait, then scroll again."
+        )
+    if moved == "end":
         return f"Nothing moved: this is already {end}."
-    return (
-        f"Nothing moved: this is {end} for now, but the page is still loading {shorten(loading.url, 100)}. "
-        "Wait, then scroll again."
-    )
+    here = "nothing on this page scrolls" if record is None else f"neither {_label(record)} nor its page scrolls"
+    return f"Nothing moved: {here} {direction}."
 
 
-async def _come_to_a_stop(tab: Tab, seconds: float) -> None:
-    """Wait until nothing in ``tab`` has scrolled for two frames; its scripts have been notified by then."""
+async def _come_to_a_stop(tab: Tab, seconds: float) -> str:
+    """Wait until nothing in ``tab`` has scrolled for two frames; return what a watch of the wheel saw.
+
+    Its scripts have been notified by then.
+    """
     with contextlib.suppress(ScriptFailed, PlaywrightError):  # `settle` waits if the page navigates
-        await tab.evaluate(scripts.STOPS_MOVING, seconds=seconds, what="scrolling")
+        return str(await tab.evaluate(scripts.STOPS_MOVING, seconds=seconds, what="scrolling"))
+    return ""

@@ -24,7 +24,11 @@ __all__ = ["OBJECT_GROUP", "HitPoint", "TargetOnPage", "find_target"]
 
 Purpose = Literal["click", "hover", "press", "type"]
 
-_ONLY_ONCE = frozenset({BY_SCRIPT, scripts.CHOOSE, scripts.DROP, scripts.FOCUS, scripts.SCROLL, scripts.SET_VALUE})
+_ONLY_ONCE = frozenset(
+    {
+        BY_SCRIPT, scripts.CHOOSE, scripts.CHOOSE_FILES, scripts.DROP, scripts.FOCUS, scripts.SCROLL, scripts.SET_VALUE,
+    }
+)  # fmt: skip
 """Scripts that a site may notice. The others only read, or make changes that vanish with their document, so they may
 run again if the document was replaced meanwhile."""
 _LAST_LOOK = 0.5
@@ -356,6 +360,7 @@ _STATES = {
     "disabled": "{who} is disabled.",
     "readonly": "{who} is read-only: nothing can be typed into it.",
     "hidden": "{who} is not visible.",
+    "undrawn": "{who} can't be clicked: the page does not draw it. Use the control that the page shows in its place.",
     "outside": "{who} can't be scrolled into view.",
     "several": "{who} takes no keyboard focus and holds several controls: {controls}. Press the keys in one of them.",
     "acts": "{who} takes no keyboard focus, and a click on it would act on {controls}. Press the keys in that instead.",

@@ -1,17 +1,21 @@
-"""Watches what becomes of typed text: whether a field or a script of the page took it."""
+"""Puts the cursor where text is typed, and watches whether a field or a script of the page takes the text."""
 
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Callable
 from typing import Any
 
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Frame
 
-from pytest_webarena.browser.acting.element_probes import RECORD
+from pytest_webarena.browser.acting.editor_cursor import CURSOR_TO_END
+from pytest_webarena.browser.acting.element_probes import AT_POINT, RECORD
 from pytest_webarena.browser.acting.fields import FIELD
 from pytest_webarena.browser.acting.filling import FOCUSED, NO_FIELD
+from pytest_webarena.browser.acting.keyboard import Keyboard
+from pytest_webarena.browser.acting.targets import HitPoint
 from pytest_webarena.browser.faults import ActionFailed, ScriptFailed
 from pytest_webarena.browser.reports import PageEvent
 from pytest_webarena.browser.tabs.tab import Tab
@@ -21,9 +25,15 @@ __all__ = ["TypingWatch"]
 
 _FOCUS = 1.0
 """Seconds to wait until a click has focused something, if it has not at once."""
+_END_KEY = "Meta+ArrowDown" if sys.platform == "darwin" else "Control+End"
+"""Key that moves the cursor to the end of a text."""
 
 _START = (
-    "async ms => {\n  const focused = "
+    "async (ms, meant, x, y) => {"
+    + AT_POINT
+    + FIELD
+    + CURSOR_TO_END
+    + "\n  const focused = "
     + FOCUSED
     + r""";
   const nothing = () => { const el = focused(); return !el || el === el.ownerDocument.body || el.localName === 'html' };
@@ -48,7 +58,7 @@ _START = (
     }
   };
   add(window);
-  const note = event => { if (event.isTrusted) events.push(event) };
+  const note = event => { if (event.isTrusted && !event.ctrlKey && !event.metaKey) events.push(event) };
   for (const view of views) for (const kind of kinds) view.addEventListener(kind, note, true);
   const context = el && el.editContext;
   if (context) context.addEventListener('textupdate', note);
@@ -57,13 +67,17 @@ _START = (
     if (context) context.removeEventListener('textupdate', note);
     return events.some(({type, defaultPrevented}) => defaultPrevented || ['input', 'textupdate'].includes(type));
   };
-  return nothing() ? 'nothing' : 'element';
+  if (nothing()) return 'nothing';
+  if (meant === null) return 'element';
+  const hit = window === window.parent ? atPoint(x, y)[0] : null;
+  return cursorToEnd(el, meant, hit, x, y) ? 'editor' : 'element';
 }"""
 )
 """Function that watches typed text from now on, in a document and its frames of the same site.
 
-It waits at most ``ms`` until something has the focus. It returns ``nothing`` if nothing has, ``frame`` if a frame of
-another site has, else ``element``. A script that prevents a key's default has handled the key.
+It waits at most ``ms`` until something has the focus, and puts the cursor after the content, unless ``meant`` is null.
+The result is ``nothing`` if nothing has the focus, ``frame`` if a frame of another site has, ``editor`` if the cursor
+needs a key, else ``element``. A script that prevents a key's default has handled the key.
 """
 
 _END = (
@@ -86,15 +100,21 @@ _END = (
 class TypingWatch:
     """Watch of one text. ``hang`` returns the seconds that the page has to answer."""
 
-    def __init__(self, tab: Tab, hang: Callable[[], float]) -> None:
-        self._tab, self._hang = tab, hang
+    def __init__(self, tab: Tab, keyboard: Keyboard, hang: Callable[[], float]) -> None:
+        self._tab, self._keyboard, self._hang = tab, keyboard, hang
         self._frame: Frame | None = None
         self._focus = ""
 
-    async def start(self, *, patient: bool) -> bool:
-        """Start; return whether something has the focus. ``patient``: wait for a click to move the focus."""
+    async def start(self, place: HitPoint | None, *, patient: bool) -> bool:
+        """Start; return whether something has the focus.
+
+        Args:
+            place: What was clicked or focused to type after its content; None leaves the cursor where it is.
+            patient: Whether to wait for a click to move the focus.
+        """
         self._frame = None
-        self._focus = await self._ask(_START, _FOCUS * 1000 if patient else 0) or ""
+        cursor = (None, 0, 0) if place is None else (place.field, place.x, place.y)
+        self._focus = await self._ask(_START, _FOCUS * 1000 if patient else 0, *cursor) or ""
         while self._focus == "frame":
             frame = self._frame or self._tab.page.main_frame
             with contextlib.suppress(PlaywrightError):
@@ -103,9 +123,11 @@ class TypingWatch:
                 inner = await self._tab.run(element.content_frame(), self._hang(), "") if element else None
                 if inner is not None:
                     self._frame = inner
-                    self._focus = await self._ask(_START, 0) or ""
+                    self._focus = await self._ask(_START, 0, *cursor) or ""
                     continue
             self._focus = ""
+        if self._focus == "editor":
+            await self._keyboard.press(_END_KEY)
         return self._focus != "nothing"
 
     async def end(self, *, targeted: bool) -> tuple[PageEvent, ...]:
@@ -127,7 +149,8 @@ class TypingWatch:
         with contextlib.suppress(PlaywrightError, ScriptFailed):
             if self._frame is None:
                 return await self._tab.evaluate(function, *args, seconds=self._hang() + _FOCUS, what=what)
-            return await self._tab.run(self._frame.evaluate(function, *args), self._hang() + _FOCUS, what)
+            call = self._frame.evaluate(f"args => ({function})(...args)", list(args))
+            return await self._tab.run(call, self._hang() + _FOCUS, what)
         return None
 
 

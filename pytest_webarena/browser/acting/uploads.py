@@ -1,4 +1,4 @@
-"""Files that an agent may upload, by name, and the file dialogs and drop zones that receive them."""
+"""Files that an agent may upload, by name, and the fields, file dialogs and drop zones that receive them."""
 
 from __future__ import annotations
 
@@ -15,11 +15,14 @@ from pytest_webarena.browser.faults import ActionFailed
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.tabs.tab import Tab
 from pytest_webarena.errors import TaskError, closest
+from pytest_webarena.evidence import TargetRecord
 
-__all__ = ["allowed_files", "drop_files", "file_dialog", "grant_lease", "list_uploads"]
+__all__ = ["allowed_files", "choose_in_field", "drop_files", "file_dialog", "grant_lease", "list_uploads"]
 
-_LARGEST_DROP = 50_000_000
-"""Maximum size in bytes of the files that are dropped together: their content is sent by the browser's protocol."""
+_LARGEST = 50_000_000
+"""Maximum size in bytes of files without a file dialog, together: the browser's protocol sends their content."""
+_ONLY_ONE = "Only one file can be chosen here."
+_FIELD_STATES = {"disabled": "The file field is disabled.", "folder": "The field takes a folder, and no files."}
 
 
 def allowed_files(uploads: Mapping[str, Path], names: Sequence[str]) -> list[Path]:
@@ -56,23 +59,31 @@ async def file_dialog(tab: Tab, seconds: float) -> FileChooser | None:
     return chooser
 
 
+async def choose_in_field(tab: Tab, target: TargetOnPage, paths: Sequence[Path]) -> TargetRecord | None:
+    """Choose ``paths`` in the file field that ``target`` is, labels or contains, visible or not; return its record.
+
+    None if there is no such field, or if the files are too large, so that only a file dialog can take them.
+    """
+    field = await target.call(scripts.FILE_FIELD)
+    if field is None or _size(paths) > _LARGEST:
+        return None
+    record = TargetRecord(**field["record"])
+    if field["state"] != "ready":
+        raise ActionFailed(_FIELD_STATES[field["state"]])
+    if len(paths) > 1 and not field["several"]:
+        raise ActionFailed(_ONLY_ONE)
+    await target.call(scripts.CHOOSE_FILES, _contents(paths), tab.dom_events.new_token())
+    return record
+
+
 async def drop_files(target: TargetOnPage, paths: Sequence[Path]) -> None:
     """Drop ``paths`` onto ``target``, which opened no file dialog."""
-    size = sum(path.stat().st_size for path in paths)
-    if size > _LARGEST_DROP:
+    if (size := _size(paths)) > _LARGEST:
         raise ActionFailed(
-            f"The files have {size / 1e6:.0f} MB; at most {_LARGEST_DROP / 1e6:.0f} MB can be dropped. "
-            "Upload them to a file field."
+            f"The files have {size / 1e6:.0f} MB; at most {_LARGEST / 1e6:.0f} MB can be dropped. "
+            "Upload them to a visible file field."
         )
-    files = [
-        {
-            "name": path.name,
-            "type": mimetypes.guess_type(path.name)[0] or "",
-            "content": base64.b64encode(path.read_bytes()).decode(),
-        }
-        for path in paths
-    ]
-    if not await target.call(scripts.DROP, files):
+    if not await target.call(scripts.DROP, _contents(paths)):
         raise ActionFailed(
             "Clicking the element opened no file dialog, and no files can be dropped on it; upload to a file field, a "
             "button that opens a dialog, or a drop zone."
@@ -82,5 +93,20 @@ async def drop_files(target: TargetOnPage, paths: Sequence[Path]) -> None:
 async def grant_lease(tab: Tab, chooser: FileChooser, paths: Sequence[Path], seconds: float) -> None:
     """Choose ``paths`` in the dialog."""
     if len(paths) > 1 and not chooser.is_multiple():
-        raise ActionFailed("Only one file can be chosen here.")
+        raise ActionFailed(_ONLY_ONE)
     await tab.run(chooser.set_files(list(paths)), seconds, "choosing files")
+
+
+def _size(paths: Sequence[Path]) -> int:
+    return sum(path.stat().st_size for path in paths)
+
+
+def _contents(paths: Sequence[Path]) -> list[dict[str, str]]:
+    return [
+        {
+            "name": path.name,
+            "type": mimetypes.guess_type(path.name)[0] or "",
+            "content": base64.b64encode(path.read_bytes()).decode(),
+        }
+        for path in paths
+    ]

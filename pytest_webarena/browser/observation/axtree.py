@@ -107,6 +107,8 @@ class _Output:
     elements: dict[str, ElementInfo] = field(default_factory=dict)
     focused: str = ""
     marks: dict[str, Box] = field(default_factory=dict)
+    marked: set[tuple[int, int]] = field(default_factory=set)
+    """Elements with a box: base of their process and backend node id."""
     visible_count: int = 0
     """Number of visible nodes, printed or not."""
 
@@ -139,16 +141,32 @@ def render_tree(
         if role in _DROPPED_ROLES:
             continue
         backend = node.get("backendDOMNodeId")
+        if backend in layout.surroundings.spare:
+            continue
         node_name = layout.names.get(backend, "") if backend is not None else ""
         if backend is not None and node_name in _INSERTED:
             inserted = {"role": {"value": "StaticText"}, "name": {"value": _inserted_text(node, layout, by_id)}}
             if _visible(backend, node_name, layout.boxes.get(backend), work, config):
                 out.visible_count += 1
-                _emit(inserted, "StaticText", backend, node_name, work, out, config)
+                if _emit(inserted, "StaticText", backend, node_name, work, out, config):
+                    _mark_usable(backend, "StaticText", work, out, config)
             continue
         if backend in layout.surroundings.draggable:
             node = _as_draggable(node, layout, by_id)
             role = _role(node)
+        elif (
+            backend is not None
+            and backend in layout.surroundings.usable.bare
+            and (node.get("ignored") or role == "generic")
+        ):
+            node = {
+                **node,
+                "ignored": False,
+                "role": {"value": "generic"},
+                "name": node.get("name", {}),
+                "clickable": layout.surroundings.usable.bare[backend],
+            }
+            role = "generic"
         own_box = layout.boxes.get(backend) if backend is not None else None
         is_root = backend is not None and node_name == "#document"
         box = own_box or work.box
@@ -174,9 +192,9 @@ def render_tree(
             printed = _emit(node, role, backend, node_name, work, out, config)
             seen_box = layout.surroundings.surfaces.get(backend, own_box)
             if printed and seen_box is not None and role not in _NOT_MARKED and _can_be_acted_on(node, role):
-                out.marks[str(layout.base + backend)] = (
-                    seen_box.clip(work.view) if config.current_viewport_only else seen_box
-                )
+                _mark(backend, backend, seen_box, work, out, config)
+            elif printed:
+                _mark_usable(backend, role, work, out, config)
         depth = work.depth + 1 if printed else work.depth
         outer_names = (
             f"{work.outer_names}\n{_text(node['name'].get('value'))}"
@@ -264,6 +282,20 @@ def _emit(
     return True
 
 
+def _mark(id: int, element: int, box: Box, work: _Work, out: _Output, config: ObservationConfig) -> None:
+    out.marked.add((work.layout.base, element))
+    out.marks[str(work.layout.base + id)] = box.clip(work.view) if config.current_viewport_only else box
+
+
+def _mark_usable(backend: int, role: str, work: _Work, out: _Output, config: ObservationConfig) -> None:
+    """Mark the element around a node that only scripts make usable, at the first line in it."""
+    usable = work.layout.surroundings.usable.around.get(backend)
+    box = work.layout.boxes.get(usable) if usable is not None else None
+    marked = (work.layout.base, usable) in out.marked
+    if usable is not None and box is not None and not marked and role not in ("RootWebArea", "ListMarker"):
+        _mark(backend, usable, box, work, out, config)
+
+
 def _with_surroundings(
     node: AXNode,
     backend: int,
@@ -345,6 +377,8 @@ def _properties(node: AXNode, config: ObservationConfig) -> list[str]:
             continue
         if "value" in each.get("value", {}):
             found.append(f"{name}: {each['value']['value']}")
+    if "clickable" in node:
+        found.append(f"clickable: True class: {node['clickable']!r}" if node["clickable"] else "clickable: True")
     if "draggable" in node:
         found.append("draggable: True")
     if scroll := node.get("scroll"):

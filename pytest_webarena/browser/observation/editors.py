@@ -12,10 +12,11 @@ from typing import Any
 from pytest_webarena.browser.messages import writable
 from pytest_webarena.browser.observation.extraction import Box
 from pytest_webarena.browser.observation.model import ScrollPosition
+from pytest_webarena.browser.observation.usable import Usable, find_usable
 
-__all__ = ["STYLES", "Surroundings", "read_surroundings"]
+__all__ = ["STYLES", "SnapshotDocument", "Surroundings", "read_surroundings"]
 
-STYLES = ("cursor", "opacity", "overflow-y")
+STYLES = ("pointer-events", "cursor", "opacity", "overflow-y")
 """Computed styles that the snapshot must include, at the end of its list; the overflow is the last."""
 
 _LEAST = 6
@@ -39,11 +40,15 @@ class Surroundings:
     """How far an area can be scrolled, e.g. ``3 screens below``."""
     surfaces: Mapping[int, Box] = field(default_factory=dict)
     """Box of the editor around a field that nobody sees."""
+    spare: frozenset[int] = frozenset()
+    """Fields that are only there for scripts: neither the pointer nor the keyboard reaches them."""
+    usable: Usable = field(default_factory=Usable)
+    """Elements that only scripts make usable."""
     texts: Mapping[int, Sequence[tuple[int, str]]] = field(default_factory=dict)
     """Id and content of the texts of an editor that are hidden from accessibility, by the id of its field."""
 
 
-class _Document:
+class SnapshotDocument:
     """One document of the snapshot with its lookup tables."""
 
     def __init__(self, raw: Mapping[str, Any], strings: Sequence[str], boxes: Mapping[int, Box]) -> None:
@@ -65,8 +70,16 @@ class _Document:
         return self.strings[self.names[node]]
 
     def style(self, node: int, name: str) -> str:
-        styles = self.styles.get(node)
-        return self.strings[styles[STYLES.index(name) - len(STYLES)]] if styles else ""
+        return self.strings[self.style_number(node, name)] if node in self.styles else ""
+
+    def style_number(self, node: int, name: str) -> int:
+        """Return the index of a style in `strings`. The node must have styles."""
+        return self.styles[node][STYLES.index(name) - len(STYLES)]
+
+    def attributes_of(self, node: int) -> dict[str, str]:
+        pairs = self.attributes[node]
+        values = ((pairs[at], pairs[at + 1]) for at in range(0, len(pairs), 2))
+        return {self.strings[name]: self.strings[value] if value >= 0 else "" for name, value in values}
 
     def attribute(self, node: int, name: str) -> str:
         pairs = self.attributes[node]
@@ -83,7 +96,7 @@ class _Document:
 
 def read_surroundings(raw: Mapping[str, Any], strings: Sequence[str], boxes: Mapping[int, Box]) -> Surroundings:
     """Read one document of a snapshot with `STYLES`. Linear in the number of nodes."""
-    document = _Document(raw, strings, boxes)
+    document = SnapshotDocument(raw, strings, boxes)
     surfaces: dict[int, Box] = {}
     texts: dict[int, Sequence[tuple[int, str]]] = {}
     for node in _text_fields(document):
@@ -95,12 +108,14 @@ def read_surroundings(raw: Mapping[str, Any], strings: Sequence[str], boxes: Map
         placeholders=_placeholders(document),
         draggable=_draggable(document),
         scrolls=_scrolls(document),
+        spare=_spare(document),
+        usable=find_usable(document),
         surfaces=surfaces,
         texts=texts,
     )
 
 
-def _with_string(document: _Document, string: str) -> list[int]:
+def _with_string(document: SnapshotDocument, string: str) -> list[int]:
     """Return the elements with an attribute of this name or value."""
     try:
         number = document.strings.index(string)
@@ -109,7 +124,7 @@ def _with_string(document: _Document, string: str) -> list[int]:
     return [node for node, pairs in enumerate(document.attributes) if number in pairs]
 
 
-def _placeholders(document: _Document) -> dict[int, str]:
+def _placeholders(document: SnapshotDocument) -> dict[int, str]:
     found: dict[int, str] = {}
     for name in _PLACEHOLDERS:
         for node in _with_string(document, name):
@@ -118,12 +133,35 @@ def _placeholders(document: _Document) -> dict[int, str]:
     return found
 
 
-def _draggable(document: _Document) -> frozenset[int]:
+def _draggable(document: SnapshotDocument) -> frozenset[int]:
     nodes = _with_string(document, "draggable")
     return frozenset(document.ids[node] for node in nodes if document.attribute(node, "draggable").lower() == "true")
 
 
-def _text_fields(document: _Document) -> list[int]:
+def _spare(document: SnapshotDocument) -> frozenset[int]:
+    found = set()
+    for node in _with_string(document, "tabindex"):
+        kind = document.attribute(node, "type").lower()
+        labelled = document.name(node) == "INPUT" and kind in ("checkbox", "file", "radio")
+        if document.name(node) not in _OWN_SCROLLING or labelled or document.attribute(node, "tabindex") != "-1":
+            continue
+        unreachable = document.style(node, "opacity") == "0" and document.style(node, "pointer-events") == "none"
+        if not _has_size(document, node) or unreachable:
+            found.add(document.ids[node])
+    return frozenset(found)
+
+
+def _has_size(document: SnapshotDocument, field: int) -> bool:
+    """Return whether a field is neither tiny nor clipped to something tiny."""
+    for node in (field, *document.around(field)):
+        box = document.box(node)
+        hides = document.style(node, "overflow-y") != "visible"
+        if box is not None and (node == field or hides) and min(box.width, box.height) < _LEAST:
+            return False
+    return document.box(field) is not None
+
+
+def _text_fields(document: SnapshotDocument) -> list[int]:
     try:
         number = document.strings.index("TEXTAREA")
     except ValueError:
@@ -134,17 +172,10 @@ def _text_fields(document: _Document) -> list[int]:
     return [*areas, *(node for node in boxes if node not in areas)]
 
 
-def _surface(document: _Document, field: int) -> int | None:
+def _surface(document: SnapshotDocument, field: int) -> int | None:
     """Return the element that people see for a field; None if they see the field itself, or nothing."""
-    drawn = document.box(field) is not None
-    for node in (field, *document.around(field)):
-        box = document.box(node)
-        hides = document.style(node, "overflow-y") != "visible"
-        if box is not None and (node == field or hides) and min(box.width, box.height) < _LEAST:
-            drawn = False
-        if document.style(node, "opacity") == "0":
-            drawn = False
-    if drawn or document.box(field) is None:
+    transparent = any(document.style(node, "opacity") == "0" for node in (field, *document.around(field)))
+    if (_has_size(document, field) and not transparent) or document.box(field) is None:
         return None
     for node in document.around(field):
         box = document.box(node)
@@ -155,7 +186,7 @@ def _surface(document: _Document, field: int) -> int | None:
     return None
 
 
-def _muted_texts(document: _Document, surface: int, field: int) -> list[tuple[int, str]]:
+def _muted_texts(document: SnapshotDocument, surface: int, field: int) -> list[tuple[int, str]]:
     """Return the texts of an editor all of whose text is hidden from accessibility. Nodes are in document order."""
     found: list[tuple[int, str]] = []
     hidden: dict[int, bool | None] = {surface: None}
@@ -180,12 +211,12 @@ def _muted_texts(document: _Document, surface: int, field: int) -> list[tuple[in
     return found
 
 
-def _scrolls_page(document: _Document, node: int) -> bool:
+def _scrolls_page(document: SnapshotDocument, node: int) -> bool:
     """Return whether the whole page scrolls by this element: the body, unless its parent clips it."""
     return document.name(node) == "BODY" and document.style(document.parents[node], "overflow-y") == "visible"
 
 
-def _scrolls(document: _Document) -> dict[int, str]:
+def _scrolls(document: SnapshotDocument) -> dict[int, str]:
     """Estimate scroll positions from the boxes of the content; the snapshot has none."""
     overflow = {node: styles[-1] for node, styles in document.styles.items()}
     scrolling = {document.strings.index(each) for each in ("auto", "scroll") if each in document.strings}

@@ -185,9 +185,10 @@ class _Renderer:
         tag = document.strings[document.names[node]].lower()
         if node in document.inserted:
             self._inserted(work)
-        if tag in SKIPPED or ":" in tag or (id(document), node) in self._left_out:
-            return
         backend = document.ids[node]
+        spare = backend in document.layout.surroundings.spare
+        if tag in SKIPPED or ":" in tag or spare or (id(document), node) in self._left_out:
+            return
         box = document.layout.boxes.get(backend)
         in_list = tag in ("option", "optgroup")
         if box is None and not in_list and not document.children[node]:
@@ -195,11 +196,13 @@ class _Renderer:
         place = work.inside if in_list and box is None else box
         visible = place is not None and node not in document.hidden and (self._all or place.overlaps(work.view))
         attributes = document.attributes_of(node, tag)
+        attributes["class"] = document.layout.surroundings.usable.bare.get(backend, "")
         if visible:
             frame = self._documents[document.frames[node]] if node in document.frames else None
             area = document.layout.surroundings.scrolls.get(backend, "")
             attributes["scroll"] = frame.layout.describe_scroll() if frame is not None else area
         listens = node in document.clickable and tag in _LISTENERS and not work.editable
+        listens = listens or backend in document.layout.surroundings.usable.pointed
         control = (visible or box is None) and (is_control(tag, attributes) or listens)
         number = document.layout.base + backend if control else None
         depth, end = work.depth, _Work(document, node, work.depth + 1, work.view, None, ends=True, shown=self._shown)

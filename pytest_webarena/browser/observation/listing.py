@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from pytest_webarena.browser.observation.extraction import ElementInfo
-from pytest_webarena.text import clip
 
 __all__ = ["list_elements"]
 
@@ -23,13 +22,29 @@ _INPUTS: Mapping[str, str] = {
     "button": "button", "submit": "button", "reset": "button", "image": "button", "checkbox": "checkbox",
     "radio": "radio", "range": "slider", "number": "spinbutton", "search": "searchbox", "file": "button",
 }  # fmt: skip
-_LABELS = ("title", "placeholder", "aria-placeholder", "data-placeholder", "aria-label", "alt", "label", "name")
+_LABELS = (
+    "title",
+    "placeholder",
+    "aria-placeholder",
+    "data-placeholder",
+    "aria-label",
+    "alt",
+    "label",
+    "name",
+    "class",
+)
 """Attributes that give the label if there is no text, in this order."""
+_NAMED = frozenset({"image", "frame", "navigation", "dialog"})
+"""Roles with a line for their title, even if there is no text."""
+_LABELLED: Mapping[str, str] = {
+    "aside": "complementary", "form": "form", "main": "main", "ol": "list", "section": "region", "table": "table",
+    "ul": "list",
+}  # fmt: skip
+"""Roles of elements with an ARIA label, if they have no other; those of other tags are groups."""
 _VALUELESS = frozenset({"button", "checkbox", "radio", "switch"})
 """Roles of inputs whose value is no content."""
 _STATES = ("checked", "selected", "required")
 _ARIA_STATES = {"aria-checked": "checked", "aria-selected": "selected", "aria-expanded": "expanded"}
-_LONGEST = 200
 
 
 @dataclass(slots=True)
@@ -41,6 +56,8 @@ class _Line:
     role: str = "text"
     texts: list[str] = field(default_factory=list)
     fallback: str = ""
+    label: str = ""
+    """Its ARIA label, which is printed even if there is text."""
     states: list[str] = field(default_factory=list)
     value: str = ""
     scroll: str = ""
@@ -48,12 +65,12 @@ class _Line:
 
     def __str__(self) -> str:
         text = " ".join(" ".join(self.texts).split()) or self.fallback
-        label = clip(text, _LONGEST)
+        label = f" label '{self.label}'" if self.label.casefold() not in text.casefold() else ""
         number = f"[{self.id}] " if self.id else ""
         value = f" value '{self.value}'" if self.value else ""
         notes = [*self.states, *([self.scroll] if self.scroll else [])]
         states = f" ({', '.join(notes)})" if notes else ""
-        return "\t" * self.depth + f"{number}{self.role} '{label}'{value}{states}"
+        return "\t" * self.depth + f"{number}{self.role} '{text}'{label}{value}{states}"
 
 
 def list_elements(html: Iterable[str], elements: Mapping[str, ElementInfo]) -> list[str]:
@@ -87,13 +104,13 @@ def list_elements(html: Iterable[str], elements: Mapping[str, ElementInfo]) -> l
             found.append(made)
             above.append((depth, place + 1, made if made.role != "combobox" else None))
         elif control is not None and not (made.role == "frame" and made.fallback):
-            control.texts += made.texts or ([made.fallback] if made.role == "image" else [])
+            control.texts += made.texts or [made.label or (made.fallback if made.role == "image" else "")]
             above.append((depth, place, control))
         elif made.texts and made.fallback:
             found.append(replace(made, texts=[]))
             _text(found, " ".join(made.texts), place + 1, None)
             above.append((depth, place + 1, None))
-        elif made.texts or made.scroll or (made.fallback and made.role in ("image", "frame", "navigation", "dialog")):
+        elif made.texts or made.scroll or made.label or (made.fallback and made.role in _NAMED):
             found.append(made)
             above.append((depth, place + 1, None))
         else:
@@ -121,6 +138,9 @@ def _element(match: re.Match[str], place: int) -> tuple[_Line, bool]:
     )
     line = _Line(place, id=match[1] or "", role=role)
     line.fallback = next((attributes[name] for name in _LABELS if attributes.get(name)), "")
+    line.label = attributes.get("aria-label", "")
+    if line.label and line.role == "text" and not line.id:
+        line.role = _LABELLED.get(tag, "group")
     line.scroll = attributes.get("scroll", "")
     line.states = [name for name in _STATES if name in attributes]
     line.states += [

@@ -32,9 +32,10 @@ ATTRIBUTES = (
     "type", "name", "role", "href", "action", "alt", "title", "label", "placeholder", "aria-placeholder",
     "data-placeholder", "aria-label", "aria-expanded", "aria-selected", "aria-checked", "aria-pressed", "aria-current",
     "aria-haspopup", "aria-valuenow", "aria-valuetext", "contenteditable", "draggable", "min", "max", "step",
-    "colspan", "rowspan", "scroll", "value",
+    "colspan", "rowspan", "scroll", "value", "class",
 )  # fmt: skip
-"""Printed attributes in their order, before `FLAGS`. ``scroll`` is ours: how far the element can be scrolled."""
+"""Printed attributes in their order, before `FLAGS`. ``scroll`` is ours: how far the element can be scrolled. ``class``
+is printed only of elements that have no other words (`usable.Usable.bare`)."""
 FLAGS = ("checked", "selected", "disabled", "required", "readonly", "multiple", "open")
 
 _LONGEST = 200

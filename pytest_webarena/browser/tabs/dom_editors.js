@@ -6,7 +6,7 @@ const PLAIN = new Set(['br', 'div', 'p', 'span']);  // elements that only make l
 // additional breaks around paragraphs.
 const contentOf = editor => {
   const view = viewOf(ownerOf(editor)) || globalThis, lines = [];
-  let line = null, nodes = 0, characters = 0, isWritten = false, isFormatted = false, isFixed = false, isLong = false;
+  let line = null, nodes = 0, characters = 0, formats = '', isWritten = false, isFormatted = false, isFixed = false, isLong = false;
   const end = () => {
     lines.push(line ?? '');
     line = null;
@@ -40,7 +40,10 @@ const contentOf = editor => {
         }
         const isBlock = !/^(inline|contents)/.test(own.display), isFixedChild = attr(child, 'contenteditable') === 'false';
         isFixed = isFixed || isFixedChild;
-        isFormatted = isFormatted || !PLAIN.has(tag) || (tag === 'span' && attr(child, 'style') !== null);
+        if (!PLAIN.has(tag) || (tag === 'span' && attr(child, 'style') !== null)) {
+          isFormatted = true;
+          formats += `${tag}${characters} `;
+        }
         if (isBlock && line !== null) end();
         walk(child, own, isOwn && !isFixedChild);
         if (isBlock && line !== null) end();
@@ -51,7 +54,7 @@ const contentOf = editor => {
   if (line !== null) end();
   // Without written text, the rest is a placeholder.
   const text = isWritten ? lines.join('\n').replace(/\xa0/g, ' ') : '';
-  return {text: text, omits: isLong ? 'rest' : isWritten && (isFormatted || isFixed) ? 'formats' : ''};
+  return {text: text, formats: formats, omits: isLong ? 'rest' : isWritten && (isFormatted || isFixed) ? 'formats' : ''};
 };
 
 // Whether a field is invisible: it only receives the keys of an editor that shows the content elsewhere.
@@ -73,7 +76,12 @@ let struck = null;  // a field in which keys were pressed that have written noth
 let struckValue = '';  // its value at that time, with what the value omits
 let struckAt = 0;
 let struckWaits = false;
-const struckState = el => JSON.stringify([valueOf(el), isText(el) ? '' : omitsOf(el)]);
+const struckState = el => {
+  if (isText(el) || !isHtml(el) || !isEditable(el)) return JSON.stringify(valueOf(el));
+  const {text, omits, formats} = contentOf(el);
+  return JSON.stringify([text, omits, formats]);
+};
+let struckSelection = false;  // whether a press outside may have used what is selected in it
 const tellStruck = () => {
   const el = struck;
   if (el === null || !isConnected(el) || valueOf(el) === null) return;
@@ -90,6 +98,7 @@ const lookStruck = () => {
 };
 const strike = el => {
   struckAt = performance.now();
+  struckSelection = false;
   if (struck === el) return;
   tellStruck();
   struck = el;
@@ -98,3 +107,26 @@ const strike = el => {
   struckWaits = true;
   setTimeout(lookStruck, STILL);
 };
+
+// Returns the field or editor in which something is selected. Buttons of a toolbar act on that, and no event reports it.
+const activeIn = getter('Document', 'activeElement');
+const selectedIn = () => {
+  const active = activeIn(document);
+  if (active && isText(active)) return active.selectionStart === active.selectionEnd ? null : active;
+  const all = selectionOf(document);
+  let near = all && !all.isCollapsed ? elementOf(all.anchorNode) : null;
+  if (!near || !isHtml(near) || !isEditable(near)) return null;
+  for (let above; (above = parentOf(near)) && kindOf(above) === 1 && isEditable(above);) near = above;
+  return near;
+};
+const strikeSelected = el => {
+  const editor = selectedIn();
+  if (!editor || editor.contains(el)) return;
+  strike(editor);
+  struckSelection = true;
+};
+
+// Whether a key does something in the editor of an invisible field, which shows no trace of that.
+const isShortcut = event => event.isTrusted && !HELD.has(event.key)
+  && ((event.metaKey || event.ctrlKey !== event.altKey) || event.key === 'Delete' || event.key === 'Backspace');
+const isShortcutInto = (event, el) => isShortcut(event) && isText(el) && onlyTakesKeys(el);

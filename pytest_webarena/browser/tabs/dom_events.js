@@ -210,7 +210,7 @@ let plainText = null;  // the getter of its text
 const isPlainText = el => plainText === areaValue || TEXTS.has(inputType(el));  // scripts may change its type
 const onLetter = (event, type, el) => {
   if (type === 'keydown' && event.isTrusted) strike(el);
-  if (type === 'keydown') return event.key !== 'Enter' && !LEFT.has(event.key);
+  if (type === 'keydown') return event.key !== 'Enter' && !LEFT.has(event.key) && !isShortcutInto(event, el);
   if (!event.isTrusted) return false;
   if (type === 'beforeinput') {
     struck = null;
@@ -252,7 +252,7 @@ const keysOf = (event, el, path) => {
   if (event.isComposing || !key || HELD.has(key)) return '';
   const field = is(el, 'input') || is(el, 'textarea') || is(el, 'select') || path.some(isEdited);
   if (key === 'Enter') return held && `${held}Enter`;  // plain Enter is an event of its own
-  if (field) {
+  if (field && !isShortcutInto(event, el)) {
     const line = isText(el) && is(el, 'input') && inputType(el) !== 'number';
     if (held || event.shiftKey || (key === 'Escape' ? !isText(el) && !path.some(isEdited) : !line || !LEFT.has(key))) return '';
   }
@@ -275,7 +275,7 @@ const onEvent = event => {
     plainText = is(at, 'input') ? inputValue : areaValue;
   }
   if (letter && type === 'keydown' && event.isTrusted && event.key !== 'Enter') strike(at);
-  if (letter && type === 'keydown' && event.key !== 'Enter' && !LEFT.has(event.key)) return;
+  if (letter && type === 'keydown' && event.key !== 'Enter' && !LEFT.has(event.key) && !isShortcutInto(event, at)) return;
   if (seen.has(event)) return;
   seen.add(event);
   const path = letter ? [at] : event.composedPath();
@@ -321,13 +321,14 @@ const onEvent = event => {
   if (type === 'formdata') onFormed(el, inside);
   if (type === 'formdata' || type === 'mousedown' || type === 'mouseup') return;
   if (!trusted || (type === 'auxclick' && event.button !== 1)) return;
-  if (type === 'beforeinput' || type === 'input') struck = null;
+  if (type === 'beforeinput') struck = null;  // a script's command makes an input event, too
   if (type === 'focusout' || type === 'pointerdown' || type === 'submit' || (type === 'keydown' && event.key === 'Enter')) tellStruck();
   if (type === 'focusout') {
-    struck = null;
+    if (!struckSelection) struck = null;
     return;
   }
   if (type === 'pointerdown' || type === 'pointerup') {
+    if (type === 'pointerdown') strikeSelected(el);
     onPointer(event, el);
   } else if (type === 'beforeinput') {
     writingIn(el).announced = event.inputType;

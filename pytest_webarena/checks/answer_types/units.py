@@ -17,6 +17,13 @@ COMMON_UNITS = frozenset(
 )
 """Units of task files that are known without loading pint."""
 
+_EVERYDAY_UNITS = COMMON_UNITS | frozenset(
+    """
+    second seconds minute hour day week weeks month months year years km/h mph acre acres ha pint pints gallon gallons
+    """.split()  # noqa: SIM905
+)
+"""Units that `is_unit` knows without loading pint, which takes as long as reading all shipped tasks."""
+
 CURRENCY_SIGNS = {
     "$": ("USD", "CAD", "AUD", "NZD", "MXN", "HKD", "SGD"),
     "us$": ("USD",), "ca$": ("CAD",), "c$": ("CAD",), "a$": ("AUD",), "au$": ("AUD",), "nz$": ("NZD",),
@@ -91,7 +98,7 @@ def convert(value: Fraction, unit: str, wanted: str) -> Fraction | None:
 
 def is_unit(unit: str) -> bool:
     """Whether a text is a unit of measurement."""
-    return _parsed(_spelling(unit)) is not None
+    return unit in _EVERYDAY_UNITS or _parsed(_spelling(unit)) is not None
 
 
 def _spelling(unit: str) -> str:

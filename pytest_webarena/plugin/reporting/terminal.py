@@ -22,7 +22,6 @@ from pytest_webarena.results.program_changes import program_changes
 from pytest_webarena.results.published import published
 from pytest_webarena.results.statistics import grouped
 from pytest_webarena.results.wording import dollars, passed_words, size_words
-from pytest_webarena.sites.catalogues.external import EXTERNAL
 from pytest_webarena.text import printable
 
 if TYPE_CHECKING:
@@ -436,7 +435,7 @@ def _app(app: AppReport) -> Iterator[str]:
         yield f"{app.waits.count} waited {_times(app.waits)}"
     if app.handovers.count:
         yield f"granted in {_times(app.handovers)}"
-    if app.backend == EXTERNAL:
+    if not app.is_reset:
         yield "never reset"
         return
     if app.resets.count:

@@ -199,7 +199,7 @@ class _Recording:
         steps = edits.applied(recorded.steps)
         self._task = replace(self._task, intent=panel.intent, id=self._options.name(panel.intent))
         if not steps and not edits.answer:
-            raise UsageError("expected something done in the browser, or an answer; found neither")
+            raise UsageError("expected actions in the browser or an answer, found neither")
         panel.log(f"doing {len(steps)} steps again on fresh sites, to see by what their elements can be found")
         replayed = replay_steps(
             self._task,
@@ -244,7 +244,7 @@ class _Recording:
         try:
             tasks = parse_tasks(text)
         except TaskFileError as error:
-            self._result = Result(passed=False, about=f"the task is not whole yet: {error}", text=text)
+            self._result = Result(passed=False, about=f"the task is incomplete: {error}", text=text)
             panel.set_result(self._result)
             return
         verdicts = []

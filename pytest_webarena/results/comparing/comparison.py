@@ -222,7 +222,7 @@ def choose(sides: Sequence[Sequence[Side]], agents: Sequence[str] = ()) -> list[
             same = [each for each in chosen[0] if (each.agent, each.browser) == (side.agent, side.browser)]
             if not same and len(chosen[0]) != 1:
                 raise UsageError(
-                    f"expected an agent of {sides[0][0].run} to hold {side.name} of {side.run} against, found "
+                    f"expected an agent of {sides[0][0].run} to compare with {side.name} of {side.run}, found "
                     f"{_listed(sides[0])}; choose with --agent"
                 )
             found.append(((same or chosen[0])[0], side))

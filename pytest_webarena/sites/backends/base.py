@@ -59,6 +59,10 @@ class Replica:
     """State of the app that it started with: 0 is the app's own, later ones are from `KeepingBackend.keep`."""
     handle: object = field(default=None, repr=False)
     """Data of the backend's own: process id, container id, …"""
+    addresses: Mapping[str, str] = field(default_factory=dict)
+    """For an app that runs elsewhere: the own addresses of its sites."""
+    reset_seconds: float = 0.0
+    """For an app that runs elsewhere: the duration of the reset that made it pristine."""
     origins: tuple[str, ...] = ()
     """For an archive: further origins (scheme, host and port) that it serves, e.g. ``https://cdn.test``."""
     parts: dict[str, Replica] = field(default_factory=dict, repr=False)

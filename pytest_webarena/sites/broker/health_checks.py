@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from functools import partial
+from urllib.parse import urlsplit
 
 from pytest_webarena.sites.backends.base import (
     AskingBackend,
@@ -28,13 +29,14 @@ async def unanswered(backend: Backend, least: float, app: AppManifest, replica: 
     if isinstance(backend, WorldBackend):
         return ""  # the gateway records failures with each request
     site = app.sites[0] if app.sites else None
+    address = replica.addresses.get(site.name, "") if site else ""
     return await answers(
         app.ready,
         replica.host,
         replica.port,
-        server_name=site.host if site else replica.host,
+        server_name=urlsplit(address).netloc or (site.host if site else replica.host),
         timeout=max(app.answer_timeout, least),
-        tls=site is not None and site.base.startswith("https:"),
+        tls=address.startswith("https:"),
         visited=site is not None,
         execute=partial(backend.execute, app, replica) if isinstance(backend, AskingBackend) else None,
     )

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from pytest_webarena.sites.broker.slot import Slot, State
+from pytest_webarena.sites.catalogues.external import EXTERNAL
 from pytest_webarena.sites.catalogues.manifest import AppManifest
 from pytest_webarena.sites.protocol.report import AppReport, Durations
 
@@ -49,6 +50,7 @@ class ReplicaSetMetrics:
             handovers=Durations.of(self.handovers),
             starts=Durations.of(self.starts),
             resets=Durations.of(self.resets),
+            is_reset=app.backend != EXTERNAL or app.reset is not None or app.read_only,
             clean_hand_ons=self.clean,
             broken=self.broken,
             failed_starts=self.failed_starts,

@@ -231,7 +231,9 @@ class Pool:
         """Handle time-outs and dead replicas; remove surplus replicas."""
         now = self._clock()
         for request in [request for request in self._waiting if now >= request.deadline]:
-            if any(replica_set.booting for replica_set in request.replica_sets):
+            if any(replica_set.booting for replica_set in request.replica_sets) or all(
+                replica_set.available() or replica_set.goes_round for replica_set in request.replica_sets
+            ):
                 continue
             self._waiting.remove(request)
             self._fail(request, self._why_not(request))

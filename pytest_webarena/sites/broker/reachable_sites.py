@@ -26,7 +26,7 @@ from pytest_webarena.sites.catalogues.live import LIVE
 from pytest_webarena.sites.catalogues.manifest import AppManifest, Catalogue, SiteManifest
 from pytest_webarena.sites.catalogues.units import unit_of
 
-__all__ = ["ALL", "ReachableSites", "reachable", "serve", "unreached"]
+__all__ = ["ALL", "ReachableSites", "endpoint", "reachable", "serve", "unreached"]
 
 _log = logging.getLogger(__name__)
 
@@ -40,8 +40,9 @@ def reachable(
     """Returns the sites called ``names`` (`ALL`: every one) that a lease of the sites ``leased`` may visit.
 
     Left out are apps that others depend on, which are leased with these; live sites, which only tasks that list them
-    may visit; and sites that run elsewhere, unless the run may leave them changed (``unreset``), or they are read-only
-    and reached by plain HTTP, so that the gateway can enforce it. Raises `UsageError` for an unknown name.
+    may visit; and sites that run elsewhere, unless the run may leave them changed (``unreset``), they are reset, or
+    they are read-only and reached by plain HTTP, so that the gateway can enforce it. Raises `UsageError` for an unknown
+    name.
     """
     served = {site.host for site in leased}
     parts = {name for app in catalogue.apps.values() for name in app.depends_on}
@@ -50,7 +51,8 @@ def reachable(
         app = catalogue.apps[site.app]
         if site.host in served or site.host in found or app.name in parts or app.backend == LIVE:
             continue
-        if app.backend == EXTERNAL and not unreset and not (app.read_only and site.url.startswith("http:")):
+        is_kept = app.reset is not None or (app.read_only and site.url.startswith("http:"))
+        if app.backend == EXTERNAL and not unreset and not is_kept:
             continue
         found[site.host] = site
     return tuple(found.values())
@@ -104,6 +106,8 @@ class ReachableSites:
                 serve(self.session, app, site, self.lease.replicas[app.name], read=self.read)
             else:
                 serve(self.session, app, site, None, self._arrival(site), read=self.read)
+                if len(site.hosted) == 1:
+                    self.session.settle(site.host, site.hosted[0])
 
     def _arrival(self, site: SiteManifest) -> Arrival:
         async def arrive() -> tuple[str, int]:
@@ -118,7 +122,8 @@ class ReachableSites:
             if visit.error is not None or visit.lease is None:
                 raise NotAvailable(str(visit.error or "its trial is over"))
             replica = visit.lease.replicas[site.app]
-            return replica.host, site.port or replica.port
+            self.session.settle(site.host, replica.addresses.get(site.name, ""))
+            return endpoint(site, replica)
 
         return arrive
 
@@ -197,6 +202,14 @@ def _where(site: SiteManifest) -> str:
     return f"the site {site.name}, which is reachable although the task does not list it,"
 
 
+def endpoint(site: SiteManifest, replica: Replica) -> tuple[str, int]:
+    """Returns host and port at which a replica serves a site."""
+    own = urlsplit(replica.addresses.get(site.name, ""))
+    if not own.hostname:
+        return replica.host, site.port or replica.port
+    return own.hostname, own.port or (443 if own.scheme == "https" else 80)
+
+
 def serve(
     session: GatewaySession,
     app: AppManifest,
@@ -212,14 +225,15 @@ def serve(
     """
     parts = urlsplit(site.url)
     tls = parts.scheme == "https"
-    if site.https:
+    named = bool(site.hosted) and not site.base
+    address = replica.addresses.get(site.name, "") if replica is not None else ""
+    if site.https and not named:
         session.add_environment_header(site.host, "X-Forwarded-Proto", "https")
     if site.http_credentials is not None:
         session.add_environment_header(site.host, "Authorization", site.http_credentials.authorization)
     session.route(
         site.host,
-        replica.host if replica is not None else "",
-        (site.port or replica.port) if replica is not None else 0,
+        *(endpoint(site, replica) if replica is not None else ("", 0)),
         port=parts.port or (443 if parts.scheme == "https" else 80),
         tls=tls,
         read=tls and read,
@@ -228,6 +242,7 @@ def serve(
         unneeded=app.backend == ARCHIVE and is_below(site.host, unneeded_of(app)),
         arrival=arrival,
         reads=app.reads if app.read_only and app.backend != ARCHIVE else None,
+        address=address if named else None,
     )
     if replica is not None:
         unneeded = unneeded_of(app) if replica.origins else ()

@@ -17,6 +17,7 @@ from pytest_webarena.sites.broker.programs import UnitPrograms
 from pytest_webarena.sites.broker.replica_health import ReplicaHealth
 from pytest_webarena.sites.broker.sizing import Budget, Demand, Recent, ReplicaSetLimits
 from pytest_webarena.sites.broker.slot import Slot, State
+from pytest_webarena.sites.catalogues.external import EXTERNAL
 from pytest_webarena.sites.catalogues.units import Unit
 from pytest_webarena.sites.protocol.report import AppReport, AppStatus
 
@@ -111,6 +112,12 @@ class ReplicaSet:
     def hopeless(self) -> bool:
         """Whether there is no replica, none is starting, and the latest start failed."""
         return bool(self.failure) and not self._living()
+
+    @property
+    def goes_round(self) -> bool:
+        """Whether its replicas run elsewhere and one exists: there can be no more, so a request waits for a peer's end,
+        however long that takes."""
+        return self.app.backend == EXTERNAL and bool(self._living())
 
     def record_request(self) -> None:
         """Record a new request: a failed start may be retried, unless it failed too often."""
@@ -264,7 +271,7 @@ class ReplicaSet:
     def stop_spare(self) -> bool:
         """Stop a spare, because another app needs the memory. Returns whether there was one."""
         spares = [slot for slot in self.slots if slot.state is State.PRISTINE]
-        if not spares or self.app.read_only:
+        if not spares or self.app.read_only or not self.limits.size:
             return False
         slot = max(spares, key=Slot.lease_order)
         self._remove(slot)

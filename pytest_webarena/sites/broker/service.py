@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.errors import BrowserError, SiteError, TaskError, WebArenaError
 from pytest_webarena.gateway.authority import Authority
+from pytest_webarena.gateway.hosted import OwnAddressRoute
 from pytest_webarena.gateway.session import Gateway, GatewaySession
+from pytest_webarena.sites.backends.base import Replica
 from pytest_webarena.sites.broker.active_lease import ActiveLease
 from pytest_webarena.sites.broker.backend_set import BackendSet
 from pytest_webarena.sites.broker.lease_table import LeaseTable
@@ -33,7 +35,6 @@ from pytest_webarena.sites.broker.sizing import Budget, ReplicaSetLimits, size_o
 from pytest_webarena.sites.broker.slot import State
 from pytest_webarena.sites.broker.traffic import unsafe_by_app
 from pytest_webarena.sites.catalogues.account_checks import unnamed_accounts
-from pytest_webarena.sites.catalogues.external import EXTERNAL
 from pytest_webarena.sites.catalogues.manifest import Catalogue, SiteManifest
 from pytest_webarena.sites.catalogues.units import Unit
 from pytest_webarena.sites.cleanup.private_directory import ReaperProcess
@@ -73,7 +74,7 @@ class LeaseService:
 
     async def look(self, sites: Sequence[str]) -> Mapping[str, SiteAccess]:
         """Returns access information on sites without a lease."""
-        return {name: self._access(self.catalogue.site(name), 0) for name in sites}
+        return {name: self._access(self.catalogue.site(name)) for name in sites}
 
     async def lease(
         self,
@@ -155,8 +156,9 @@ class LeaseService:
             id=lease.id,
             port=session.port,
             harness_port=session.harness_port,
+            sign_in_port=session.sign_in_port,
             waited=lease.waited,
-            sites={name: self._access(site, replicas[site.app].edition) for name, site in chosen.items()},
+            sites={name: self._access(site, replicas[site.app]) for name, site in chosen.items()},
             replicas=tuple(
                 ReplicaInfo(
                     app=app,
@@ -166,6 +168,8 @@ class LeaseService:
                     digest=replica.digest,
                     program=replica.program.digest if replica.program is not None else "",
                     program_changes=replica.program.changed if replica.program is not None else (),
+                    addresses=replica.addresses,
+                    reset_seconds=replica.reset_seconds,
                 )
                 for app, replica in replicas.items()
             ),
@@ -176,7 +180,7 @@ class LeaseService:
 
     def _is_ours(self, site: SiteManifest) -> bool:
         """Whether it is an https site with a certificate of the run's authority."""
-        return site.url.startswith("https:") and self.catalogue.apps[site.app].backend != EXTERNAL
+        return site.url.startswith("https:") and not site.base
 
     def _require_trust(self, sites: Iterable[SiteManifest]) -> None:
         """Raise `BrowserError` if a browser that can't trust the run's authority is to visit https sites with its
@@ -306,7 +310,8 @@ class LeaseService:
         for session in held.sessions:
             await session.close()  # closing records what is in flight
         needs = {app.name: app.depends_on for app in self.catalogue.apps.values()}
-        return unsafe_by_app(held.sessions, held.hosts, needs)
+        resets = [app.name for app in self.catalogue.apps.values() if app.reset is not None]  # too slow for sign-ins
+        return unsafe_by_app(held.sessions, held.hosts, needs, allows_sign_ins=resets)
 
     async def gateway(self, *, register: Callable[[str], None]) -> Grant:
         """Open a gateway that serves nothing yet. `join` adds sites to it, which may change while its port stays."""
@@ -315,17 +320,23 @@ class LeaseService:
         lease = PoolLease(id=name, holder=name, waited=0.0, slots={})
         self.held.add(ActiveLease(lease=lease, session=session, sites={}))
         register(name)
-        return Grant(id=name, port=session.port, harness_port=session.harness_port, waited=0.0, sites={}, replicas=())
+        return Grant(
+            id=name, port=session.port, harness_port=session.harness_port, sign_in_port=session.sign_in_port,
+            waited=0.0, sites={}, replicas=(),
+        )  # fmt: skip
 
     async def join(self, lease: str, other: str) -> None:
         """Serve the sites of ``other`` on the gateway of ``lease`` as well, replacing those with the same hosts."""
         held, more = self.held.find(lease), self.held.find(other)
         held.sites = {**held.sites, **more.sites}
         for route in more.session.routes:
+            if isinstance(route, OwnAddressRoute):  # comes with the site's name
+                continue
             to = route.upstream_host, route.upstream_port
             held.session.route(
                 route.host, *to, port=route.port, tls=route.tls, read=route.read, secure=route.secure,
                 archived=route.archived, unneeded=route.unneeded, arrival=route.arrival, reads=route.reads,
+                address=route.own_address,
             )  # fmt: skip
         share_web_access(held.session, more.session)
         for slot in more.slots.values():  # its own gateway sees none of the traffic
@@ -392,7 +403,7 @@ class LeaseService:
     def _note(self, app: str, text: str) -> None:
         self._pool.note(app, text)
 
-    def _access(self, site: SiteManifest, edition: int) -> SiteAccess:
+    def _access(self, site: SiteManifest, replica: Replica | None = None) -> SiteAccess:
         app = self.catalogue.apps[site.app]
         return SiteAccess(
             name=site.name,
@@ -404,7 +415,8 @@ class LeaseService:
             login=app.login.get(site.name),
             api=site.api,
             forbid_side_effects=app.forbid_side_effects and not app.read_only,
-            sessions=self._sessions.of(app.name, site.name, edition),
+            own_address=replica.addresses.get(site.name, "") if replica is not None and not site.base else "",
+            sessions=self._sessions.of(app.name, site.name, replica.edition if replica is not None else 0),
         )
 
     def _limits(self, unit: Unit) -> ReplicaSetLimits:

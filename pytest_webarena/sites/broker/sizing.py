@@ -8,6 +8,7 @@ import statistics
 from collections import deque
 from dataclasses import dataclass
 
+from pytest_webarena.sites.catalogues.external import EXTERNAL
 from pytest_webarena.sites.catalogues.manifest import AppManifest
 
 __all__ = ["Budget", "Demand", "Recent", "ReplicaSetLimits", "size_of"]
@@ -124,7 +125,9 @@ class Budget:
 
 
 def size_of(app: AppManifest) -> int:
-    """Returns the bytes that a replica may use: the manifest's limit, or an estimate."""
+    """Returns the bytes that a replica may use: the manifest's limit, or an estimate; 0 where it runs elsewhere."""
+    if app.backend == EXTERNAL:
+        return 0
     if app.docker is None:
         return _PROCESS
     match = re.fullmatch(r"(\d+)([bkmg]?)b?", app.docker.memory.lower())

@@ -10,6 +10,8 @@ __all__ = ["change", "difference"]
 
 async def difference(backend: Backend, app: AppManifest, replica: Replica) -> str:
     """Returns why it may not be; empty when nothing is at work in it and its data are known to be equal."""
+    if app.reset is not None:  # of a site that runs elsewhere, only the requests are known
+        return ""
     if app.reuse != "clean":
         return "reuse: never"
     try:
@@ -23,6 +25,8 @@ async def difference(backend: Backend, app: AppManifest, replica: Replica) -> st
 
 async def change(backend: Backend, app: AppManifest, replica: Replica) -> str:
     """Returns why its data may not be pristine; empty when they are known to be equal."""
+    if app.reset is not None:
+        return ""
     if replica.fingerprint is None:
         return "it has no cheap fingerprint"
     try:

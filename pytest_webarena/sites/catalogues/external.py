@@ -3,53 +3,38 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from pytest_webarena.errors import UsageError
+from pytest_webarena.sites.catalogues.running import HostedReset, HttpCall
+from pytest_webarena.sites.catalogues.site_addresses import FULL_RESET, addresses_in
 
 if TYPE_CHECKING:
     from pytest_webarena.sites.catalogues.manifest import AppManifest, Catalogue, SiteManifest
     from pytest_webarena.tasks.model import Task
 
-__all__ = ["EXTERNAL", "parse_site_urls", "url_fault", "why_not_lent", "with_external_sites"]
+__all__ = [
+    "EXTERNAL",
+    "hosted_app",
+    "hosted_site",
+    "why_not_lent",
+    "with_external_sites",
+]
 
 EXTERNAL = "external"
 """Name of the backend of such sites, and of the catalogue that has only such sites."""
 
 _TIMEOUT = 60.0
+_FULL_RESET_TIMEOUT = 900.0
+"""Seconds for BrowserGym's reset of all sites, which takes five minutes or more."""
+_TOGETHER = "hosted"
+"""Name of the app of all sites that are reset together."""
 _MISSPELLING_SIMILARITY = 0.85
 """Similarity, from 0 to 1, from which on one name counts as a misspelling of the other."""
-
-
-def parse_site_urls(given: Iterable[str], source: str = "--site-url") -> dict[str, str]:
-    """Parse ``shopping=http://host:7770`` and similar; returns addresses by site. Raises `UsageError`, which names the
-    ``source``, for invalid ones."""
-    urls: dict[str, str] = {}
-    for text in given:
-        name, equals, url = text.partition("=")
-        if not equals or not name:
-            raise UsageError(f"{source}: expected SITE=URL, e.g. shopping=http://127.0.0.1:7770, found {text!r}")
-        if fault := url_fault(url):
-            raise UsageError(f"{source} {name}: expected {fault}, found {url!r}")
-        if urls.setdefault(name, url.rstrip("/")) != url.rstrip("/"):
-            raise UsageError(f"{source} {name}: expected one address, found {urls[name]} and {url}")
-    return urls
-
-
-def url_fault(url: str) -> str:
-    """Returns the form that a site's own address should have; empty when it has it."""
-    try:
-        parts = urlsplit(url)
-        is_valid = parts.scheme in ("http", "https") and parts.hostname and (parts.port is None or parts.port > 0)
-    except ValueError:
-        is_valid = False
-    if not is_valid:
-        return "an address that starts with http:// or https://"
-    return "an address without user name, query and fragment" if "@" in url or parts.query or parts.fragment else ""
 
 
 def with_external_sites(catalogue: Catalogue, urls: Mapping[str, str]) -> Catalogue:
@@ -61,6 +46,7 @@ def with_external_sites(catalogue: Catalogue, urls: Mapping[str, str]) -> Catalo
     """
     if not urls:
         return catalogue
+    given, urls = urls, {name: url for name, url in urls.items() if name != FULL_RESET}
     for name in urls:
         if name not in catalogue.sites and (
             similar := get_close_matches(name, catalogue.sites, n=1, cutoff=_MISSPELLING_SIMILARITY)
@@ -78,6 +64,12 @@ def with_external_sites(catalogue: Catalogue, urls: Mapping[str, str]) -> Catalo
         known = catalogue.sites.get(name)
         app = external_app(name, url, known, catalogue.apps[known.app] if known else None)
         apps[app.name] = app
+    if (server := given.get(FULL_RESET, "")) and (
+        together := [app for app in apps.values() if app.backend == EXTERNAL and not app.read_only]
+    ):
+        apps = {name: app for name, app in apps.items() if app not in together}
+        joined = _reset_together(together, server)
+        apps[joined.name] = joined
     return replace(catalogue, apps=apps)
 
 
@@ -87,10 +79,8 @@ def external_app(name: str, url: str, known: SiteManifest | None, app: AppManife
 
     label = f"{name}-external" if app is not None and app.name == name and len(app.sites) > 1 else name
     site = known or SiteManifest(name=name, host="", app=label)
-    host = urlsplit(url).hostname or ""
-    base = url if urlsplit(url).path else url + site.root
-    site = replace(site, app=label, host=host, base=base.rstrip("/"), port=0)
-    return AppManifest(
+    site = hosted_site(replace(site, app=label, port=0, base=""), addresses_in(url))
+    hosted = AppManifest(
         name=label,
         backend=EXTERNAL,
         sites=(site,),
@@ -98,11 +88,54 @@ def external_app(name: str, url: str, known: SiteManifest | None, app: AppManife
         login={name: replace(app.login[name], portable=True)} if app and name in app.login else {},
         read_only=app.read_only if app else False,
         reads=app.reads if app else (),
-        max_replicas=1,
-        spares=0,
         start_timeout=_TIMEOUT,
         digest=hashlib.sha256(f"{EXTERNAL} {url}".encode()).hexdigest()[:16],
     )
+    return hosted_app(hosted)
+
+
+def _reset_together(apps: Sequence[AppManifest], server: str) -> AppManifest:
+    """Returns one app with the sites of all ``apps``, because BrowserGym's ``server`` resets them at once."""
+    users = {name: account for app in apps for name, account in app.users.items()}
+    instances = {len(site.hosted) for app in apps for site in app.sites}
+    if instances != {1}:
+        raise UsageError(f"{FULL_RESET}={server}: expected one address of each site, found several instances")
+    digest = hashlib.sha256(" ".join(sorted(app.digest for app in apps)).encode()).hexdigest()[:16]
+    reset = HostedReset(
+        http=HttpCall(url=f"{server}/reset", method="GET", status=(200, 418)),  # 418: one is running
+        ready=HttpCall(url=f"{server}/status", method="GET", includes="Ready for duty!"),
+    )
+    return hosted_app(
+        replace(
+            apps[0],
+            name=_TOGETHER,
+            sites=tuple(replace(site, app=_TOGETHER) for app in apps for site in app.sites),
+            users=users,
+            login={site: recipe for app in apps for site, recipe in app.login.items()},
+            start_timeout=_FULL_RESET_TIMEOUT,
+            reset=reset,
+            digest=digest,
+        )
+    )
+
+
+def hosted_app(app: AppManifest) -> AppManifest:
+    """Returns an app that runs elsewhere with as many replicas as it has instances, all of which are kept ready."""
+    instances = min(app.max_replicas or len(app.sites[0].hosted), len(app.sites[0].hosted))
+    return replace(app, max_replicas=instances, spares=instances)
+
+
+def hosted_site(site: SiteManifest, urls: Sequence[str]) -> SiteManifest:
+    """Returns ``site`` as one that runs at ``urls``, one for each instance. Browsers see its ``host``, ``NAME.test`` if
+    it has none, or its own address with `keep_address`."""
+    addresses = tuple(f"{url.rstrip('/')}{'' if urlsplit(url).path.strip('/') else site.root}" for url in urls)
+    first = urlsplit(addresses[0])
+    start = site.start if site.start not in (site.root, "/") else first.path or "/"
+    site = replace(site, hosted=addresses, start=start)
+    if site.keep_address:
+        return replace(site, host=first.hostname or "", base=addresses[0], https=False)
+    host = site.host or f"{site.name.lower().replace('_', '-')}.test"
+    return replace(site, host=host, root=first.path, https=first.scheme == "https")
 
 
 def why_not_lent(catalogue: Catalogue, task: Task) -> str:
@@ -129,4 +162,4 @@ def is_unreset(catalogue: Catalogue, site: str) -> bool:
     if manifest is None:
         return False
     app = catalogue.apps[manifest.app]
-    return app.backend == EXTERNAL and not app.read_only
+    return app.backend == EXTERNAL and not app.read_only and app.reset is None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from pytest_webarena.sites.catalogues.format_hosted import RESET, hosted_fault
 from pytest_webarena.sites.catalogues.format_parts import NAME, PATH, key
 from pytest_webarena.sites.catalogues.format_quiet import QUIET, quiet_fault
 from pytest_webarena.sites.catalogues.format_running import DOCKER, PROCESS, READY
@@ -25,16 +26,8 @@ def _app_rule(values: dict[str, Any], _: Any, __: Reading) -> Fault | None:
     backend = values["backend"]
     if backend in ("process", "docker") and values[backend] is None:
         return Fault(f"a '{backend}' section", "none", f"the app's backend is {backend}")
-    with_url = [name for name, site in values["sites"].items() if site["url"]]
-    if backend not in ("archive", "live") and (
-        (backend == "external") != bool(with_url) or (backend == "external" and len(values["sites"]) != 1)
-    ):
-        if backend != "external":
-            return Fault("'backend: external' for a site with a 'url'", f"'backend: {backend}'")
-        found = (
-            f"{len(values['sites'])} {'site' if len(values['sites']) == 1 else 'sites'}, {len(with_url)} with a 'url'"
-        )
-        return Fault("exactly one site, with a 'url', in an app with 'backend: external'", found)
+    if fault := hosted_fault(values):
+        return fault
     if values["forbid_side_effects"] and (backend == "external" or not values["databases"]):
         found = "an external site" if backend == "external" else "none"
         return Fault("'databases' that can be compared, with 'forbid_side_effects'", found)
@@ -142,6 +135,16 @@ APP: Record[Mapping[str, Any]] = Record(
             "Conditions for the app to be ready; all must be met.",
             "ready: [{http: /}]",
             default=(PortReady(),),
+        ),
+        key(
+            "reset",
+            RESET,
+            (
+                "How an app that runs elsewhere is reset: at the start of a run, and after each trial that may have "
+                "changed it. Without it, tasks that change the app are skipped."
+            ),
+            'backend: external\nsites: {shop: {url: "http://h:7770"}}\nreset: {http: {url: "{url}/reset"}}',
+            default=None,
         ),
         key(
             "quiet",

@@ -87,6 +87,8 @@ def quiet_fault(values: Mapping[str, Any]) -> Fault | None:
         return Fault("'databases' with 'sql' in 'quiet'", "none")
     if quiet.database and not values["depends_on"] and quiet.database not in values["databases"]:
         return Fault(f"one of {', '.join(values['databases'])} as 'database' in 'quiet'", repr(quiet.database))
-    if backend == "external" and any(site["url"].startswith("https:") for site in values["sites"].values()):
+    if backend == "external" and any(
+        url.startswith("https:") for site in values["sites"].values() for url in site["url"]
+    ):
         return Fault("'quiet' with a site that is reached by http", "an https site")
     return None

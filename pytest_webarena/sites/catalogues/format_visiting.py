@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_webarena.sites.catalogues.format_parts import HEADER, HOST, PATH, SCRIPT, URL, WORDS, key, text
+from pytest_webarena.sites.catalogues.format_hosted import HOSTED_KEYS
+from pytest_webarena.sites.catalogues.format_parts import HEADER, HOST, PATH, SCRIPT, WORDS, key, text
 from pytest_webarena.sites.catalogues.manifest import ApiRecipe, HttpCredentials, LoginCheck
 from pytest_webarena.tasks.file_reading import Reading
 from pytest_webarena.tasks.record_shapes import ListOf, MapOf, Record
@@ -236,8 +237,8 @@ API: Record[ApiRecipe] = Record(
 
 
 def _site_rule(values: dict[str, Any], _: Any, __: Reading) -> Fault | None:
-    if bool(values["host"]) == bool(values["url"]):
-        return Fault("either 'host' or, for a site that runs elsewhere, 'url'", "both" if values["url"] else "neither")
+    if not values["host"] and not values["url"]:
+        return Fault("'host' or, for a site that runs elsewhere, 'url'", "neither")
     if values["https"] and values["url"]:
         return Fault("'https' with 'host' only, because a 'url' has a scheme", "'url' and 'https'")
     return None
@@ -260,7 +261,8 @@ SITE: Record[Mapping[str, Any]] = Record(
             "host",
             HOST,
             (
-                "The host name in the browser, the same in every run. Required unless the site has a `url`. "
+                "The host name in the browser, the same in every run. Required unless the site has a `url` "
+                "(then the default is `NAME.test`). "
                 "Hosts below `.localhost` are secure contexts, for pages that need the clipboard or crypto. "
                 "Service workers stay blocked."
             ),
@@ -278,13 +280,7 @@ SITE: Record[Mapping[str, Any]] = Record(
             "host: shopping.test\nhttps: true",
             default=False,
         ),
-        key(
-            "url",
-            URL,
-            "The site's address, if it runs elsewhere (`backend: external`).",
-            "url: http://shop.example.org:8080",
-            default="",
-        ),
+        *HOSTED_KEYS,
         key(
             "root",
             PATH,

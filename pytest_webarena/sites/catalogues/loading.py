@@ -21,7 +21,7 @@ from pytest_webarena.sites.backends import backend_names, is_backend
 from pytest_webarena.sites.catalogues.archived import ARCHIVE, archive_of, archived_app, archived_catalogue
 from pytest_webarena.sites.catalogues.data_folders import data_problem
 from pytest_webarena.sites.catalogues.embedded_sites import CATALOGUES, embedded_apps
-from pytest_webarena.sites.catalogues.external import with_external_sites
+from pytest_webarena.sites.catalogues.external import EXTERNAL, hosted_app, hosted_site, with_external_sites
 from pytest_webarena.sites.catalogues.format import APP, FILE, FORMAT_VERSION
 from pytest_webarena.sites.catalogues.live import LIVE, live_app
 from pytest_webarena.sites.catalogues.manifest import (
@@ -192,8 +192,31 @@ def _own(
             if field.key in entries:
                 field.shape.read(entries[field.key][1], reading)
         base = below[name].entries if name in below else {}
-        own[name] = _Source(node, {**base, **entries}, folder, reading)
+        merged = {**base, **entries}
+        if "sites" in base and "sites" in entries:
+            merged["sites"] = (entries["sites"][0], _joined_sites(base["sites"][1], entries["sites"][1], reading))
+        own[name] = _Source(node, merged, folder, reading)
     return own
+
+
+def _joined_sites(below: Node, own: Node, reading: Reading) -> Node:
+    """Returns the ``sites`` of an app; a site that is also in ``below`` keeps the keys from there that it does not
+    set."""
+    if not isinstance(below, MapNode) or not isinstance(own, MapNode):
+        return own
+    base = reading.entries(below)
+    joined = MapNode(own.line, own.column)
+    joined.entries = {}
+    for name, (key, site) in reading.entries(own).items():
+        old = base[name][1] if name in base else None
+        if isinstance(site, MapNode) and isinstance(old, MapNode):
+            both = MapNode(site.line, site.column)
+            both.entries = {**reading.entries(old), **reading.entries(site)}
+            both.items = [node for pair in both.entries.values() for node in pair]
+            site = both
+        joined.entries[name] = (key, site)
+    joined.items = [node for pair in joined.entries.values() for node in pair]
+    return joined
 
 
 def _complain(problems: list[Problem]) -> None:
@@ -230,7 +253,7 @@ def _manifest(name: str, values: Mapping[str, Any], source: _Source) -> AppManif
             "folder": source.folder,
             "process": process,
             "docker": docker,
-            "sites": tuple(_site(name, site, given) for site, given in values["sites"].items()),
+            "sites": tuple(_site(name, backend, site, given) for site, given in values["sites"].items()),
             "login": {
                 site: _login(site, given["sign_in"], source.folder)
                 for site, given in values["sites"].items()
@@ -246,6 +269,8 @@ def _manifest(name: str, values: Mapping[str, Any], source: _Source) -> AppManif
         }
     )
     app = replace(app, digest=_digest(app))
+    if backend == EXTERNAL:
+        app = hosted_app(app)
     try:
         return archived_app(app) if backend == ARCHIVE else live_app(app) if backend == LIVE else app
     except UsageError as error:
@@ -254,20 +279,20 @@ def _manifest(name: str, values: Mapping[str, Any], source: _Source) -> AppManif
         return None
 
 
-def _site(app: str, name: str, given: Mapping[str, Any]) -> SiteManifest:
-    own = {key: given[key] for key in ("host", "https", "port", "api", "http_credentials", "reach_header")}
-    root, url = given["root"].rstrip("/"), given["url"].rstrip("/")
-    if url:
-        own["host"] = urlsplit(url).hostname or ""
-    return SiteManifest(
+def _site(app: str, backend: str, name: str, given: Mapping[str, Any]) -> SiteManifest:
+    keys = ("host", "https", "port", "api", "http_credentials", "reach_header", "keep_address")
+    root, urls = given["root"].rstrip("/"), [url.rstrip("/") for url in given["url"]]
+    site = SiteManifest(
         name=name,
         app=app,
-        base=url if not url or urlsplit(url).path else url + root,
         default_user=given["user"],
         root=root,
         start=given["start"] or root or "/",
-        **own,
+        **{key: given[key] for key in keys},
     )
+    if backend == EXTERNAL:
+        return hosted_site(site, urls)
+    return replace(site, base=urls[0], host=urlsplit(urls[0]).hostname or "") if urls else site
 
 
 def _login(site: str, given: Mapping[str, Any], folder: Path) -> LoginRecipe:
@@ -333,8 +358,10 @@ def _digest(app: AppManifest) -> str:
     process = replace(app.process, needs=(), install="") if app.process is not None else None
     described = replace(app, folder=Path(), max_replicas=None, spares=None, digest="", process=process, docker=docker)
     data = json.loads(dumps(described))
-    later = [(site, name) for site in data["sites"] for name in ("reach_header", "https", "http_credentials")]
-    for keys, name in ((data, "reads"), (data, "quiet"), *later):
+    for site in data["sites"]:
+        del site["keep_address"]  # of no effect on what the app does
+    later = [(site, name) for site in data["sites"] for name in ("reach_header", "https", "http_credentials", "hosted")]
+    for keys, name in ((data, "reads"), (data, "quiet"), (data, "reset"), *later):
         if not keys[name]:  # later versions' keys must not change the digests of apps without them
             del keys[name]
     total = hashlib.sha256(dumps(data).encode())

@@ -20,6 +20,7 @@ from pytest_webarena.sites.catalogues.running import (
     ContainerStep,
     DockerManifest,
     ExecReady,
+    HostedReset,
     HttpReady,
     PortReady,
     ProcessManifest,
@@ -167,7 +168,11 @@ class SiteManifest:
     https: bool = False
     """Whether browsers reach it as ``https://<host>``. The gateway terminates TLS; the server uses plain HTTP."""
     base: str = ""
-    """For a site that runs elsewhere: its own address, without a trailing slash. Empty: ``http://<host>``."""
+    """For a site that browsers visit at its own address: this, without a trailing slash. Empty: ``http://<host>``."""
+    hosted: tuple[str, ...] = ()
+    """For a site that runs elsewhere: the addresses of its instances, without a trailing slash."""
+    keep_address: bool = False
+    """Whether browsers visit it at its own address if it runs elsewhere, because its pages work at no other."""
     port: int = 0
     """Port in its container, if it is not the app's port: one container may serve several sites."""
     api: ApiRecipe | None = None
@@ -257,6 +262,8 @@ class AppManifest:
     """
     ready: tuple[Readiness, ...] = (PortReady(),)
     """Conditions that must all hold before a replica is leased."""
+    reset: HostedReset | None = None
+    """How an app that runs elsewhere is reset; None: it is not."""
     quiet: Quiet | None = None
     """How to see that no queued work is left, for which trials wait before sites are read; None: they don't wait."""
     start_timeout: float = 60.0

@@ -15,6 +15,7 @@ from typing import Any
 from pytest_webarena.docs_site import with_addresses
 from pytest_webarena.sites.catalogues.embedded_sites import FOLDER, SITE_FILE
 from pytest_webarena.sites.catalogues.format import APP, FILE, FORMAT_VERSION
+from pytest_webarena.sites.catalogues.format_hosted import CALL, RESET
 from pytest_webarena.sites.catalogues.format_quiet import QUIET
 from pytest_webarena.sites.catalogues.format_running import DOCKER, HTTP, PROCESS, READY_ITEM, STEP, VOLUME
 from pytest_webarena.sites.catalogues.format_visiting import ACCOUNT, API, DATABASE, LOGIN, LOGIN_CHECK, SITE
@@ -64,6 +65,13 @@ _TITLES: tuple[tuple[str, Record[Any], str], ...] = (
         QUIET,
         "Give one of `sql`, `http` and `exec`. It must also see running work, and work that a job queues when it ends.",
     ),
+    (
+        "Keys of `reset`",
+        RESET,
+        "Give one of `http` and `run`. Placeholders: `{url}`, `{host}` of the instance's first site, `{url:NAME}`, "
+        "`{host:NAME}` of another one, and `{instance}`, its number from 1.",
+    ),
+    ("Keys of a request of `reset`", CALL, ""),
     ("Keys of `process`", PROCESS, ""),
     ("Keys of `docker`", DOCKER, ""),
     ("Keys of a volume", VOLUME, ""),
@@ -246,6 +254,12 @@ def _docker(keys: str) -> str:
     return _app(f"docker:\n{_indent(_with(keys, {} if keys.startswith('image') else {'image': 'image: a'}), 2)}")
 
 
+def _reset(keys: str) -> str:
+    return _app(f"backend: external\nsites: {{shop: {{url: 'http://h'}}}}\nreset:\n{_indent(keys, 2)}").replace(
+        "    docker: {image: example/shop}\n", ""
+    )
+
+
 def _indent(text: str, by: int) -> str:
     return "\n".join(" " * by + line for line in text.splitlines())
 
@@ -262,6 +276,8 @@ _FRAMES: Mapping[str, Callable[[str], str]] = {
     QUIET.name: lambda keys: _app(
         f"databases: {{main: {{mysql: shop}}, queue: {{mysql: queue}}}}\nquiet:\n{_indent(keys, 2)}"
     ),
+    RESET.name: lambda keys: _reset(keys),
+    CALL.name: lambda keys: _reset(f"http:\n{_indent(keys, 2)}"),
     HTTP.name: lambda keys: _app(f"ready:\n  - http:\n{_indent(keys, 6)}"),
     PROCESS.name: lambda keys: _app(f"backend: process\nprocess:\n{_indent(_with(keys, _program(keys)), 2)}"),
     DOCKER.name: _docker,

@@ -6,10 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from pytest_webarena.evidence import JsonValue
+
 __all__ = [
     "ContainerStep",
     "DockerManifest",
     "ExecReady",
+    "HostedReset",
+    "HttpCall",
     "HttpReady",
     "PortReady",
     "ProcessManifest",
@@ -51,6 +55,37 @@ class ExecReady:
 
 
 Readiness = HttpReady | PortReady | ExecReady
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpCall:
+    """A request to a server next to a site that runs elsewhere, and the expected response."""
+
+    url: str
+    """May contain `HostedReset`'s placeholders, as may headers and body."""
+    method: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: JsonValue = None
+    """Sent as JSON; None: no body."""
+    status: tuple[int, ...] = ()
+    """Accepted status codes; empty: 200 to 299."""
+    includes: str = ""
+    """Text that the response must contain."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostedReset:
+    """How to reset an instance of an app that runs elsewhere: a request or a program of this machine.
+
+    Texts may contain ``{url}`` and ``{host}`` of the instance, ``{url:SITE}`` and ``{host:SITE}``, and ``{instance}``,
+    its number from 1.
+    """
+
+    http: HttpCall | None = None
+    run: tuple[str, ...] = ()
+    """Program and arguments; runs in the catalogue's folder and must exit with 0."""
+    ready: HttpCall | None = None
+    """Request that succeeds when the reset has finished; None: it has when the request or the program ends."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

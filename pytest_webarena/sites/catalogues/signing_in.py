@@ -45,7 +45,7 @@ def why_not_signed_in(catalogue: Catalogue, task: Task) -> str:
     users = ", ".join(f"{name} ({user})" for name, user in missing_users.items())
     way_out = "give it a 'user' and a 'sign_in' in the catalogue"
     if home and all(catalogue.apps[sites[name].app].backend == EXTERNAL for name in missing_users):
-        urls = " ".join(f"--site-url {name}={sites[name].url}" for name in missing_users)
+        urls = " ".join(f"--site-url {name}={sites[name].hosted[0]}" for name in missing_users)
         way_out = f"--sites={home} {urls} keeps the suite's accounts"
     return f"needs an account signed in to {users}, which {catalogue.option!r} does not define; {way_out}"
 

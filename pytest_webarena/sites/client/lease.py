@@ -176,6 +176,8 @@ class Lease:
         """Address of this lease's own gateway, to be set as the HTTP proxy of the agent's browser."""
         self.harness_proxy = f"http://127.0.0.1:{grant.harness_port}"
         """Proxy to the same sites for the harness's own requests, which `requests` leaves out."""
+        self.sign_in_proxy = f"http://127.0.0.1:{grant.sign_in_port}"
+        """The same for sign-ins, after which hosted apps need no reset."""
         self.sites: Mapping[str, SiteAccess] = grant.sites
         self.reach: Mapping[str, str] = grant.reach
         """Other sites that can be visited: base URLs by name."""

@@ -108,6 +108,8 @@ class SiteAccess:
     """How checks authenticate at its API."""
     forbid_side_effects: bool = False
     """Whether only visitors change its data (`changes`)."""
+    own_address: str = ""
+    """For a site that runs elsewhere and has a name here: its own address."""
     sessions: Mapping[str, StoredSession] = field(default_factory=dict)
     """Sessions by account that the leased replica has from its start."""
 
@@ -132,6 +134,10 @@ class ReplicaInfo:
     """Digest of the files that it was started with; empty where they are unknown."""
     program_changes: tuple[str, ...] = ()
     """Those of the files that differ from the app's first replica in this run."""
+    addresses: Mapping[str, str] = field(default_factory=dict)
+    """For an app that runs elsewhere: the own addresses of its sites."""
+    reset_seconds: float = 0.0
+    """For an app that runs elsewhere: the duration of the reset that made it pristine; 0 if it is not reset."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,6 +169,8 @@ class Grant:
     """Port of its gateway on 127.0.0.1."""
     harness_port: int
     """Port for the harness's own visits, which `requests` leaves out."""
+    sign_in_port: int
+    """Port for the harness's sign-ins, after which hosted apps need no reset."""
     waited: float
     """Seconds from the request to the grant."""
     sites: Mapping[str, SiteAccess]

@@ -58,6 +58,8 @@ class AppReport:
     """Times from granting a lease to an open gateway."""
     starts: Durations = field(default_factory=Durations)
     resets: Durations = field(default_factory=Durations)
+    is_reset: bool = True
+    """Whether anything resets it: false for an app that runs elsewhere without a ``reset`` in the catalogue."""
     clean_hand_ons: int = 0
     """Number of released replicas that were proved unchanged and reused without a reset."""
     broken: int = 0

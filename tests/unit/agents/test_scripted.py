@@ -80,3 +80,8 @@ def test_task_without_a_script_uses_the_default_or_fails(tmp_path: Path) -> None
 def test_invalid_step_is_a_usage_error(tmp_path: Path, step: str, sentence: str) -> None:
     with pytest.raises(UsageError, match=sentence):
         script(tmp_path, f"kind: scripted\ntasks: {{t: [{step}]}}\n")
+
+
+def test_typographic_quotes_in_a_quoted_step_are_text(tmp_path: Path) -> None:
+    agent = script(tmp_path, "kind: scripted\ntasks: {t: [{fill: {css=#a: '“one”'}}, {stop: '“x”'}]}\n")
+    assert [agent.act(None) for _ in range(2)] == [Type(Selector("css=#a"), "“one”", clear=True), Stop("“x”")]

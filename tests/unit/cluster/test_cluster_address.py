@@ -72,7 +72,7 @@ def test_missing_ray_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> N
         ("ray://head:10001", "a cluster that this machine is in"),
         ("head", "expected auto or HOST:PORT"),
         ("head:0", "expected auto or HOST:PORT"),
-        ("auto", "found none; `ray start --head` begins one"),
+        ("auto", "found none; `ray start --head` starts one"),
     ],
 )
 def test_invalid_cluster_address_is_a_usage_error(

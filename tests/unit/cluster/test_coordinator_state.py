@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +14,13 @@ import pytest
 
 from pytest_webarena import rpc_proxies
 from pytest_webarena.cluster.coordinator_state import CoordinatorState
+from pytest_webarena.cluster.shipping import install, pack, pack_outline, unpack
 from pytest_webarena.errors import HarnessError
 from pytest_webarena.evidence import Usage
 from pytest_webarena.llm.cache import open_cache
 from pytest_webarena.llm.model_calls import BudgetSpent, calls_of, open_model_calls, read_model_calls
+from pytest_webarena.results import RunDir, TrialKey, TrialRecord
+from pytest_webarena.results.lost_trials import FILE, last_lost_record, note_agent
 from pytest_webarena.results.memory import MemoryVersion, open_memory
 from pytest_webarena.rpc_proxies import Call, keep_elsewhere
 from tests.processes import wait_until
@@ -38,7 +43,8 @@ def on_node(tmp_path: Path, state: CoordinatorState) -> Iterator[Path]:
 
     keep_elsewhere(calls_of(tmp_path / "run"), calls_of(tmp_path / "run"), ask)
     keep_elsewhere(tmp_path / "cache", tmp_path / "cache", ask)
-    keep_elsewhere(tmp_path / "node" / "memory", tmp_path / "run" / "memory", ask)
+    for name in ("memory", "trials"):
+        keep_elsewhere(tmp_path / "node" / name, tmp_path / "run" / name, ask)
     yield tmp_path
     rpc_proxies.forget_all()
 
@@ -119,3 +125,41 @@ def test_local_process_uses_its_files_directly(tmp_path: Path) -> None:
     memory = open_memory(tmp_path / "memory")
     with memory.taken():
         assert memory.add("x", trial="t", after=MemoryVersion()).number == 1
+
+
+KEY = TrialKey("t", "a", 1)
+LOST = TrialRecord(key=KEY, outcome="failed", stop_reason="unattributed", score=0.0, message="died", started=5.0)
+
+
+@pytest.mark.parametrize("earlier", [False, True])
+def test_trial_of_a_lost_node_has_the_record_from_the_start_of_its_agent(on_node: Path, earlier: bool) -> None:
+    """``earlier``: whether the run has a record of the trial, an error, which is run again."""
+    driver, node = RunDir(on_node / "run").folder(KEY), RunDir(on_node / "node").folder(KEY)
+    if earlier:
+        driver.begin(worker="", node_id="")
+        driver.finish(replace(LOST, outcome="error", cause="site", stop_reason=None, score=None))
+        unpack(pack_outline(driver.path), node.path)
+    writer = node.begin(worker="node1", node_id="x")
+    assert last_lost_record(driver.path) is None  # the agent has not got the task
+    note_agent(writer.path, LOST)
+    shutil.rmtree(node.path)
+    (lost,) = [each["attempt"] for each in RunDir(on_node / "run").unfinished()]  # also for `--resume` of a killed run
+    assert lost == writer.number == 1 + earlier
+    record = last_lost_record(driver.path)
+    assert record is not None
+    driver.finish(record)
+    assert [each.stop_reason for each in RunDir(on_node / "run").records()] == ["unattributed"]
+    assert last_lost_record(driver.path) is None
+    assert list(on_node.rglob(FILE)) == []
+
+
+def test_delivered_trial_replaces_the_note_on_the_start_of_its_agent(on_node: Path) -> None:
+    driver, node = RunDir(on_node / "run").folder(KEY), RunDir(on_node / "node").folder(KEY)
+    writer = node.begin(worker="node1", node_id="x")
+    note_agent(writer.path, LOST)
+    (writer.path / "evidence.json").write_text("{}")
+    node.finish(replace(LOST, outcome="passed", stop_reason="answered", score=1.0))
+    install(pack(node.path), driver.path)
+    assert [each.outcome for each in RunDir(on_node / "run").records()] == ["passed"]
+    assert (driver.path / "attempt-1" / "evidence.json").exists()
+    assert list(on_node.rglob(FILE)) == []

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import wait
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from pytest_webarena.cluster import node_health
 from pytest_webarena.cluster.executor import LOSSES, ClusterExecutor
 from pytest_webarena.cluster.interface import Delivery, NodeRefused, Parcel
 from pytest_webarena.cluster.jobs import Job
@@ -251,7 +252,7 @@ def test_internal_error_of_the_executor_fails_all_trials(held: HeldTrials) -> No
         under_way = executor.submit(task("t"), "mine", 1)
         wait_until(lambda: len(held.begun) == 1)
         cluster.look = lambda: 1 // 0  # type: ignore[method-assign,assignment,return-value]
-        with pytest.raises(HarnessError, match="handing trials out to nodes has failed: ZeroDivisionError"):
+        with pytest.raises(HarnessError, match="dispatching trials to nodes failed: ZeroDivisionError"):
             under_way.result(SECONDS)
         assert executor.lost
         with pytest.raises(RuntimeError, match="closed"):
@@ -344,3 +345,87 @@ def test_unwritable_record_fails_only_its_trial() -> None:
         with pytest.raises(OSError, match="no space"):
             full.result(SECONDS)
         assert other.result(SECONDS).outcome == "passed"
+
+
+class Started(HeldTrials):
+    """Trials whose agents may have ended their node, except those of the task ``harmless``."""
+
+    def lost(self, job: Job) -> Callable[[], TrialRecord] | None:
+        id = job.parcel.task.id
+        if id == "harmless" or id not in [each for _, each in self.begun]:
+            return None
+        return lambda: replace(passed(job.parcel), outcome="failed", stop_reason="unattributed")
+
+
+@pytest.fixture
+def started() -> Iterator[Started]:
+    started = Started()
+    yield started
+    started.all.set()
+
+
+@pytest.mark.parametrize("silent_first", [False, True])
+def test_trial_whose_agent_may_have_ended_its_node_is_not_run_again(started: Started, silent_first: bool) -> None:
+    cluster, lines = FakeCluster(started.play, one=2), list[str]()
+    with executor_on(cluster, lost=started.lost, announce=lines.append) as executor:
+        futures = {id: executor.submit(task(id), "mine", 1) for id in ("agent", "harmless", "waiting")}
+        wait_until(lambda: len(started.begun) == 2)
+        if silent_first:
+            cluster.silence("one")
+            wait_until(lambda: not executor.members)
+            assert lines[-1] == (
+                "no answer from one; 1 trial given back; 1 trial awaited, because an agent may have caused it; "
+                "now 0 nodes"
+            )
+        cluster.add("two", 2)
+        cluster.kill("one")
+        started.let_go("two")
+        outcomes = {id: future.result(SECONDS).outcome for id, future in futures.items()}
+    assert outcomes == {"agent": "failed", "harmless": "passed", "waiting": "passed"}
+    assert [id for _, id in started.begun].count("agent") == 1
+    assert executor.tally.undecided == 1
+    assert any("1 trial undecided" in line for line in lines)
+
+
+def test_trial_of_a_silent_node_is_accepted_when_the_node_answers_again(started: Started) -> None:
+    cluster, lines = FakeCluster(started.play, one=1, two=1), list[str]()
+    with executor_on(cluster, lost=started.lost, announce=lines.append) as executor:
+        assert executor.ready.wait(SECONDS)
+        future = executor.submit(task("agent"), "mine", 1)
+        wait_until(lambda: len(started.begun) == 1)
+        ((node, _),) = started.begun
+        cluster.silence(node)
+        wait_until(lambda: len(executor.members) == 1)
+        cluster.answer_again(node)
+        wait_until(lambda: len(executor.members) == 2)  # although the trial is running
+        started.let_go(node)
+        assert future.result(SECONDS).outcome == "passed"
+    assert executor.tally.words() == ""
+    assert len(started.begun) == 1
+
+
+def test_trial_of_a_node_that_stays_silent_ends_undecided(started: Started, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(node_health, "_SILENCE", 0.0)
+    cluster = FakeCluster(started.play, one=1)
+    with executor_on(cluster, lost=started.lost) as executor:
+        future = executor.submit(task("agent"), "mine", 1)
+        wait_until(lambda: len(started.begun) == 1)
+        cluster.silence("one")
+        assert future.result(SECONDS).stop_reason == "unattributed"
+        started.all.set()
+        cluster.answer_again("one")
+        wait_until(lambda: executor.tally.duplicates == 1)  # its late delivery
+    assert executor.tally.undecided == 1
+
+
+def test_unwritable_record_of_a_lost_trial_is_reported(held: HeldTrials) -> None:
+    def write() -> TrialRecord:
+        raise OSError("no space left")
+
+    cluster = FakeCluster(held.play, one=1)
+    with executor_on(cluster, lost=lambda job: write) as executor:
+        future = executor.submit(task("t"), "mine", 1)
+        wait_until(lambda: len(held.begun) == 1)
+        cluster.kill("one")
+        with pytest.raises(OSError, match="no space"):
+            future.result(SECONDS)

@@ -11,8 +11,8 @@ import pytest
 
 from pytest_webarena.commands.cli import main
 from pytest_webarena.errors import UsageError
-from pytest_webarena.sites.catalogues.external import parse_site_urls
 from pytest_webarena.sites.catalogues.loading import load_catalogue
+from pytest_webarena.sites.catalogues.site_addresses import parse_site_urls
 from pytest_webarena.sites.doctor import Diagnosis
 from pytest_webarena.sites.site_daemon import DaemonClient, state_directory
 

@@ -190,6 +190,25 @@ def test_omitted_content_of_an_editor_is_a_problem(omits: str, problem: str) -> 
     assert problem in step.problem
 
 
+@each_case(
+    ("keys", "tag", "step"),
+    [
+        ("Control+/", "textarea", {"press": {"css=#f": "Control+/"}}),
+        ("Control+z", "textarea", {"press": {"css=#f": "Control+z"}}),
+        ("Delete", "input", {"press": {"css=#f": "Delete"}}),
+        ("Control+c", "textarea", None),
+        ("Control+z", "div", None),
+    ],
+)
+def test_shortcut_in_the_invisible_field_of_an_editor_has_a_problem(
+    keys: str, tag: str, step: dict[str, Any] | None
+) -> None:
+    browser = Browser()
+    browser.key(keys, tag, id="f")
+    assert browser.steps() == ([] if step is None else [step])
+    assert all("invisible field" in each.problem for each in steps_of(browser.signals))
+
+
 def test_double_right_and_middle_clicks_are_recorded(browser: Browser) -> None:
     for event in ("click", "click", "dblclick"):
         browser.dom(event, "td", id="cell")

@@ -13,10 +13,11 @@ import pytest
 
 from pytest_webarena.commands.cli import main
 from pytest_webarena.errors import UsageError
-from pytest_webarena.results import RunDir, TrialKey
+from pytest_webarena.results import RunDir, TrialKey, TrialRecord
 from pytest_webarena.results.attempts import read_evidence
 from pytest_webarena.results.conditions import RESUMED, add_note, notes
 from pytest_webarena.results.export import export
+from pytest_webarena.results.lost_trials import note_agent
 from pytest_webarena.results.merge import merge_runs
 from pytest_webarena.results.plan import PlannedTrial, extend_plan
 from tests.made_up import make_run, make_trial
@@ -411,6 +412,28 @@ def test_trials_that_the_run_left_out_are_no_fault(
     extend_plan(run.path, [PlannedTrial(key=TrialKey("more", "a", 1), **missing)])
     assert main(["runs", "verify", str(run.path)]) == 0
     assert text in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("started", [False, True])
+def test_trial_removed_from_a_killed_run_is_missed_before_the_run_is_resumed(
+    tmp_path: Path, started: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """``started``: the trial had no record yet, only a started agent that may have killed the process."""
+    run = RunDir(tmp_path / "run")
+    run.describe({"started": 1.0})
+    extend_plan(run.path, [PlannedTrial(key=BAD), PlannedTrial(key=TrialKey("more", "a", 1))])
+    if started:
+        note_agent(run.folder(BAD).begin(worker="", node_id="").path, TrialRecord(key=BAD, outcome="failed"))
+    else:
+        make_trial(run, "bad", "failed")
+    assert not run.read().unreadable
+    shutil.rmtree(run.folder(BAD).path)
+    (found,) = run.read().unreadable
+    assert f"{BAD.folder}/trial.json: expected the record that the trial had, found it removed" in found.problem
+    accepted = ["--accept", BAD.folder, "--because", "power failure"]
+    assert main(["runs", "verify", str(run.path), *accepted]) == 0
+    stored = run.read()
+    assert ([*stored.unreadable], [each.removed for each in stored.removed]) == ([], [("power failure",)])
 
 
 def test_missing_plan_and_a_run_that_was_not_closed_are_faults(run: RunDir, capsys: pytest.CaptureFixture[str]) -> None:

@@ -186,7 +186,7 @@ def test_wrong_arguments_are_usage_errors(
 def test_ambiguous_agent_is_refused(tmp_path: Path) -> None:
     small(tmp_path / "one", MORE)
     small(tmp_path / "two", {"c": MORE["a"]})
-    with pytest.raises(UsageError, match="expected an agent of one to hold c of two against, found a and b; choose"):
+    with pytest.raises(UsageError, match="expected an agent of one to compare with c of two, found a and b; choose"):
         of(tmp_path / "one", tmp_path / "two")
     chosen = choose([sides_of(tmp_path / "two"), sides_of(tmp_path / "one")])
     assert [(one.name, other.name) for one, other in chosen] == [("c", "a"), ("c", "b")]

@@ -38,7 +38,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_runs_list_is_newest_first_without_duplicates(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["runs", "list"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    *lines, elsewhere = capsys.readouterr().out.splitlines()
+    assert elsewhere.strip() == "not here: runs of --run-dir elsewhere; webarena runs list DIR"
     assert [line.split("/")[-1] for line in lines[::2]] == ["0-third", "a-second", "b-first"]
     assert [line.strip() for line in lines[1::2]] == [
         "not finished; pytest --resume=../webarena-runs/0-third",
@@ -55,7 +56,7 @@ def test_runs_list_shows_undecided_trials_as_a_range(project: Path) -> None:
 
 def test_runs_list_limits_rows_and_counts_the_rest(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["runs", "list", "-n", "1"]) == 0
-    assert capsys.readouterr().out.splitlines()[-1].strip() == "and 2 older ones (-n 0)"
+    assert capsys.readouterr().out.splitlines()[-2].strip() == "and 2 older ones (-n 0)"
     assert main(["runs", "list", "-n", "0", "--format", "json"]) == 0
     assert [run["finished"] for run in json.loads(capsys.readouterr().out)] == [False, True, True]
 
@@ -101,3 +102,12 @@ def test_missing_run_folder_is_a_usage_error(tmp_path: Path, monkeypatch: pytest
     (tmp_path / "webarena-runs").mkdir()
     with pytest.raises(UsageError, match="expected a run in"):
         chosen_run(None)
+
+
+def test_runs_list_accepts_a_run_outside_the_folder(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = make(project, "d", 1.3e9, agents={"mine": {"rate": RATE}}).rename(project / "elsewhere")
+    assert main(["runs", "list", str(run)]) == 0
+    assert [line.split("  ")[-1].strip() for line in capsys.readouterr().out.splitlines()] == [
+        "../elsewhere",
+        "mine 3/4",
+    ]

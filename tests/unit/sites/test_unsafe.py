@@ -14,6 +14,7 @@ class ClosedGateway:
 
     unsafe_hosts: dict[str, str] = field(default_factory=dict)
     unfinished_hosts: dict[str, str] = field(default_factory=dict)
+    sign_in_hosts: dict[str, str] = field(default_factory=dict)
 
 
 HOSTS = {"shop.test": "store", "admin.test": "store", "forum.test": "forum"}
@@ -54,3 +55,10 @@ def test_dependencies_of_a_changed_app_are_unsafe_too() -> None:
         "index": "search may have called it: forum may have called it: POST x",
     }
     assert unsafe_by_app([ClosedGateway()], HOSTS, needs) == {}
+
+
+def test_sign_ins_change_only_apps_that_do_not_allow_them() -> None:
+    gateway = ClosedGateway(sign_in_hosts={"shop.test": "POST a", "forum.test": "POST b"})
+    assert unsafe_by_app([gateway], HOSTS, allows_sign_ins=["store"]) == {"forum": "POST b"}
+    gateway.unsafe_hosts["shop.test"] = "POST c"
+    assert unsafe_by_app([gateway], HOSTS, allows_sign_ins=["store"]) == {"store": "POST c", "forum": "POST b"}

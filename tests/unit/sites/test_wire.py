@@ -42,6 +42,7 @@ RECIPE = LoginRecipe(
         Grant(
             id="lease-1",
             harness_port=2,
+            sign_in_port=3,
             port=1,
             waited=0.5,
             sites={

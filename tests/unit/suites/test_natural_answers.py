@@ -23,10 +23,11 @@ DECIDED = 0.47
 """Least share of all answers that are met or not met."""
 
 
-def test_no_wrong_answer_is_met_and_few_right_ones_are_not_met() -> None:
+@pytest.mark.parametrize("every", [pytest.param(1, marks=pytest.mark.exhaustive), 6])
+def test_no_wrong_answer_is_met_and_few_right_ones_are_not_met(every: int) -> None:
     count: Counter[tuple[bool, bool | None]] = Counter()
     wrong_and_met = []
-    for each in measure((answer for path in FILES for answer in read(path)), by=["repaired"]):
+    for each in measure((answer for path in FILES for answer in read(path)[::every]), by=["repaired"]):
         if needs_judge(each.labelled.task) or each.labelled.task == CORRECTED:
             continue
         count[each.labelled.right, each.passed] += 1
@@ -35,7 +36,7 @@ def test_no_wrong_answer_is_met_and_few_right_ones_are_not_met() -> None:
     right = sum(number for (label, _), number in count.items() if label)
     decided = sum(number for (_, passed), number in count.items() if passed is not None)
     assert wrong_and_met == []
-    assert count.total() > 10_000
+    assert count.total() > 10_000 / every
     assert count[True, False] <= RIGHT_NOT_MET * right, count
     assert count[True, True] >= RIGHT_MET * right, count
     assert decided >= DECIDED * count.total(), count

@@ -55,6 +55,21 @@ def test_such_characters_are_valid_in_text(keys: str) -> None:
     assert task(keys)
 
 
+@each_case(
+    ("keys", "message"),
+    [
+        ("checks: [{answer: “x”}\nthreshold: 1", "(line 5, column 23, has U+201C (left double quotation mark), which"),
+        ("checks: [{answer: “x”}]", "found '“x”' (column 23 has U+201C (left double quotation mark), which YAML does"),
+        ("“threshold”: 1", "found '“threshold”' (column 5 has U+201C (left double quotation mark), which YAML does"),
+        ("intnt: He said “x”", "found 'intnt' (did you mean 'intent'?)"),
+    ],
+)
+def test_one_cause_has_one_hint(keys: str, message: str) -> None:
+    found = problems(task_text(keys))
+    assert message in " ".join(map(str, found))
+    assert [each.hint.count("; ") for each in found] == [0] * len(found)
+
+
 def test_hint_ignores_characters_in_quotes() -> None:
     [problem] = problems(task_text('tags: {"a\u00a0b": 1}'))
     assert "U+00A0" not in str(problem)

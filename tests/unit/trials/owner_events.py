@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,6 @@ import pytest
 from pytest_webarena.actions import Goto, Stop
 from pytest_webarena.agents import AgentDefinition
 from pytest_webarena.browser.faults import PageCrashed
-from pytest_webarena.checks import judge
 from pytest_webarena.errors import (
     AgentAbsent,
     AgentError,
@@ -29,8 +29,9 @@ from pytest_webarena.errors import (
     PageUnusable,
     RecordingError,
     TaskError,
+    TooLarge,
 )
-from pytest_webarena.evidence import Evidence, Probe, Unfinished
+from pytest_webarena.evidence import Unfinished
 from pytest_webarena.llm.client import ModelRefused
 from pytest_webarena.owners import EVENTS
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
@@ -139,6 +140,20 @@ class SlowSite(Site):
         return (late,) if self.leases in self.breaks else ()
 
 
+Launch = Callable[[TrialPlan, Resources], TrialRecord]
+_launch: ContextVar[Launch | None] = ContextVar("launch", default=None)
+
+
+@contextmanager
+def launched_by(launch: Launch) -> Iterator[None]:
+    """Run the trials of scenarios by ``launch``, for example as one of the trials of a run."""
+    token = _launch.set(launch)
+    try:
+        yield
+    finally:
+        _launch.reset(token)
+
+
 def run(tmp_path: Path, site: Site, *, task: Task = TASK, judge: Any = None, **agent: Any) -> TrialRecord:
     """Run a trial without retries in which the agent opens `PAGE`, if the site has it, and answers."""
     actions = (Goto(PAGE), Stop("42")) if isinstance(site, HalfDownSite) else (Stop("42"),)
@@ -146,9 +161,11 @@ def run(tmp_path: Path, site: Site, *, task: Task = TASK, judge: Any = None, **a
     options = agent.pop("options", TrialOptions(env_retries=0))
     definition = AgentDefinition(id="a", make=make, digest="d", **agent)
     plan = TrialPlan(
-        task=task, agent=definition, trial=1, limits=EpisodeLimits(seconds=5), options=options,
+        task=task, agent=definition, trial=1, limits=EpisodeLimits(seconds=60), options=options,
         asker=judge.session("t") if judge is not None else None,
     )  # fmt: skip
+    if (launch := _launch.get()) is not None:
+        return launch(plan, Resources(site))
     return run_trial(plan, Resources(site), RunDir(tmp_path).folder(TrialKey("t", "a", 1)))
 
 
@@ -217,13 +234,15 @@ def without_usage(tmp_path: Path) -> TrialRecord:
     return run(tmp_path, HalfDownSite(), task=PRICED, asks_models=True, kind="python")
 
 
-def too_large(tmp_path: Path) -> TrialRecord:
-    """Judge a probe that was too large, and take its verdict as that of a trial."""
+def too_large(tmp_path: Path, patch: pytest.MonkeyPatch) -> TrialRecord:
+    """Run a trial whose check reads a page that the agent made too large."""
+
+    def read_page(session: VisitingSession, **arguments: Any) -> None:
+        raise TooLarge("expected at most 5,000,000 characters to judge, found 9,000,000")
+
+    patch.setattr(VisitingSession, "read_page", read_page)
     task = make_task("intent: How many?\nsites: [shop]\nchecks: [{page: {includes: tea}}]", id="t")
-    probe = Probe(check=task.checks[0].path, state="end", error="too large", beyond=True)
-    verdict = judge(task, Evidence(answer="", stop_reason="answered", probes=(probe,)))
-    record = run(tmp_path, HalfDownSite())
-    return replace(record, outcome="failed" if verdict.passed is False else "error", stop_reason="answered")
+    return run(tmp_path, HalfDownSite(), task=task)
 
 
 def overdue(tmp_path: Path) -> TrialRecord:
@@ -291,7 +310,7 @@ SCENARIOS: dict[str, Scenario] = {
     "judge_access": lambda path, patch, result: unjudged(path),
     "forged_verdict": lambda path, patch, result: judged(path, say("Hm."), "fails", FORGED),
     "judge": lambda path, patch, result: own_judge(path, patch),
-    "too_large": lambda path, patch, result: too_large(path),
+    "too_large": lambda path, patch, result: too_large(path, patch),
     "overdue": lambda path, patch, result: overdue(path),
     "unreported_usage": lambda path, patch, result: without_usage(path),
     "uncounted_usage": lambda path, patch, result: uncounted(path),

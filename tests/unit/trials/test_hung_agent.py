@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -44,25 +46,38 @@ def test_agent_that_hangs_in_a_later_attempt_keeps_the_record_that_counts(
     assert reasons == ([("failed", "broke_site")] * 2 if counting else [("failed", "time"), ("failed", "unattributed")])
 
 
-@pytest.mark.parametrize(
-    ("kind", "tier", "stored"),
-    [
-        ("built-in", "in-process", False),
-        ("scripted", "in-process", False),
-        ("replay", "in-process", False),
-        ("python", "in-process", True),
-        ("http", "process", True),
-        ("process", "process", True),
-        ("process", "sandboxed", False),
-        ("from_a_package", "in-process", True),
-    ],
-)
-def test_record_for_a_killed_process_is_stored_only_for_foreign_code(
-    kind: str, tier: Any, stored: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("kind", "stored"), [("model", False), ("python", True)])
+def test_record_for_a_killed_process_is_stored_only_for_agents_that_can_kill_it(
+    kind: str, stored: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(hung_agent, "watched", lambda *args, **more: nullcontext())
-    agent = AgentDefinition(id="a", make=lambda assignment: ScriptedAgent(), digest="d", tier=tier, kind=kind)
+    agent = AgentDefinition(id="a", make=lambda assignment: ScriptedAgent(), digest="d", kind=kind)
     writer = RunDir(tmp_path).folder(KEY).begin(worker="", node_id="")
     plan = TrialPlan(task=TASK, agent=agent, trial=1, limits=EpisodeLimits())
     with hung_agent.guarded(plan, TrialRecord(key=KEY, outcome="failed"), writer):
         assert (lost_record(writer.path.parent, writer.number) is not None) == stored
+
+
+LATE = """
+import signal, threading
+from pytest_webarena.trials.hung_agent import _TIMERS, without_alarms
+
+def late():
+    for timer in _TIMERS:
+        signal.setitimer(timer, 0.01)
+        while signal.getitimer(timer)[0]:
+            pass
+        signal.setitimer(timer, 1000)
+
+with without_alarms():
+    pass
+thread = threading.Thread(target=late)
+thread.start()
+thread.join()
+with without_alarms():
+    assert not any(signal.getitimer(timer)[0] for timer in _TIMERS)
+"""
+
+
+def test_timer_of_a_thread_that_outlives_its_trial_does_not_end_the_process() -> None:
+    subprocess.run([sys.executable, "-c", LATE], check=True, timeout=60)

@@ -17,7 +17,7 @@ from pytest_webarena.trials.logins import Logins
 class FakeLease:
     """A lease of one replica."""
 
-    harness_proxy = ""
+    harness_proxy = sign_in_proxy = ""
 
     def __init__(self, site: Any) -> None:
         self.sites = {"todo": site}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,16 @@ def benchmark_module() -> Any:
     return module
 
 
+@pytest.mark.parametrize(("event", "result"), CASES)
+def test_each_row_of_the_table_has_the_outcome_of_the_benchmarks_own_rules(
+    benchmark_module: Any, event: str, result: Result
+) -> None:
+    row = EVENTS[event]
+    found = outcome_of(row, "impossible" if row.control == "impossible" else result)
+    owned = found if found in ("error", "undecided") else "failed"
+    assert owned == benchmark_module.expected(event, result)
+
+
 @pytest.mark.matrix(4)
 @pytest.mark.parametrize(("event", "result"), ALL)
 def test_agent_gains_nothing_by_ending_failing_trials_in_errors(
@@ -39,3 +50,17 @@ def test_agent_gains_nothing_by_ending_failing_trials_in_errors(
 
 def test_agent_gains_nothing_by_stopping_the_run(benchmark_module: Any) -> None:
     assert benchmark_module.stopping(12, 1) == benchmark_module.stopping(12, 2) == []
+
+
+def test_controls_and_retries_have_the_expected_results(benchmark_module: Any) -> None:
+    found = {name: [*case()] for name, case in benchmark_module.CASES_OF_TRIALS.items()}
+    assert {name: wrong for name, wrong in found.items() if wrong} == {}
+
+
+@pytest.mark.exhaustive
+def test_each_output_of_runs_with_events_is_right() -> None:
+    """In a process of its own, because it runs pytest."""
+    done = subprocess.run(
+        [sys.executable, "benchmarks/owners.py", "--seeds=1", "--tasks=12"], capture_output=True, text=True, timeout=900
+    )
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -18,7 +18,7 @@ def test_walk_is_made_once_for_each_account() -> None:
             made.append(user)
             return Walk(sources=Visits({}, {}), sites={"shop": HOME})
 
-        return shared.get((("shop", HOME), ("shop", user)), make)
+        return shared.get(({"shop": HOME}, {"shop": user}), make)
 
     with ThreadPoolExecutor(4) as pool:
         walks = list(pool.map(walk, ["emma", "owner"] * 4))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import itertools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["InPage", "Located", "Reading"]
 
-_LOOK = "(script, options) => script.look(options)"
-_MARKUP = "(script, options) => script.markup(options)"
 _BOXES = "(script, ids) => script.boxes(ids)"
 _CORNER = "(script, id) => script.cornerOf(id)"
 _CALL = """(script, id, ...args) => {
@@ -34,7 +32,29 @@ _CALL = """(script, id, ...args) => {
 _COUNT = itertools.count(1)
 _FRAME_SECONDS = 2.0
 """Seconds that each frame of another site may take; the page itself has its own time limit."""
-_ID = re.compile(r"^(\t*)\[(\d+)\]|(?<= into )\[(\d+)\]$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Text:
+    """A text that the script makes of a document."""
+
+    function: str
+    ids: re.Pattern[str]
+    """Ids in it."""
+    scrolled: Callable[[str, str], str]
+    """Adds how far the document of an iframe can be scrolled to the line of the iframe."""
+
+
+_TREE = _Text(
+    function="(script, options) => script.look(options)",
+    ids=re.compile(r"^(\t*)\[(\d+)\]|(?<= into )\[(\d+)\]$", re.MULTILINE),
+    scrolled=lambda line, scroll: f"{line} scroll: {scroll}",
+)
+_HTML = _Text(
+    function="(script, options) => script.markup(options)",
+    ids=re.compile(r"^(\t*)\[(\d+)\](?= <)|(?<= into )\[(\d+)\]$", re.MULTILINE),
+    scrolled=lambda line, scroll: f'{line.removesuffix(">")} scroll="{scroll}">',
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,37 +141,29 @@ class InPage:
 
         Raises what `Tab.run` does, and `LostWorld` if the page navigates meanwhile.
         """
+        return await self._reading(_TREE, options, seconds)
+
+    async def markup(self, options: Mapping[str, Any], *, seconds: float) -> Reading:
+        """Return the page as pruned HTML, with as many calls as `read`."""
+        return await self._reading(_HTML, options, seconds)
+
+    async def _reading(self, text: _Text, options: Mapping[str, Any], seconds: float) -> Reading:
+        depth = 1 if text is _TREE else 0
+        here = {**options, "first": self._numbers.next, "depth": depth, "view": None, "root": True, "focus": True}
         main = self._world_of_page()
-        page_options = {**options, "first": self._numbers.next, "depth": 1, "view": None, "root": True, "focus": True}
         try:
-            found = await main.call(_LOOK, page_options, seconds=seconds)
+            found = await main.call(text.function, here, seconds=seconds)
         except LostWorld:
             if self._main is main:
                 self._main = None
-            found = await self._world_of_page().call(_LOOK, page_options, seconds=seconds)
             main = self._world_of_page()
+            found = await main.call(text.function, here, seconds=seconds)
         self._numbers.taken_until(found["next"], self._page)
-        text, focused = found["text"], found["focused"]
+        shown, focused = found["text"], found["focused"]
         if found["frames"]:
-            text, inner = await self._with_frames(main, text, found["frames"], options)
+            shown, inner = await self._with_frames(text, main, shown, found["frames"], options)
             focused = inner or focused
-        return Reading(text=text, title=found["title"], focused=focused, scroll=tuple(found["scroll"]))
-
-    async def markup(self, options: Mapping[str, Any], *, seconds: float) -> Reading:
-        """Return the page as pruned HTML, in one call. Frames of other sites are a bare line."""
-        found: dict[str, Any] = {}
-        for _ in range(2):
-            main = self._world_of_page()
-            try:
-                found = await main.call(_MARKUP, {**options, "first": self._numbers.next}, seconds=seconds)
-                break
-            except LostWorld:
-                if self._main is main:
-                    self._main = None
-        else:
-            raise LostWorld("the page kept navigating")
-        self._numbers.taken_until(found["next"], self._page)
-        return Reading(text=found["text"], title=found["title"], focused="", scroll=tuple(found["scroll"]))
+        return Reading(text=shown, title=found["title"], focused=focused, scroll=tuple(found["scroll"]))
 
     async def ask(self, function: str, *args: Any, seconds: float) -> Any:
         """Return the result of a JavaScript function of another module, called in the world of the script."""
@@ -167,6 +179,7 @@ class InPage:
         found: dict[str, tuple[float, float, float, float]] = {}
         for world, (host, numbers) in groups.items():
             try:
+                await world.note_listeners(seconds=seconds)
                 x, y = await self._corner(host, seconds)
                 for number, left, top, width, height in await world.call(_BOXES, list(numbers), seconds=seconds):
                     found[numbers[number]] = (x + left, y + top, width, height)
@@ -222,13 +235,9 @@ class InPage:
         return self._main
 
     async def _with_frames(
-        self,
-        world: World,
-        text: str,
-        found: Sequence[Mapping[str, Any]],
-        options: Mapping[str, Any],
+        self, text: _Text, world: World, shown: str, found: Sequence[Mapping[str, Any]], options: Mapping[str, Any]
     ) -> tuple[str, str]:
-        """Insert frames of other sites into ``text``; return it with the focused element in them."""
+        """Insert frames of other sites into what is ``shown``; return it with the focused element in them."""
         try:
             keys = await world.frames([each["id"] for each in found], seconds=_FRAME_SECONDS)
         except (LostWorld, ScriptFailed, Unresponsive):
@@ -239,23 +248,23 @@ class InPage:
             read, focus, scroll = "", "", ""
             if keys.get(each["id"]) is not None:
                 host = Host(world=world, number=each["id"])
-                read, focus, scroll = await self._read_frame(keys[each["id"]], host, each, options)
+                read, focus, scroll = await self._read_frame(text, keys[each["id"]], host, each, options)
             inner.append((read, scroll))
             focused = focused or focus
         lines: list[str] = []
-        for line in text.split("\n"):
+        for line in shown.split("\n"):
             if not line.startswith("\1"):
                 lines.append(line)
                 continue
             read, scroll = inner[int(line[1:])]
             if scroll:
-                lines[-1] += f" scroll: {scroll}"  # the line of the iframe element
+                lines[-1] = text.scrolled(lines[-1], scroll)  # the line of the iframe element
             if read:
                 lines.append(read)
         return "\n".join(lines), focused
 
     async def _read_frame(
-        self, key: object, host: Host, placement: Mapping[str, Any], options: Mapping[str, Any]
+        self, text: _Text, key: object, host: Host, placement: Mapping[str, Any], options: Mapping[str, Any]
     ) -> tuple[str, str, str]:
         """Return the lines of a frame of another site, its focused element, and how far it can be scrolled.
 
@@ -271,21 +280,21 @@ class InPage:
                     if world is None:
                         return "", "", ""
                     frame = self._frames[key] = _Frame(world, host)
-                found = await frame.world.call(_LOOK, frame_options, seconds=_FRAME_SECONDS)
+                found = await frame.world.call(text.function, frame_options, seconds=_FRAME_SECONDS)
             except LostWorld:  # it has navigated since the last observation
                 self._frames.pop(key, None)
                 continue
             except (ScriptFailed, Unresponsive):
                 return "", "", ""
-            text = self._renumbered(found["text"], frame)
-            focused = self._renumbered(found["focused"], frame)
+            shown = self._renumbered(text, found["text"], frame)
+            focused = self._renumbered(text, found["focused"], frame)
             if found["frames"]:
-                text, inner = await self._with_frames(frame.world, text, found["frames"], options)
+                shown, inner = await self._with_frames(text, frame.world, shown, found["frames"], options)
                 focused = inner or focused
-            return text, focused, found["pageScroll"]
+            return shown, focused, found["pageScroll"]
         return "", "", ""
 
-    def _renumbered(self, text: str, frame: _Frame) -> str:
+    def _renumbered(self, text: _Text, shown: str, frame: _Frame) -> str:
         """Replace the ids in a frame's lines by those of the session, which its script does not know."""
 
         def replace(match: re.Match[str]) -> str:
@@ -296,7 +305,7 @@ class InPage:
                 self._foreign[number] = (frame, local)
             return f"{match[1] or ''}[{number}]"
 
-        return _ID.sub(replace, text)
+        return text.ids.sub(replace, shown)
 
     async def _world_of_frame(self, key: object, parent: World) -> World | None:
         if isinstance(key, Frame):

@@ -7,7 +7,20 @@ from importlib.resources import files
 
 __all__ = ["parts", "script"]
 
-_PARTS = ("dom", "text", "counters", "inserted", "roles", "names", "fields", "states", "markup", "walk")
+_PARTS = (
+    "dom",
+    "text",
+    "counters",
+    "inserted",
+    "roles",
+    "names",
+    "fields",
+    "states",
+    "usable",
+    "markup",
+    "marks",
+    "walk",
+)
 """Files in order of dependency. They share one scope of which nothing is visible outside."""
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from typing import Any, Protocol, TypeVar
 
 from playwright.async_api import CDPSession, Frame, JSHandle
@@ -18,6 +19,15 @@ T = TypeVar("T")
 
 WORLD = f"pytest-webarena-{secrets.token_hex(8)}"
 """Name of the isolated world. It is random, because whoever knows it can have functions added to the world."""
+
+
+_GESTURES = frozenset({
+    "auxclick", "click", "contextmenu", "dblclick", "dragstart", "drop", "mousedown", "mouseup", "pointerdown",
+    "pointerup", "touchend", "touchstart",
+})  # fmt: skip
+"""Events of a person's pointer."""
+_MOST_LISTENERS = 200
+"""Maximum number of elements that one observation asks about; the next observation asks about the others."""
 
 
 class LostWorld(Exception):
@@ -43,6 +53,10 @@ class World(Protocol):
         """Return keys by which `InPage` finds the worlds of iframes that can't be read from here, by their ids."""
         ...
 
+    async def note_listeners(self, *, seconds: float) -> None:
+        """Report the elements to which the page's scripts listen to the script, if the browser knows them."""
+        ...
+
 
 class IsolatedWorld:
     """World isolated from the page's scripts, which can neither see nor change it or its built-in functions."""
@@ -54,20 +68,52 @@ class IsolatedWorld:
         self._name = secrets.token_hex(8)
         """Name of this script in the world's globals, because a restored document may contain an earlier one."""
         self._has_script = False
+        self._root: str | None = None
+        """Remote object of the document in the page's own world."""
+        self._reported: set[int] = set()
+        """Backend node ids of the elements that `note_listeners` has reported."""
 
     async def call(self, function: str, *args: Any, seconds: float) -> Any:
-        answer = await self._call(function, args, by_value=True, seconds=seconds)
+        answer = await self._call(function, [{"value": arg} for arg in args], by_value=True, seconds=seconds)
         return answer.get("value")
 
     async def frames(self, numbers: list[int], *, seconds: float) -> dict[int, object]:
         found: dict[int, object] = {}
         for number in numbers:
-            node = await self._call("(script, id) => script.find(id)", (number,), by_value=False, seconds=seconds)
+            node = await self._call(
+                "(script, id) => script.find(id)", [{"value": number}], by_value=False, seconds=seconds
+            )
             if "objectId" in node:
                 what = {"objectId": node["objectId"]}
                 described = await self._send("DOM.describeNode", what, seconds)
                 await self._send("Runtime.releaseObject", what, seconds)
                 found[number] = described["node"].get("frameId")
+        return found
+
+    async def note_listeners(self, *, seconds: float) -> None:
+        if self._root is None:
+            # In the page's own world: with a document of this world, or ``pierce``, Chromium makes objects of the wrong
+            # world for the elements, so that no later script of this world can use them.
+            found = await self._send("Runtime.evaluate", {"expression": "document"}, seconds)
+            self._root = found["result"]["objectId"]
+        whole = {"objectId": self._root, "depth": -1}
+        listeners = (await self._send("DOMDebugger.getEventListeners", whole, seconds))["listeners"]
+        heard = (each["backendNodeId"] for each in listeners if each["type"] in _GESTURES and "backendNodeId" in each)
+        new = [node for node in dict.fromkeys(heard) if node not in self._reported][:_MOST_LISTENERS]
+        if not new:
+            return
+        self._reported.update(new)
+        resolved = await asyncio.gather(*(self._resolved(node, seconds) for node in new))
+        nodes = [{"objectId": each} for each in resolved if each is not None]
+        await self._call("(script, ...nodes) => script.noteListeners(...nodes)", nodes, by_value=True, seconds=seconds)
+        await self._send("Runtime.releaseObjectGroup", {"objectGroup": self._name}, seconds)
+
+    async def _resolved(self, backend: int, seconds: float) -> str | None:
+        node = {"backendNodeId": backend, "executionContextId": self._context, "objectGroup": self._name}
+        try:
+            found: str = (await self._send("DOM.resolveNode", node, seconds))["object"]["objectId"]
+        except LostWorld:
+            return None  # it was removed meanwhile
         return found
 
     async def start(self, seconds: float) -> None:
@@ -76,7 +122,7 @@ class IsolatedWorld:
         world = await self._send("Page.createIsolatedWorld", parameters, seconds)
         self._context = world["executionContextId"]
 
-    async def _call(self, function: str, args: tuple[Any, ...], *, by_value: bool, seconds: float) -> Any:
+    async def _call(self, function: str, args: Sequence[Any], *, by_value: bool, seconds: float) -> Any:
         if self._context is None:
             await self.start(seconds)
         script_object = f"globalThis[Symbol.for('{self._name}')]"
@@ -85,7 +131,7 @@ class IsolatedWorld:
         parameters = {
             "executionContextId": self._context,
             "functionDeclaration": source,
-            "arguments": [{"value": arg} for arg in args],
+            "arguments": list(args),
             "awaitPromise": True,
             "returnByValue": by_value,
         }
@@ -122,6 +168,9 @@ class PageWorld:
             if number in numbers:
                 found[number] = child
         return found
+
+    async def note_listeners(self, *, seconds: float) -> None:
+        pass  # no protocol of the browser reports them
 
     async def _script(self, seconds: float) -> JSHandle:
         if self._handle is None:

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
+
+from pytest_webarena.checks.answer_types import units
+from pytest_webarena.tasks import load_tasks
 from tests.cases import each_case
 
 from .outcomes import Rows, cases, outcome
@@ -99,3 +105,9 @@ ROWS: Rows = [
 @each_case(("check", "intent", "answer", "wanted"), cases(ROWS))
 def test_numbers(check: str, intent: str, answer: str, wanted: str) -> None:
     assert outcome(check, answer, intent) == wanted
+
+
+def test_everyday_units_are_units_and_are_known_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert [unit for unit in units._EVERYDAY_UNITS if units._parsed(units._spelling(unit)) is None] == []
+    monkeypatch.setattr(units, "_parsed", lambda unit: None)
+    assert load_tasks(Path(__file__).parents[4] / "tasks" / "homepage" / "key_nodes.yaml")

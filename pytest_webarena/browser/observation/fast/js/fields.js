@@ -22,7 +22,7 @@ const editorPlaceholder = el => {
 const LEAST = 6, SURFACE = [24, 12];
 const isTextField = (el, tag) => tag === 'textarea' || (tag === 'input' && /^(text|search|email|tel|url|password|number)$/.test(el.type))
   || attr(el, 'role') === 'textbox' || isEditingHost(el);
-const isDrawn = el => {
+const hasSize = el => {
   let {width, height} = rectOf(el);
   for (let around = parentOf(el); around && typeOf(around) === ELEMENT && width >= LEAST && height >= LEAST; around = parentOf(around)) {
     if (around.clientWidth >= LEAST && around.clientHeight >= LEAST) continue;
@@ -31,8 +31,14 @@ const isDrawn = el => {
     if (style.overflowX !== 'visible') width = Math.min(width, around.clientWidth);
     if (style.overflowY !== 'visible') height = Math.min(height, around.clientHeight);
   }
-  return width >= LEAST && height >= LEAST && el.checkVisibility({checkOpacity: true});
+  return width >= LEAST && height >= LEAST;
 };
+const isDrawn = el => hasSize(el) && el.checkVisibility({checkOpacity: true});
+// Whether a field is only there for scripts: neither the pointer nor the keyboard reaches it, nor does its label use it.
+// Widgets keep the field that they replace so.
+const isSpare = (el, tag) => (tag === 'input' || tag === 'select' || tag === 'textarea') && attr(el, 'tabindex') === '-1'
+  && (!hasSize(el) || (styleOf(el).pointerEvents === 'none' && !isDrawn(el)))
+  && !(tag === 'input' && /^(checkbox|file|radio)$/.test(el.type) && [...el.labels || []].some(isDrawn));
 const surfaceOf = el => {
   for (let around = flatParent(el); around && typeOf(around) === ELEMENT && tagOf(around) !== 'body'; around = flatParent(around)) {
     const box = rectOf(around);

@@ -3,14 +3,14 @@
 
 const LONGEST = 200;
 
-// options: viewport, maxOptions, first, rules.
+// options: viewport, maxOptions, first, rules; depth and view as in `look`.
 const markup = options => {
   nextNumber = Math.max(nextNumber, options.first);
   forgetInserted();
   const {viewport, maxOptions, rules} = options;
   const skipped = new Set(rules.skipped), empty = new Set(rules.void), transparent = new Set(rules.transparent);
   const interactive = new Set(rules.interactive), controlRoles = new Set(rules.roles);
-  const lines = [], range = document.createRange();
+  const lines = [], frames = [], range = document.createRange();
   let open = -1, shown = 0;
 
   const element = (depth, line) => { lines.push(indent(depth) + line); open = lines.length - 1; return open; };
@@ -27,14 +27,15 @@ const markup = options => {
   };
   const block = () => { if (open >= 0 && !lines[open].endsWith('>')) open = -1; };
 
-  const isControl = (el, tag) => {
+  const isUsual = (el, tag) => {
     if (tag === 'a') return has(el, 'href');
     if (tag === 'input') return el.type !== 'hidden';
     return interactive.has(tag) || controlRoles.has(attr(el, 'role') || '') || has(el, 'onclick')
       || isDraggable(el) || /^\d*$/.test(attr(el, 'tabindex') ?? '-')
       || ['', 'true', 'plaintext-only'].includes((attr(el, 'contenteditable') ?? 'false').toLowerCase());
   };
-  const valueNow = (el, tag, name, style) => {
+  const valueNow = (el, tag, name, style, hint) => {
+    if (name === 'class') return hint;
     if (name === 'scroll') return style ? scrollStateOf(el, tag, style) : '';
     if (name !== 'value') return attr(el, name);
     if (tag === 'option') return null;  // the agent chooses by label
@@ -46,10 +47,10 @@ const markup = options => {
     if (name === 'selected' && tag === 'option') return el.selected;
     return has(el, name);
   };
-  const opening = (el, tag, number, style) => {
+  const opening = (el, tag, number, style, hint = null) => {
     const parts = [tag];
     for (const name of rules.attributes) {
-      const value = valueNow(el, tag, name, style);
+      const value = valueNow(el, tag, name, style, hint);
       if (value === null || (!value && name !== 'alt' && name !== 'contenteditable')) continue;
       let short = value.replace(/\s+/g, ' ').trim();
       if (short.length > LONGEST) short = short.slice(0, LONGEST - 1) + '…';
@@ -94,12 +95,13 @@ const markup = options => {
     const tag = tagOf(el);
     if (skipped.has(tag) || tag.includes(':')) return;
     const style = styleOf(el);
-    if (style.display === 'none' || style.contentVisibility === 'hidden') return;
+    if (style.display === 'none' || style.contentVisibility === 'hidden' || isSpare(el, tag)) return;
     const box = rectOf(el), bare = style.display === 'contents', inline = style.display === 'inline';
     const visible = style.visibility === 'visible' && !bare && (!viewport || inView(box, view));
-    const control = (visible || bare) && isControl(el, tag);
+    const usual = (visible || bare) && isUsual(el, tag), pointed = visible && !usual && isPointed(el, style);
+    const control = usual || pointed;
     const number = control ? numberOf(el, `${tag} ${quoted(trimmed(textContentOf(el)).slice(0, 80))}`) : 0;
-    const line = visible || bare ? opening(el, tag, number, style) : '';
+    const line = visible || bare ? opening(el, tag, number, style, pointed && isBare(el) ? classHint(el) : null) : '';
     const before = shown;
     const end = {ends: true, line: -1, before};
     let inner = depth;
@@ -119,12 +121,16 @@ const markup = options => {
     const hidden = style.visibility !== 'visible';
     if (number) view = ALL;  // a control's text is its name, so it is printed even outside of the viewport
     if (tag === 'iframe') {
-      const doc = frameDocument(el);
-      if (!doc || !doc.documentElement) return;
       const left = box.left + el.clientLeft, top = box.top + el.clientTop;
       const seen = [Math.max(0, view[0] - left), Math.max(0, view[1] - top),
         Math.min(el.clientWidth, view[2] - left), Math.min(el.clientHeight, view[3] - top)];
-      stack.push({node: doc.documentElement, depth: inner, view: seen, hidden});
+      const doc = frameDocument(el);
+      if (!doc && visible) {
+        lines.push('\u0001' + frames.length);
+        frames.push({id: numberOf(el), depth: inner, view: seen, focus: false});
+        open = -1;
+      }
+      if (doc && doc.documentElement) stack.push({node: doc.documentElement, depth: inner, view: seen, hidden});
       return;
     }
     if (tag === 'details' && !has(el, 'open')) {
@@ -148,7 +154,7 @@ const markup = options => {
     for (const node of children.reverse()) stack.push({node, depth: inner, view, hidden});
   };
   if (document.documentElement) {
-    stack.push({node: document.documentElement, depth: 0, view: [0, 0, innerWidth, innerHeight], hidden: false});
+    stack.push({node: document.documentElement, depth: options.depth, view: options.view || [0, 0, innerWidth, innerHeight], hidden: false});
   }
   while (stack.length) {
     const work = stack.pop();
@@ -166,64 +172,7 @@ const markup = options => {
   const page = document.scrollingElement || document.documentElement;
   return {
     text: lines.filter(line => line.trim()).map(line => line.replace(/ +$/, '')).join('\n'),
-    title: document.title, next: nextNumber,
+    title: document.title, focused: '', frames, next: nextNumber, pageScroll: page ? scrollOf(page, styleOf(page)) : '',
     scroll: [scrollX, scrollY, innerHeight, page ? page.scrollHeight : 0, innerWidth],
   };
-};
-
-// Returns [id, left, top, width, height] in this document's viewport for ids of visible elements that can be acted on;
-// others are omitted, including covered ones.
-const boxes = ids => {
-  const found = [];
-  for (const id of ids) {
-    const node = find(id);
-    if (!node || typeOf(node) !== ELEMENT || known.get(id).inserted) continue;
-    const tag = tagOf(node);
-    if (tag === 'iframe') continue;
-    const control = isFocusable(node) || isEditingHost(node) || isDraggable(node) || has(node, 'onclick') || CONTROL_ROLE.test(attr(node, 'role') || '');
-    if (!control || (tag === 'option' && isDropDown(closest(node, 'select') || {multiple: true}))) continue;
-    if (attr(node, 'tabindex') === '-1' && !matches(node, 'a[href], button, input, select, textarea, [role]')) continue;
-    const doc = ownerOf(node);
-    const seen = seenFor(node, tag), box = rectOf(seen), view = viewOf(doc);
-    let left = Math.max(0, box.left), top = Math.max(0, box.top);
-    let right = Math.min(view.innerWidth, box.right), bottom = Math.min(view.innerHeight, box.bottom);
-    if (right - left > 1 && bottom - top > 1 && !isReached(seen, doc, left, top, right, bottom)) continue;
-    if (right - left <= 1 || bottom - top <= 1) { left = box.left; top = box.top; right = box.right; bottom = box.bottom; }
-    for (let w = view; w !== w.parent;) {
-      let frame = null;
-      try { frame = w.frameElement; } catch { frame = null; }
-      if (!frame) break;
-      const around = rectOf(frame), style = styleOf(frame);
-      const x = around.left + frame.clientLeft + parseFloat(style.paddingLeft);
-      const y = around.top + frame.clientTop + parseFloat(style.paddingTop);
-      left += x; right += x; top += y; bottom += y;
-      w = w.parent;
-    }
-    if (right - left > 1 && bottom - top > 1) found.push([id, left, top, right - left, bottom - top]);
-  }
-  return found;
-};
-const CONTROL_ROLE = /^(button|checkbox|combobox|link|listbox|menuitem|menuitemcheckbox|menuitemradio|option|radio|searchbox|slider|spinbutton|switch|tab|textbox|treeitem)$/;
-const isReached = (node, doc, left, top, right, bottom) => {
-  for (const [x, y] of [[.5, .5], [.2, .5], [.8, .5], [.5, .2], [.5, .8]]) {
-    let hit = doc.elementFromPoint(left + x * (right - left), top + y * (bottom - top));
-    for (let shadow = hit && shadowOf(hit); shadow; shadow = hit && shadowOf(hit)) {
-      const inner = shadow.elementFromPoint(left + x * (right - left), top + y * (bottom - top));
-      if (!inner || inner === hit) break;
-      hit = inner;
-    }
-    if (!hit) continue;
-    if (hit === node || contains(node, hit) || contains(hit, node)) return true;
-    const label = closest(hit, 'label');
-    if (label && label.control === node) return true;
-  }
-  return false;
-};
-
-// Returns the origin of the document in a frame, in the viewport of its parent document.
-const cornerOf = id => {
-  const frame = find(id);
-  if (!frame) return null;
-  const box = rectOf(frame), style = styleOf(frame);
-  return [box.left + frame.clientLeft + parseFloat(style.paddingLeft), box.top + frame.clientTop + parseFloat(style.paddingTop)];
 };

@@ -83,7 +83,7 @@ const childText = (el, tag) => {
 };
 
 // Returns the text of an element as part of another one's name.
-const alternative = (el, depth, named, direct) => {
+const alternative = (el, depth, named, direct, omits) => {
   const tag = tagOf(el);
   if (!direct) {
     const by = labelledBy(el);
@@ -104,12 +104,12 @@ const alternative = (el, depth, named, direct) => {
   const label = ariaLabel(el);
   if (label) return label;
   if (el === named && tag === 'input') return '';
-  return nativeName(el, tag, role) || contentText(el, tag, depth + 1, named, direct) || trimmed(attr(el, 'title') || '');
+  return nativeName(el, tag, role) || contentText(el, tag, depth + 1, named, direct, omits) || trimmed(attr(el, 'title') || '');
 };
 
 // Returns the text inside an element, with spaces where the layout separates. `hidden`: include hidden text, because a
-// name refers to it.
-const contentText = (el, tag, depth, named, hidden) => {
+// name refers to it. `omits`: whether to omit an element.
+const contentText = (el, tag, depth, named, hidden, omits) => {
   if (depth > NAME_DEPTH) return textContentOf(el);
   if (tag === 'svg') return svgTitle(el);
   const style = styleOf(el);
@@ -130,11 +130,12 @@ const contentText = (el, tag, depth, named, hidden) => {
     if (SKIPPED.has(childTag)) continue;
     if (childTag === 'br') { text += '\n'; continue; }
     if (!hidden && attr(child, 'aria-hidden') === 'true') continue;
+    if (omits && omits(child)) continue;
     const display = styleOf(child).display;
     if (display === 'none' && !hidden) continue;
     if (inTree && attr(child, 'role') === 'group') continue;  // nested items are not part of an item's name
     const part = hiddenByStyle(child, hidden)
-      ? contentText(child, childTag, depth + 1, named, hidden) : alternative(child, depth, named, false);
+      ? contentText(child, childTag, depth + 1, named, hidden, omits) : alternative(child, depth, named, false, omits);
     const apart = !(display === 'inline' || display === 'contents') || has(child, 'aria-label')
       || CONTROLS.has(childTag);
     text += apart ? ` ${part} ` : part;

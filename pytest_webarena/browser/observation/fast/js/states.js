@@ -133,6 +133,10 @@ const expandedOf = (el, tag, role) => {
   return null;
 };
 
+// Whether an element in a combobox is not part of its value: a field that nobody sees, or a list of what can be chosen.
+const isNoChoice = el => isSpare(el, tagOf(el))
+  || (attr(el, 'role') === 'listbox' && !!queryWithin(el, '[role=option]:not([aria-selected=true])'));
+
 // Returns a field's value as printed; null if its line already contains it.
 const valueOf = (el, tag, role, name) => {
   switch (tag) {
@@ -162,9 +166,13 @@ const valueOf = (el, tag, role, name) => {
       if (Number.isFinite(given)) return String(given);
       return role === 'progressbar' || role === 'meter' || role === 'spinbutton' ? null : '50';
     }
-    case 'searchbox': case 'textbox': case 'combobox': {
+    case 'searchbox': case 'textbox': {
       const text = trimmed(textContentOf(el));
-      return text && (role !== 'combobox' || isFocusable(el)) ? quoted(text) : null;
+      return text ? quoted(text) : null;
+    }
+    case 'combobox': {
+      const text = isFocusable(el) ? trimmed(contentText(el, tag, 0, el, false, isNoChoice)) : '';
+      return text ? quoted(text) : null;
     }
   }
   return null;

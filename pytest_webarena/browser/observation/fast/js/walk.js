@@ -221,7 +221,7 @@ const look = options => {
       && !(active && active !== document.body && contains(el, active));
     const editor = muted && isEditorText(el);
     if (muted && !editor) return;
-    if (has(el, 'inert')) return;
+    if (has(el, 'inert') || isSpare(el, tag)) return;
     const ordinal = tag === 'li' ? ordinalOf(el, top) : 0;
     const box = rectOf(el);
     const view = top.page.view;
@@ -263,6 +263,10 @@ const look = options => {
         context.depth++;
         if (name && (SAYS_CONTENT(role) || role === 'row' || own)) context.outerNames += '\n' + name;
         if (viewport && !area) context.mark = {line: lines.length - 1, seen};
+      } else if (area && shows && isPointed(el, style) && isBare(el)) {
+        const hint = classHint(el);
+        emit(el, top.depth, role, '', ` clickable: True${hint ? ' class: ' + quoted(hint) : ''}`);
+        context.depth++;
       }
       if (tag === 'label' && isRedundantLabel(el)) context.mute = true;
     }
@@ -347,4 +351,4 @@ const look = options => {
   };
 };
 
-return {look, markup, boxes, cornerOf, find, descriptionOf, known: node => numbers.get(node) ?? 0};
+return {look, markup, boxes, noteListeners, cornerOf, find, descriptionOf, known: node => numbers.get(node) ?? 0};

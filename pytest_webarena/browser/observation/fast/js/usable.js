@@ -1,0 +1,77 @@
+// Elements that only scripts make usable. Two signs show them: the pointer changes over them, as it does for people, or
+// scripts listen to it. Such an element has no id of its own unless it has a name, so its first text represents it.
+
+const POINTED = /^(pointer|grab|grabbing|move)$/;
+const CONTROL_ROLES = ('button checkbox combobox link listbox menuitem menuitemcheckbox menuitemradio option radio'
+  + ' searchbox slider spinbutton switch tab textbox treeitem').split(' ');
+const CONTROL_ROLE = new RegExp(`^(${CONTROL_ROLES.join('|')})$`);
+const CONTROL_ELEMENTS = 'a[href], button, input, select, textarea, summary, option, label, [contenteditable]'
+  + CONTROL_ROLES.map(role => `, [role=${role}]`).join('');
+const ITEMS = 'li, tr, [role=listitem], [role=row]';
+
+// Whether the markup says that an element can be used.
+const isControl = el => isFocusable(el) || isEditingHost(el) || isDraggable(el) || has(el, 'onclick') || CONTROL_ROLE.test(attr(el, 'role') || '');
+
+// Elements to which scripts listen, as far as the browser has reported them: `noteListeners`.
+const listeners = new WeakSet();
+let listen = false;
+const noteListeners = (...nodes) => {
+  for (const node of nodes) if (node instanceof Element) listeners.add(node);
+  listen = true;
+};
+
+const isPage = el => /^(html|body)$/.test(tagOf(el));
+const elementAbove = node => {
+  const parent = flatParent(node);
+  return parent && typeOf(parent) === ELEMENT && !isPage(parent) ? parent : null;
+};
+
+// Returns the outermost element over which the pointer is the same as over this one; null if that is of no use, or if
+// it is the same over the whole page.
+const pointedAround = (el, cursor) => {
+  if (!POINTED.test(cursor) || isPage(el)) return null;
+  for (let above; (above = elementAbove(el)) && styleOf(above).cursor === cursor;) el = above;
+  const parent = flatParent(el);
+  return parent && typeOf(parent) === ELEMENT && styleOf(parent).cursor === cursor ? null : el;
+};
+
+// Whether an element listens for the controls and pointed elements in it. Kept for one observation.
+let delegates = new Map();
+const forgetDelegates = () => { delegates = new Map(); };
+const isDelegate = el => {
+  let found = delegates.get(el);
+  if (found === undefined) {
+    found = !!queryWithin(el, CONTROL_ELEMENTS) || [...queryAllWithin(el, '*')].some(each => POINTED.test(styleOf(each).cursor));
+    delegates.set(el, found);
+  }
+  return found;
+};
+
+// Returns the nearest element to which scripts listen; null if it listens for others.
+const listeningAround = el => {
+  for (let around = listen ? el : null; around; around = elementAbove(around)) {
+    if (listeners.has(around)) return isDelegate(around) ? null : around;
+  }
+  return null;
+};
+
+// Returns the element around this one that only scripts make usable; null if there is none, or if a control is nearer.
+// Of a list, that is the item.
+const usableAround = (el, cursor) => {
+  const owner = pointedAround(el, cursor) || listeningAround(el);
+  if (!owner || closest(el, CONTROL_ELEMENTS)) return null;
+  const item = closest(el, ITEMS);
+  return item && item !== owner && contains(owner, item) ? item : owner;
+};
+
+// Whether an element is such, by its pointer alone.
+const isPointed = (el, style) => POINTED.test(style.cursor) && usableAround(el, style.cursor) === el;
+
+// Whether a usable element shows nothing that has a line of its own.
+const isBare = el => BLANK.test(textContentOf(el)) && !queryWithin(el, CONTROL_ELEMENTS);
+
+// Returns the classes of such an element: the only words about it, e.g. `icon-close`.
+const classHint = el => {
+  const words = trimmed(attr(el, 'class') || '');
+  return words.length > 80 ? words.slice(0, 79) + '…' : words;
+};

@@ -1,0 +1,150 @@
+"""Two hosted applications on one host, which know only their own addresses, in one real browser under their names."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from pytest_webarena.commands.cli import main
+from pytest_webarena.gateway.session import GatewaySession
+from tests.browser.gateway_lab import Lab
+from tests.hosted_app import HostedApp, hosted_app
+from tests.inner import run_pytest
+from tests.unit.suites.made import raw
+
+
+@pytest.fixture(scope="module")
+def lab(browser_executable: str | None) -> Iterator[Lab]:
+    lab = Lab(browser_executable)
+    lab.run(lab.start())
+    yield lab
+    lab.close()
+
+
+@pytest.fixture
+def apps() -> Iterator[list[HostedApp]]:
+    with hosted_app("shop") as shop, hosted_app("forum") as forum:
+        yield [shop, forum]
+
+
+def serve(session: GatewaySession, app: HostedApp) -> str:
+    session.route(f"{app.name}.test", "127.0.0.1", urlsplit(app.url).port or 0, address=app.url)
+    return f"http://{app.name}.test"
+
+
+def test_both_stay_signed_in_by_absolute_links_and_forms(lab: Lab, apps: list[HostedApp]) -> None:
+    async def work() -> None:
+        session = await lab.gateway.open()
+        names = [serve(session, app) for app in apps]
+        context = await lab.context(session)
+        page = await context.new_page()
+        for app, name in zip(apps, names, strict=True):
+            await page.goto(f"{app.url}/login")
+            assert page.url == f"{name}/login"
+            await page.fill("[name=user]", f"{app.name}-ada")
+            await page.click("button")
+            await page.wait_for_url(f"{name}/account")
+        for app, name in zip(apps, names, strict=True):
+            await page.goto(name)
+            assert await page.title() == f"{app.name}!"
+            assert await page.locator("h1").evaluate("h1 => getComputedStyle(h1).color") == "rgb(1, 2, 3)"
+            await page.click("a")
+            assert page.url == f"{name}/account"
+            assert await page.inner_text("#who") == f"{app.name}-ada"
+        assert not [why for app in apps for why in app.rejected]
+        assert not session.upstream_error
+        assert {cookie.get("domain") for cookie in await context.cookies()} == {".shop.test", ".forum.test"}
+        asks = f"fetch('{apps[1].url}/me', {{headers: {{'X-Wish': '1'}}}}).then(answer => answer.json())"
+        assert await page.evaluate(asks) == ""  # browsers send no cookies there, which is a fault of the trial
+        assert "keep_address: true" in session.upstream_error
+        await context.close()
+        await session.close()
+
+    lab.run(work())
+
+
+SITE = """
+  {name}:
+    backend: external
+    reset: {{http: {{url: "{{url}}/reset", headers: {{Authorization: Bearer token}}}}}}
+    sites:
+      {name}:
+        url: {url}
+        user: ada
+        sign_in:
+          path: /login
+          steps:
+            - fill: {{"css=[name=user]": "{{username}}", "css=[name=password]": "{{password}}"}}
+            - click: css=button
+          check: {{path: /account, includes: "{{username}}"}}
+    users: {{ada: {{username: {name}-ada, password: x}}}}
+"""
+
+TASKS = """
+defaults: {sites: [shop, forum], reach: task}
+tasks:
+  - id: writes
+    mutates: true
+    intent: Save a note.
+    checks:
+      - page: {open: "shop:/", locate: "css=#note", exact: Milk}
+      - page:
+          open: "shop:/"
+          locate: js=document.querySelector('a').href
+          exact: http://shop.test/account
+    solution:
+      - fill: {"css=[name=note]": Milk}
+      - click: css=button
+  - id: looks
+    mutates: false
+    intent: What is the address of the account page?
+    checks:
+      - answer: {exact: "http://shop.test/account"}
+      - page: {open: "forum:/account", includes: forum-ada}
+      - page: {open: "shop:/", locate: "css=#note", exact: ""}
+    solution: [{stop: "OWN/account"}]
+"""
+
+
+def test_tasks_on_one_host_stay_signed_in_and_are_reset(tmp_path: Path, apps: list[HostedApp]) -> None:
+    apps[0].note = "left by an earlier run"
+    catalogue = "apps:" + "".join(SITE.format(name=app.name, url=app.url) for app in apps)
+    (tmp_path / "sites.yaml").write_text(catalogue)
+    (tmp_path / "a.tasks.yaml").write_text(TASKS.replace("OWN", apps[0].url))
+    result = run_pytest(tmp_path, "a.tasks.yaml", "--agent=oracle", "--sites=./sites.yaml", "--run-dir=run")
+    result.assert_outcomes(passed=2)
+    assert [app.resets for app in apps] == [2, 1]  # each at the start, the store after the note
+    assert not [why for app in apps for why in app.rejected]
+    records = [json.loads(path.read_text()) for path in (tmp_path / "run/trials").glob("*/trial.json")]
+    facts = {record["key"]["task"]: record["environment"] for record in records}
+    assert [facts[name]["site_resets"]["shop"]["number"] for name in ("writes", "looks")] == [0, 1]
+    assert facts["looks"]["external_sites"] == {app.name: app.url for app in apps}
+
+
+def test_doctor_tests_assumptions_of_a_suite_together(
+    tmp_path: Path, apps: list[HostedApp], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shop, forum = apps
+    sites = "apps:" + "".join(
+        SITE.format(name=name, url=app.url) for name, app in (("shopping", shop), ("reddit", forum))
+    )
+    sites = sites.replace("path: /account, includes", 'path: /account, locate: "css=#who", includes')
+    token = "\n        api: {path: /token, headers: {X-Token: '{token}'}}"
+    Path("sites.yaml").write_text(sites.replace("        user: ada", f"        user: ada{token}", 1))
+    starts = ["__SHOPPING__", "__SHOPPING__/style.css", "__REDDIT__/missing", "__REDDIT__/account"]
+    rows = [raw(number, start_url=url, sites=["shopping", "reddit"]) for number, url in enumerate(starts)]
+    Path("mine.json").write_text(json.dumps(rows))
+    assert main(["sites", "doctor", "--suite=mine.json", "--sites=./sites.yaml", "--report=report.md"]) == 1
+    print(capsys.readouterr().out)
+    report = Path("report.md").read_text()
+    results = {tuple(line.split(" | ")[:2]): line.split(" | ")[2:] for line in report.splitlines() if "| " in line}
+    assert results["| all", "The accounts of shopping, reddit are signed in together in one browser."][0] == "confirmed"
+    refuted = [key[1] for key, found in results.items() if found[0] == "refuted"]
+    assert refuted == ["The API returns a token (POST /token).", "The start page /missing exists."]
+    assert results["| reddit", "The start page /account exists."][0] == "confirmed"
+    assert "127.0.0.1" not in report

@@ -1,0 +1,131 @@
+"""A stand-in for a hosted application that knows only its own address, used by several tests of hosted sites.
+
+All instances use the same cookie names, answer with absolute addresses, refuse forms from other origins, and restrict
+their pages to their own address.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.cookies import SimpleCookie
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qs
+
+__all__ = ["HostedApp", "hosted_app"]
+
+
+class HostedApp:
+    """One instance at ``url``. A note that a signed-in visitor saves stays until `/reset` is asked with the token."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.url = ""
+        self.sessions: dict[str, str] = {}
+        self.note = ""
+        self.resets = 0
+        self.ready_after = 0
+        """Number of requests to `/ready` that fail after a reset."""
+        self.rejected: list[str] = []
+        """Why requests were refused."""
+
+
+@contextmanager
+def hosted_app(name: str = "shop") -> Iterator[HostedApp]:
+    """Run an instance on a free port of 127.0.0.1."""
+    app = HostedApp(name)
+
+    class Handler(_Handler):
+        hosted = app
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    app.url = f"http://127.0.0.1:{server.server_port}"
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield app
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    hosted: HostedApp
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        app, path = self.hosted, self.path.partition("?")[0]
+        if self.headers["Host"] != app.url[7:]:
+            return self._refuse(f"Host {self.headers['Host']}")
+        user = app.sessions.get(self._cookie("SESSION"), "")
+        if path == "/login":
+            form = '<input name="user"><input name="password"><button>Sign in</button>'
+            return self._page(f'<form method="post" action="{app.url}/login">{form}</form>')
+        if path == "/account":
+            return self._page(f"<p id='who'>{user}</p>") if user else self._to("/login")
+        if path == "/style.css":
+            return self._send(200, b"h1 { color: rgb(1, 2, 3) }", ("Content-Type", "text/css"))
+        if path == "/script.js":
+            return self._send(200, b"document.title += '!'", ("Content-Type", "text/javascript"))
+        if path == "/me":
+            return self._send(200, f'"{user}"'.encode(), ("Content-Type", "application/json"))
+        if path == "/ready":
+            app.ready_after -= 1
+            return self._send(503 if app.ready_after >= 0 else 200, b"ready")
+        if path == "/missing":
+            return self._send(404, b"missing")
+        links = f'<a href="{app.url}/account">Account</a>'
+        parts = f'<link rel="stylesheet" href="{app.url}/style.css"><script src="{app.url}/script.js"></script>'
+        return self._page(
+            f"<title>{app.name}</title><h1>{app.name}</h1>{links}<p id='note'>{app.note}</p>{parts}"
+            f'<form method="post" action="/note"><input name="note"><button>Save</button></form>'
+        )
+
+    def do_POST(self) -> None:
+        app = self.hosted
+        form = parse_qs(self.rfile.read(int(self.headers["Content-Length"] or 0)).decode())
+        if self.path == "/reset":
+            if self.headers["Authorization"] != "Bearer token":
+                return self._refuse("a reset without its token")
+            app.note, app.resets = "", app.resets + 1
+            app.sessions.clear()
+            return self._send(200, b"{}", ("Content-Type", "application/json"))
+        if self.headers["Origin"] != app.url:
+            return self._refuse(f"Origin {self.headers['Origin']}")
+        if self.path == "/login":
+            key = secrets.token_hex(8)
+            app.sessions[key] = form["user"][0]
+            return self._to("/account", f"SESSION={key}; Domain=127.0.0.1; Path=/; HttpOnly")
+        if app.sessions.get(self._cookie("SESSION")):
+            app.note = form["note"][0]
+        return self._to("/")
+
+    def _cookie(self, name: str) -> str:
+        found = SimpleCookie(self.headers["Cookie"] or "").get(name)
+        return found.value if found else ""
+
+    def _to(self, path: str, cookie: str = "") -> None:
+        self._send(303, b"", ("Location", self.hosted.url + path), *([("Set-Cookie", cookie)] if cookie else []))
+
+    def _page(self, html: str) -> None:
+        policy = f"default-src 'self'; style-src {self.hosted.url}; form-action 'self'"
+        security = ("Strict-Transport-Security", "max-age=9"), ("Content-Security-Policy", policy)
+        self._send(200, f"<!doctype html>{html}".encode(), ("Content-Type", "text/html"), *security)
+
+    def _refuse(self, why: str) -> None:
+        self.hosted.rejected.append(f"{self.command} {self.path}: {why}")
+        self._send(400, why.encode())
+
+    def _send(self, status: int, body: bytes, *fields: tuple[str, str]) -> None:
+        self.send_response(status)
+        for name, value in fields:
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *args: object) -> None:
+        pass

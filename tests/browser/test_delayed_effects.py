@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pytest_webarena.actions import Goto, Stop, Wait
 from pytest_webarena.browser.faults import Unresponsive
+from pytest_webarena.trials.runtime import Runtime
 from tests.browser.desk import BASE
 from tests.browser.drivers import Driver, script
 from tests.browser.trials_at_desk import (
@@ -20,9 +22,11 @@ from tests.browser.trials_at_desk import (
     play,
     press,
     run,
+    run_in,
     run_patiently,
     runtime,
     task,
+    with_screenshots,
 )
 
 __all__ = ["catalogue", "hasty_runtime", "house", "patient_runtime", "play", "run", "run_patiently", "runtime"]
@@ -122,7 +126,9 @@ def test_time_before_stop_counts_as_waiting(run: Run, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.exhaustive
-def test_failed_screenshot_does_not_change_the_verdict(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_screenshot_does_not_change_the_verdict(
+    runtime: Runtime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A page may be too expensive to render; its text and the site's data can still be judged."""
     wanted = []
 
@@ -133,7 +139,7 @@ def test_failed_screenshot_does_not_change_the_verdict(run: Run, monkeypatch: py
     monkeypatch.setattr("pytest_webarena.browser.snapshotting.capture", capture)
     checks = "[{page: {includes: Send}}, {not: {page: {open: /, includes: Gone}}}]"
     for actions, how in (((press("Note"), Stop("x")), {}), ((), {"make": lambda: Driver(script("1"))})):
-        record = run(task(checks), *actions, **how)
+        record = run_in(with_screenshots(runtime), tmp_path)(task(checks), *actions, **how)
         assert record.outcome == "passed", record.message
         assert "Page.captureScreenshot" in record.environment["no_picture"]
     assert len(wanted) <= 4 * 2  # of a page that could not be painted no other picture is tried

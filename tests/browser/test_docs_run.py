@@ -122,7 +122,7 @@ def test_commands_of_docs_page_give_documented_output(page: str, commands: int, 
 def test_tutorial_commands_give_documented_output(tmp_path: Path) -> None:
     later = {"pytest --agent=agents/mine.yaml", "webarena view", "pytest --audit tasks/basil.yaml"}
     tutorial = (DOCS / "tutorial.md").read_text("utf-8")
-    assert follow(tutorial, tmp_path, {"pytest": FIRST_RUN}, left_out=later) == 4
+    assert follow(tutorial, tmp_path, left_out=later) == 4
 
 
 def test_documented_workflow_is_the_one_that_init_writes(tmp_path: Path) -> None:

@@ -45,6 +45,7 @@ __all__ = [
     "run_patiently",
     "runtime",
     "task",
+    "with_screenshots",
 ]
 
 
@@ -85,6 +86,12 @@ def with_deadlines(runtime: Runtime, **changes: float) -> FittedRuntime:
     config = runtime._config
     session = replace(config.session, deadlines=replace(config.session.deadlines, **changes))
     return runtime.with_config(replace(config, session=session))
+
+
+def with_screenshots(runtime: Runtime) -> FittedRuntime:
+    """Return the runtime with a screenshot of each step, on the same sites and browser."""
+    config = runtime._config
+    return runtime.with_config(replace(config, session=replace(config.session, record_screenshots=True)))
 
 
 @pytest.fixture

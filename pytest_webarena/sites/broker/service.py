@@ -180,7 +180,7 @@ class LeaseService:
 
     def _is_ours(self, site: SiteManifest) -> bool:
         """Whether it is an https site with a certificate of the run's authority."""
-        return site.url.startswith("https:") and not site.base
+        return site.url.startswith("https:") and not (site.hosted and site.base)
 
     def _require_trust(self, sites: Iterable[SiteManifest]) -> None:
         """Raise `BrowserError` if a browser that can't trust the run's authority is to visit https sites with its

@@ -32,7 +32,7 @@ def asked_of_the_broker(text: str) -> dict[str, Any]:
 
     runtime: Any = SimpleNamespace(
         _config=SimpleNamespace(lease_timeout=1.0),
-        _logins=SimpleNamespace(prepare=lambda sites, users: None),
+        _logins=SimpleNamespace(prepare=lambda sites, users: asked.update(signed_in=tuple(sites))),
         _connected=lambda: SimpleNamespace(lease=refuse),
         _with_trust=lambda lease: lease,
     )
@@ -61,6 +61,7 @@ def test_lease_has_the_reachable_sites_and_live_terms_of_the_task(
 ) -> None:
     asked = asked_of_the_broker(f"intent: Look.\nsites: [shop]\n{more}\nchecks: [{{answer: x}}]")
     assert (asked["sites"], asked["reach"], asked["live"]) == (("shop",), reach, live)
+    assert asked["signed_in"] == ("shop",)
 
 
 def test_reached_sites_are_in_the_record_and_evidence(tmp_path: Path) -> None:

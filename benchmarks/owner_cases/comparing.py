@@ -154,7 +154,13 @@ def wrong_verdict(found: Standing, results: Sequence[Planned], ended: str, lost:
     unknown = lost + (judged - passed if ended in ("error", "undecided") else 0)
     low, high = passed / (judged + lost), (passed + unknown) / (judged + lost)
     other = steady / trials
-    verdict = found.comparison.verdict
+    compared = found.comparison
+    doubtful = ended == "undecided"
+    errors = low + (unknown if ended == "error" else lost) / (judged + lost)
+    for kind, bounds, right in (("all", compared.bounds, high), ("errors", compared.error_bounds, errors)):
+        if any(abs(shown - (rate - other)) > 1e-9 for shown, rate in zip(bounds, (low, right), strict=True)):
+            yield f"the bounds over {kind} are {bounds}"
+    verdict = compared.verdict
     if verdict == "better" and low <= other:
         yield "the verdict is better although unknown trials could reverse it"
     if verdict == "worse" and high >= other:
@@ -164,11 +170,11 @@ def wrong_verdict(found: Standing, results: Sequence[Planned], ended: str, lost:
         yield f"the verdict is {verdict} although the agent is better whatever the unknown trials were"
     if verdict != "worse" and other - high > clear:
         yield f"the verdict is {verdict} although the agent is worse whatever the unknown trials were"
-    ends = found.comparison.verdicts_if_decided
-    if ended == "undecided" and unknown and ends is None:
+    ends = compared.verdicts_if_decided
+    if doubtful and unknown and ends is None:
         yield "the comparison does not say what it would be if undecided trials were decided"
     both_clear = high - other > clear and other - low > clear
-    if ended == "undecided" and ends is not None and both_clear and ends != ("worse", "better"):
+    if doubtful and ends is not None and both_clear and ends != ("worse", "better"):
         yield f"the ends of undecided trials are {ends}"
 
 

@@ -28,18 +28,21 @@ Refusal = Literal["all", "this", "once"]
 """What an endpoint refuses: every request, those with the agent's content, or only the first one of these."""
 ACCESS = (401, 402, 403, 407, 429)
 """Statuses of refusals for key, quota, rate or proxy, which may change by chance."""
+SPENT = (402, 429)
+"""Those of a quota or rate that is used up, perhaps by the agent: a judge that sends them says nothing about a
+question."""
 OTHERS = (400, 404, 409, 422, 500, 502, 503)
 POISON = "poison"
 
 
-def _wrong(name: str, trial: Callable[[Model], TrialRecord], right: Callable[[Refusal, bool], Ending]) -> Iterator[str]:
+def _wrong(name: str, trial: Callable[[Model], TrialRecord], right: Callable[[Refusal, int], Ending]) -> Iterator[str]:
     answers = {str(status): fail(status, "not served") for status in (*ACCESS, *OTHERS)}
     answers |= {"cut": cut_stream(), "no reply": Answer(raw=b"{}")}
     for text, answer in answers.items():
         for refusal in ("all", "this", "once"):
-            is_access = text.isdigit() and int(text) in ACCESS
+            status = int(text) if text.isdigit() else 0
             record = trial(_endpoint(answer, refusal))
-            if (found := ending_of(record)) != (ending := right(refusal, is_access)):
+            if (found := ending_of(record)) != (ending := right(refusal, status)):
                 yield f"{name}, {text} to {refusal}: {found} instead of {ending} ({record.event}, {record.control})"
 
 
@@ -57,18 +60,20 @@ def _endpoint(hostile: Answer, refusal: Refusal) -> Model:
     return reply
 
 
-def _model_ending(refusal: Refusal, is_access: bool) -> Ending:
+def _model_ending(refusal: Refusal, status: int) -> Ending:
     if refusal == "all":
         return "error"
-    return "failed" if refusal == "this" and not is_access else "undecided"
+    return "failed" if refusal == "this" and status not in ACCESS else "undecided"
 
 
-def _judge_ending(refusal: Refusal, is_access: bool) -> Ending:
+def _judge_ending(refusal: Refusal, status: int) -> Ending:
+    if status in SPENT:
+        return "undecided"
     if refusal == "all":
         return "error"
     if refusal == "once":
         return "passed"  # its grade counts as soon as there is one
-    return "undecided" if is_access else "failed"
+    return "undecided" if status in ACCESS else "failed"
 
 
 def model_trial(model: Model) -> TrialRecord:

@@ -157,6 +157,14 @@ def _summary(agents: Mapping[str, Any], right: Expected) -> Iterator[str]:
         percentages = [f"{each:.1%}" for each in (rate["value"], open_ones["value_if_met"], failed["value"])]
         if percentages != [numbers.rate, numbers.rate_if_met, numbers.rate_of_all]:
             yield f"{agent}: rates {percentages}"
+        for groups in ("by_site", "by_category"):
+            parts = [
+                (each["passed"], each["judged"], each["errors"], each.get("undecided", {"count": 0})["count"])
+                for each in agents[agent][groups].values()
+            ]
+            total = (numbers.passed, numbers.judged, numbers.error, numbers.undecided)
+            if tuple(map(sum, zip(*parts, strict=True))) != total:
+                yield f"{agent}: {groups} is {parts}"
         if numbers.excluded and "{:.1%} to {:.1%}".format(*rate["bounds"]) != numbers.bounds:
             yield f"{agent}: bounds {rate['bounds']}"
 

@@ -66,7 +66,7 @@ def _die(*trial: object) -> None:
 
 Trial = tuple[str, str, int]
 """Agent, task, number."""
-_fates: dict[Trial, Fate] = {}
+_fates: dict[Trial, Fate | tuple[Fate, ...]] = {}
 _begun: list[Trial] = []
 
 
@@ -90,7 +90,9 @@ class FaultyRuntime:
     def run(self, task: Task, agent: str, trial: int, *, browser: str, node_id: str) -> TrialRecord:
         definition = resolve_agent(agent, self._config.agent_directories, self._config.overrides)
         key = (definition.id, task.id, trial)
-        fate = PASSES if key in _begun else _fates.get(key, PASSES)
+        given = _fates.get(key, PASSES)
+        order = given if isinstance(given, tuple) else (given,)
+        fate = order[number] if (number := _begun.count(key)) < len(order) else PASSES
         _begun.append(key)
         self._run.describe(self._info.facts)
 
@@ -138,8 +140,9 @@ class Project:
 
     path: Path
 
-    def pytest(self, *arguments: str, fates: Mapping[Trial, Fate] | None = None) -> Output:
-        """Run pytest in this process. ``fates`` replaces those of earlier runs; None: each trial passes."""
+    def pytest(self, *arguments: str, fates: Mapping[Trial, Fate | tuple[Fate, ...]] | None = None) -> Output:
+        """Run pytest in this process. ``fates`` replaces those of earlier runs, and may have one for each time that a
+        trial runs; None: each trial passes."""
         _fates.clear()
         _begun.clear()
         _fates.update(fates or {})

@@ -8,7 +8,7 @@ from functools import partial
 
 from tests.unit.trials.owner_events import CASES
 
-from .figures import FEW, OF_ANY_RUN, PRINTED, REPORTS, Run, counted, explained, flat, wrong_figures
+from .figures import FEW, OF_ANY_RUN, PRINTED, REPORTS, Run, counted, explained, flat, verdict, wrong_figures
 from .project import DIES, FAILS, LOSES_WORKER, PASSES, STEADY, TEMPTED, Fate, Output, Project, Trial, project
 from .rules import Ending, expected, retried
 
@@ -23,7 +23,7 @@ _SAMPLE = frozenset({
 """Events whose records differ in what reports and runs distinguish."""
 _PLAIN = [f"plain-{number}" for number in range(8)]
 NO_STOP = "--max-consecutive-errors=0"
-ENDED, TOO_LOW, TOO_MANY_ERRORS, STOPPED, UNSETTLED = 1, 10, 11, 13, 15
+ENDED, TOO_LOW, TOO_MANY_ERRORS, STOPPED, WORSE, UNSETTLED = 1, 10, 11, 13, 14, 15
 """Documented exit codes."""
 
 
@@ -141,6 +141,11 @@ def wrong_gates(own: Project, run: str, endings: Mapping[Trial, Ending]) -> Iter
     if right.error:
         wanted += [((f"--min-pass-rate={low - 0.001:.4f}",), TOO_MANY_ERRORS)]
         wanted += [((f"--max-errors={right.error - 1 or 0.001}",), TOO_MANY_ERRORS)]
+        share = right.error / right.trials
+        wanted += [((f"--max-errors={share + 0.01:.4f}",), 0), ((f"--max-errors={share - 0.01:.4f}",), TOO_MANY_ERRORS)]
+    # an end of the interval instead of the rate
+    wanted += [((f"--min-pass-rate={low - 0.001:.4f}", "--min-pass-rate-end=low", allowed), UNSETTLED)]
+    wanted += [((f"--min-pass-rate={low + 0.001:.4f}", "--min-pass-rate-end=high", allowed), 0)]
     for options, code in wanted:
         found = own.webarena("runs", "gate", run, *options)
         if found.code != code:
@@ -154,20 +159,25 @@ def _wrong_code(output: Output, code: int) -> Iterator[str]:
 
 def reruns() -> Iterator[Case]:
     """Trials that run again in one invocation: the first verdict counts, and an error has none."""
-    fates: dict[Trial, Fate] = {
-        (TEMPTED, "fails", 1): FAILS, (TEMPTED, "undecided", 1): Fate(event="renderer", result="works"),
-        (TEMPTED, "own", 1): Fate(event="renderer", result="recurs"), (TEMPTED, "error", 1): Fate(event="disk"),
+    table: Mapping[str, tuple[tuple[Fate, ...], Ending, int]] = {
+        # fates in order, then the ending and the attempt that count; one more run passes
+        "fails": ((FAILS,), "failed", 1), "undecided": ((UNKNOWN,), "undecided", 1), "own": ((CAUSED,), "failed", 1),
+        "error": ((BROKEN,), "passed", 2), "undecided-fails": ((UNKNOWN, FAILS), "undecided", 1),
+        "fails-undecided": ((FAILS, DECLARED), "failed", 1), "error-fails": ((BROKEN, FAILS), "failed", 2),
     }  # fmt: skip
-    ends: dict[str, Ending] = {"fails": "failed", "undecided": "undecided", "own": "failed", "error": "passed"}
-    endings: dict[Trial, Ending] = {(TEMPTED, task, 1): end for task, end in ends.items()}
-    endings |= {(STEADY, task, 1): "passed" for task in ends}
-    with project([*ends]) as own:
-        output = own.pytest("--run-dir=run", NO_STOP, "--reruns=1", fates=fates)
+    endings: dict[Trial, Ending] = {(STEADY, task, 1): "passed" for task in table}
+    endings |= {(TEMPTED, task, 1): ending for task, (_, ending, _) in table.items()}
+    with project([*table]) as own:
+        fates = {(TEMPTED, task, 1): order for task, (order, *_) in table.items()}
+        output = own.pytest("--run-dir=run", NO_STOP, "--reruns=2", fates=fates)
         run = Run(project=own, name="run", output=output, right=counted(endings))
-        wrong = [*wrong_endings(own, "run", endings, later={(TEMPTED, "error", 1)}), *wrong_figures(run, FEW)]
-        wrong += [f"{len(own.begun)} trials begin"] if len(own.begun) != 2 * len(ends) + 4 else []
-        if "3 failed and passed later" not in flat(output.text):
-            wrong.append("the terminal does not say that three failed trials passed when they ran again")
+        later = {(TEMPTED, task, 1) for task, (*_, attempt) in table.items() if attempt > 1}
+        wrong = [*wrong_endings(own, "run", endings, later=later), *wrong_figures(run, FEW)]
+        # a verdict that stands fails the test each time
+        if len(own.begun) != (begun := len(table) + sum(3 - (ending == "passed") for _, ending, _ in table.values())):
+            wrong.append(f"{len(own.begun)} trials begin instead of {begun}")
+        if "6 failed and passed later" not in flat(output.text):
+            wrong.append("the terminal does not say that six failed trials passed when they ran again")
         yield "reruns", wrong
 
 
@@ -279,6 +289,25 @@ def merge() -> Iterator[Case]:
         yield "merge of two runs", wrong
 
 
+def baseline() -> Iterator[Case]:
+    """A gate against a run in which both agents passed: only what is known to be worse is."""
+    tasks = [f"t{number:02}" for number in range(16)]
+    with project(tasks) as own:
+        own.pytest("--run-dir=before", NO_STOP)
+        own.webarena("compare", "baseline", "save", "before", "--output=baseline.json")
+        for fate, codes in ((FAILS, {WORSE}), (CAUSED, {WORSE}), (DECLARED, {UNSETTLED}), (BROKEN, {TOO_MANY_ERRORS})):
+            fates = {(TEMPTED, task, 1): fate for task in tasks[4:]}
+            options = ("--baseline=baseline.json", "--max-errors=4")
+            output = own.pytest(f"--run-dir={fate.event or 'fails'}", NO_STOP, *options, fates=fates)
+            wrong = [] if output.code in codes else [f"the exit code is {output.code} instead of {codes}"]
+            ending = expected(fate.event, fate.result) if fate.event else "failed"
+            endings: dict[Trial, Ending] = {(agent, task, 1): "passed" for agent in (STEADY, TEMPTED) for task in tasks}
+            right = counted(endings | dict.fromkeys(fates, ending))
+            compared = own.webarena("compare", "agents", fate.event or "fails", "--allow-mixed")
+            wrong += verdict(right, flat(compared.text))
+            yield f"a gate against a baseline, with {fate.event or 'failures'}", wrong
+
+
 def shards() -> Iterator[Case]:
     """Two shards that undecided errors stop: the merged run has the stopped trials of both."""
     tasks = [f"t{number}" for number in range(10)]
@@ -312,5 +341,5 @@ def settled() -> Iterator[Case]:
 CASES_OF_RUNS: Mapping[str, Callable[[], Iterator[Case]]] = {
     "whole run": partial(whole_run, every_event=False), "every event": partial(whole_run, every_event=True),
     "judged run": judged_run, "reruns": reruns, "merge": merge, "dead processes": dead_processes, "stops": stops,
-    "budget": budget, "shards": shards, "settled": settled,
+    "budget": budget, "baseline": baseline, "shards": shards, "settled": settled,
 }  # fmt: skip

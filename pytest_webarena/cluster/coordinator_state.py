@@ -20,7 +20,7 @@ from pytest_webarena.results.files import write_atomically
 from pytest_webarena.results.lost_trials import write_note
 from pytest_webarena.results.memory import Memory
 from pytest_webarena.results.records import TrialKey, browser_text
-from pytest_webarena.results.rundir import TrialFolder
+from pytest_webarena.results.trial_folder import TrialFolder
 from pytest_webarena.rpc_proxies import Call
 
 __all__ = ["AgentStart", "Answer", "CoordinatorState"]

@@ -13,8 +13,9 @@
 from pytest_webarena.results.attempts import AttemptWriter
 from pytest_webarena.results.intervals import wilson_interval
 from pytest_webarena.results.records import Attempt, JudgeRecord, TrialKey, TrialRecord
-from pytest_webarena.results.rundir import RunDir, TrialFolder
+from pytest_webarena.results.rundir import RunDir
 from pytest_webarena.results.statistics import Rate, Summary, summarise
+from pytest_webarena.results.trial_folder import TrialFolder
 
 __all__ = [
     "Attempt",

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
     from pytest_webarena.browser.config import SessionConfig
     from pytest_webarena.results.attempts import AttemptWriter
-    from pytest_webarena.results.rundir import TrialFolder
+    from pytest_webarena.results.trial_folder import TrialFolder
     from pytest_webarena.trials.episode import Episode
     from pytest_webarena.trials.plan import TrialPlan
     from pytest_webarena.trials.trial_environment import Resources

@@ -347,7 +347,7 @@ SCRIPTED = """<!doctype html><title>Scripted</title><style>.hand { cursor: point
 <label class=hand>Name <input></label><div id=all><button>Save</button><p>Beside</p></div>
 <div class="hand icon-close" style="width: 20px; height: 20px"></div>
 <div style="position: relative; width: 200px"><input aria-label=Street style="width: 200px">
-<span style="position: absolute; left: 5px; top: 5px">Street and number</span></div>
+<span style="position: absolute; inset: 0">Street and number</span></div>
 <script>rows.onclick = all.onclick = () => {}; menu.oncontextmenu = () => {}</script>"""
 
 

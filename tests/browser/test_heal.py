@@ -240,7 +240,7 @@ def test_answer_only_checks_do_not_verify_a_healed_solution(heal: object) -> Non
     )
     code, stdout, _ = heal(REWORDED, tasks=answered)  # type: ignore[operator]
     assert code == 1
-    assert stdout.count("look at what was healed: the checks see the answer alone") == 1
+    assert stdout.count("review the repairs: the checks test only the answer") == 1
     assert "+      - stop" not in stdout
 
 

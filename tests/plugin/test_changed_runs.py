@@ -84,9 +84,9 @@ def test_attempt_killed_between_files_is_unfinished(
     run = make_run(tmp_path / "run")
     if (child := os.fork()) == 0:
         kill = lambda *args, **more: os.kill(os.getpid(), signal.SIGKILL)  # noqa: E731
-        from pytest_webarena.results import attempts, rundir
+        from pytest_webarena.results import attempts, trial_folder
 
-        setattr(attempts.AttemptWriter if where == "finish" else rundir, where, kill)
+        setattr(attempts.AttemptWriter if where == "finish" else trial_folder, where, kill)
         make_trial(run, "t")
         os._exit(0)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL

@@ -12,7 +12,8 @@ from typing import Any
 from pytest_webarena.results.conditions import summaries_of
 from pytest_webarena.results.plan import cover, read_plan
 from pytest_webarena.results.records import TrialKey, TrialRecord, names_of
-from pytest_webarena.results.rundir import RunDir, TrialFolder
+from pytest_webarena.results.rundir import RunDir
+from pytest_webarena.results.trial_folder import TrialFolder
 from pytest_webarena.results.wording import errors_failed_words, mixed_words, usage_words
 from pytest_webarena.text import clip
 

@@ -31,9 +31,10 @@ from pytest_webarena.results.model_calls import model_calls_text
 from pytest_webarena.results.plan import stopped_trials
 from pytest_webarena.results.program_changes import program_changes
 from pytest_webarena.results.records import TrialRecord, names_of
-from pytest_webarena.results.rundir import RunDir, TrialFolder
+from pytest_webarena.results.rundir import RunDir
 from pytest_webarena.results.self_contained_page import as_json, head
 from pytest_webarena.results.statistics import cluster_of, summarise
+from pytest_webarena.results.trial_folder import TrialFolder
 from pytest_webarena.results.wording import (
     CAUSE_WORDS,
     STOP_WORDS,

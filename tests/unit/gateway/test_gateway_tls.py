@@ -209,3 +209,17 @@ def test_tunnel_without_termination_is_not_read(
     assert request_inside(visit(world, session, untrusted_authority), "/secret")[2] == b"there"
     assert [request.method for request in world.requests(session)] == ["CONNECT"]
     assert session.unsafe == "CONNECT homepage.test:443"
+
+
+def test_hosted_https_site_is_verified_by_its_own_address(
+    world: World, tls_site: tuple[GatewaySession, int], untrusted_authority: Authority
+) -> None:
+    session, port = tls_site
+    own, secure = f"https://homepage.test:{port}", trusting(untrusted_authority)
+    world.route(session, port, "shop.test", port=443, read=True, secure=secure, address=own)
+    assert world.browser(session).get("https://shop.test/a")[2] == b"there"
+    assert "Location: https://shop.test/a?b" in world.browser(session).get(f"{own}/a?b")[1]
+    browser = world.browser(session)
+    assert connect(browser, f"homepage.test:{port}")[0] == 200
+    world.route(session, port, "shop.test", port=443, read=True, secure=secure, address="https://other.test")
+    assert b"Hostname mismatch" in world.browser(session).get("https://shop.test/a")[2]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
 from pytest_webarena.results.lost_trials import FILE, lost_record, note_agent
-from pytest_webarena.results.rundir import TrialFolder
+from pytest_webarena.results.trial_folder import TrialFolder
 
 KEY = TrialKey("t", "a", 1)
 LOST = TrialRecord(key=KEY, outcome="failed", stop_reason="unattributed", score=0.0, message="died", started=5.0)

@@ -11,7 +11,7 @@ from pytest_webarena.actions import Noop, as_record
 from pytest_webarena.browser.config import EngineConfig, SessionConfig
 from pytest_webarena.evidence import StepRecord
 from pytest_webarena.results import TrialRecord
-from pytest_webarena.results.rundir import TrialFolder
+from pytest_webarena.results.trial_folder import TrialFolder
 from pytest_webarena.testing import make_task
 from pytest_webarena.trials import runtime as runtimes
 from pytest_webarena.trials.episode import EpisodeLimits

@@ -19,9 +19,9 @@ KILLED = """
 
 import signal
 from pathlib import Path
-from pytest_webarena.results import rundir
+from pytest_webarena.results import trial_folder
 
-write = rundir.write_record
+write = trial_folder.write_record
 
 def killed(path, record):
     if record.key.task == "b" and not Path("killed").exists():
@@ -29,7 +29,7 @@ def killed(path, record):
         os.kill(os.getpid(), signal.SIGKILL)
     return write(path, record)
 
-rundir.write_record = killed
+trial_folder.write_record = killed
 """
 
 

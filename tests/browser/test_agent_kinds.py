@@ -261,6 +261,7 @@ def replayed_run(all_agents: Path, pytester: pytest.Pytester, monkeypatch: pytes
     return all_agents
 
 
+@pytest.mark.exhaustive
 def test_self_driving_agents_solve_a_task_and_can_be_replayed(replayed_run: Path) -> None:
     found = records(replayed_run)
     names = {"driver": "in-process", "driving": "process"}
@@ -285,6 +286,7 @@ def test_self_driving_agents_solve_a_task_and_can_be_replayed(replayed_run: Path
     assert log[-1] == "the replay's verdict is the recorded one: passed"
 
 
+@pytest.mark.exhaustive
 def test_script_actions_of_agent_can_be_replayed(replayed_run: Path) -> None:
     recorded = steps(replayed_run, "by_script")
     assert [step["action"]["kind"] for step in recorded] == ["goto", "goto", "stop"]
@@ -346,7 +348,8 @@ class Learner:
 """
 
 
-@pytest.mark.parametrize("workers", ["-n1", pytest.param("-n2", marks=pytest.mark.exhaustive)])
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("workers", ["-n1", "-n2"])
 def test_agent_memory_persists_across_processes_and_resumed_runs(pytester: pytest.Pytester, workers: str) -> None:
     (pytester.path / "demo.tasks.yaml").write_text(
         "tasks: [{id: sum, sites: [], intent: What is 12 times 34?, checks: [{answer: {number: 408}}]}]"

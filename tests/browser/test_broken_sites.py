@@ -115,6 +115,7 @@ def test_site_health_is_checked_after_all_other_checks(attempt: Try) -> None:
     assert attempts_of(record) == [("error", "site")] * 2, record.message
 
 
+@pytest.mark.exhaustive
 def test_environment_raises_instead_of_reward_when_site_crashed(
     shared_engine: BrowserEngine, tmp_path: Path, browser_executable: str | None
 ) -> None:
@@ -177,7 +178,7 @@ def test_site_that_breaks_at_an_address_is_undecided(attempt: Try, path: str) ->
     assert (record.undecided, record.event, record.control) == (True, "site", "address"), record.message
 
 
-@pytest.mark.matrix(1)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("check", "owner"),
     [("{page: {open: /closed, includes: notes}}", ("error", "fails")), ("{url: /closed}", ("failed", "address"))],
@@ -205,7 +206,7 @@ def test_hanging_site_is_not_counted_as_agent_timeout(attempt: Try) -> None:
     assert "it runs, but does not answer; no success within 2 s" in record.attempts[0].message
 
 
-@pytest.mark.matrix(1)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "page",
     [

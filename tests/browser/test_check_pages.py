@@ -248,6 +248,7 @@ CIRCLES = (
 )
 
 
+@pytest.mark.matrix(1)
 @pytest.mark.parametrize("value", CIRCLES)
 def test_circular_database_value_does_not_crash_the_driver(session: Session, web: Web, value: str) -> None:
     """No other value is stored that would make Playwright use its own format, which supports circular references."""
@@ -261,6 +262,7 @@ def test_circular_database_value_does_not_crash_the_driver(session: Session, web
     assert session.observe().title == "stored"
 
 
+@pytest.mark.matrix(1)
 @pytest.mark.parametrize("value", ["new Blob(['x'])", *CIRCLES])
 def test_uncopyable_database_does_not_block_other_storage(session: Session, web: Web, value: str) -> None:
     reading = stored(session, web, value).read_page(open="/out", locate="js=[document.cookie, localStorage.token]")

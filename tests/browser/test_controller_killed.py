@@ -97,7 +97,7 @@ def resume_after_kill(
     return resumed, {record.key.task: record for record in RunDir(tmp_path / "run").records()}
 
 
-@pytest.mark.matrix(1)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("workers", [1, 2])
 def test_killed_controller_loses_no_trial(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, workers: int

@@ -79,6 +79,7 @@ def test_custom_form_is_printed_under_its_title(show: Any) -> None:
     assert re.search(r"\n\nHeadings:\nTea\nHoney\n.*\n\nHTML:\n", text), text
 
 
+@pytest.mark.matrix(1)
 @pytest.mark.parametrize(
     ("kind", "sentence"),
     [

@@ -87,6 +87,7 @@ def test_held_dialog_stays_open_until_agent_answers(
     assert out(session) == result
 
 
+@pytest.mark.matrix(1)
 @pytest.mark.parametrize("leave", [NewTab(), CloseTab()])
 def test_open_dialog_does_not_block_other_tabs(open_session: OpenSession, web: Web, leave: Action) -> None:
     session = open_page(open_session, web, "hold")

@@ -58,6 +58,7 @@ BOXES = """<body style='margin:0'><style>.b {{position: absolute; width: 60px; h
 <div id=z class=b style='left:400px;top:{1}px;background:blue' {2}>Z</div><p id=log>-</p>"""
 
 
+@pytest.mark.matrix(1)
 @pytest.mark.parametrize("top", [200, 3000])
 def test_drag_sends_html_drag_and_drop_events(show: Show, top: int) -> None:
     session = show(
@@ -118,6 +119,7 @@ onmouseup = () => held = null;
 """As SortableJS and dnd-kit: it ignores the mouse while its items move, and may begin only if the button is held."""
 
 
+@pytest.mark.matrix(1)
 @each_case(("native", "wait"), [("true", 0), ("false", 0), ("false", 120)])
 @pytest.mark.parametrize(
     ("item", "to", "order"), [("One", "Four", "Two,Three,Four,One"), ("Four", "One", "Four,One,Two,Three")]
@@ -168,6 +170,7 @@ def test_files_are_dropped_onto_zone_without_file_field(
     assert session.read_page(open=None, locate=f"{way}css=#log").texts == (text,)
 
 
+@pytest.mark.matrix(2)
 @pytest.mark.parametrize("target", ["css=#one", "text=Choose…", "text=Label"])
 def test_upload_works_through_any_element_that_opens_the_dialog(
     open_session: OpenSession, web: Web, files: dict[str, Path], target: str
@@ -355,6 +358,7 @@ def test_every_named_key_can_be_pressed(show: Show) -> None:
     assert js(session, "keys") == len(_NAMED)
 
 
+@pytest.mark.matrix(2)
 @pytest.mark.parametrize("character", ["é", "漢", "😀", "ß", "€"])
 def test_characters_without_a_key_can_be_pressed(show: Show, character: str) -> None:
     session = show("<input id=i autofocus>")
@@ -411,7 +415,7 @@ PAGE = """<title>T</title><nav><a href='#a'>Cart</a> <a href='#b'>Cart (2)</a></
 <script>function hit(what) { log.textContent = what }</script>"""
 
 
-@pytest.mark.matrix(5)
+@pytest.mark.matrix(2)
 @pytest.mark.parametrize(
     ("code", "expression", "value"),
     [

@@ -38,6 +38,7 @@ def test_client_cannot_use_foreign_cdp_sessions(client: Browser, raw: Raw) -> No
     assert "not found" in raw("Browser.getVersion", "0" * 32)["error"]["message"]
 
 
+@pytest.mark.matrix(1)
 @pytest.mark.parametrize("url", ["file:///etc/passwd", "chrome://version", "view-source:http://a.test/"])
 def test_client_cannot_open_other_schemes_than_http(
     page: Page, watched: Watched, web: Web, tmp_path: Path, url: str

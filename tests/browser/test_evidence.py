@@ -104,6 +104,7 @@ def test_agent_whose_write_gets_no_answer_fails(run: Run, check: str) -> None:
     assert (unfinished["url"], unfinished["waits_for"]) == (f"{BASE}/save", "site")
 
 
+@pytest.mark.exhaustive
 def test_slow_write_is_no_error(run: Run) -> None:
     checks = '[{state: {sql: "select count(*) from saves", equals: 1}}]'
     record = run(task(checks), press("Slow"), write_timeout=1.0)
@@ -154,6 +155,7 @@ def test_checks_do_not_consume_flash_messages_in_cookies(run: Run) -> None:
     assert record.outcome == "passed", record.message
 
 
+@pytest.mark.exhaustive
 def test_server_side_flash_messages_are_consumed_by_the_first_check(run: Run, play: Play) -> None:
     """Unavoidable, because checks share the agent's session. Documented, with the alternative: check the data."""
     record = agree(run, play, f"[{SHOWN % 'kept'}, {LEFT % 'kept'}]", press("Keep"), Goto("/"))
@@ -166,7 +168,7 @@ def test_server_side_flash_messages_are_consumed_by_the_first_check(run: Run, pl
 @pytest.mark.parametrize(
     ("check", "error"),
     [
-        ("{page: {open: /count, locate: 'css=:::', includes: x}}", TaskError),
+        pytest.param("{page: {open: /count, locate: 'css=:::', includes: x}}", TaskError, marks=pytest.mark.exhaustive),
         ("{string_match: {fuzzy_match: [It is comfortable]}}", JudgeError),
     ],
 )

@@ -40,7 +40,7 @@ CALLED = {
 }
 
 
-@pytest.mark.matrix(3)
+@pytest.mark.matrix(2)
 @pytest.mark.parametrize("field", CALLED)
 def test_field_name_excludes_the_value_of_a_field_in_its_label(show: Show, field: str) -> None:
     session = show(FIELDS)

@@ -125,6 +125,7 @@ ATTEMPTS = {
 }
 
 
+@pytest.mark.matrix(2)
 @pytest.mark.parametrize("how", ATTEMPTS)
 def test_foreign_references_fail_at_once_without_a_connection(lab: Lab, how: str) -> None:
     async def test(page: Page, session: GatewaySession, site: Site) -> None:

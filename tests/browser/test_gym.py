@@ -288,6 +288,7 @@ def blank(tmp_path: Path) -> Iterator[TasksEnv]:
     env.close()
 
 
+@pytest.mark.matrix(2)
 @pytest.mark.parametrize(
     "action", [None, 5, 0.5, b"```stop [yes]```", "", ["noop"], {"action": "noop"}, object], ids=repr
 )

@@ -158,8 +158,14 @@ def all_text(observation: Observation, error: str) -> str:
     return "\n".join([observation.text, observation.url, observation.error, *observation.notes, error])
 
 
+REPEATED = "endless redirects by script"
+"""A costly fault that resembles ``test_constantly_reloading_page_can_be_observed_and_left``."""
+
+
 @pytest.mark.matrix(5)
-@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.exhaustive] if name == REPEATED else []) for name in FAULTS]
+)
 def test_session_survives_hostile_page(open_session: OpenSession, web: Web, name: str) -> None:
     fault = FAULTS[name]
     serve(web)
@@ -210,6 +216,7 @@ def test_session_survives_hostile_page(open_session: OpenSession, web: Web, name
 STAYS = "<title>Main</title><input><script>onbeforeunload = event => event.preventDefault()</script>"
 
 
+@pytest.mark.matrix(1)
 @pytest.mark.parametrize("leave", [Goto("/next"), Reload(), CloseTab()], ids=lambda action: action.kind)
 def test_beforeunload_page_is_left_by_any_action(open_session: OpenSession, web: Web, leave: Action) -> None:
     web.put("/next", "<title>Next</title>")

@@ -28,6 +28,7 @@ tasks:
 """
 
 
+@pytest.mark.exhaustive
 def test_multimodal_model_gets_input_image_of_task(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     (pytester.path / "dot.png").write_bytes(base64.b64decode(DOT))

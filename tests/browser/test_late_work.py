@@ -85,7 +85,7 @@ def check_damage(run: Path) -> None:
     assert "todos: expected 0 removed, found 1: removed id=" in found["message"]
 
 
-@pytest.mark.matrix(1)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("seed", range(10))
 def test_audit_of_a_site_with_delayed_work_finds_nothing(pytester: pytest.Pytester, seed: int) -> None:
     """Each change is made up to 5 s after its response. The solutions pass and the wrong agents fail.
@@ -172,7 +172,7 @@ def test_agent_that_never_lets_a_site_rest_fails(pytester: pytest.Pytester) -> N
         assert "select count(*) from jobs where done = 0 returned" in flooded["message"]
 
 
-@pytest.mark.matrix(1)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("quiet", "cause", "message"),
     [
@@ -193,6 +193,7 @@ def test_site_that_is_never_quiet_is_an_error_before_the_agent_begins(
     assert message in record["message"]
 
 
+@pytest.mark.exhaustive
 def test_rescoring_judges_stored_evidence_without_waiting(pytester: pytest.Pytester) -> None:
     queued_project(pytester.path, delays=(1, 2), quiet="", within="10s")
     run_late(pytester, "--agent=oracle", "-k", "milk", "--run-dir=run")

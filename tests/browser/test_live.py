@@ -21,7 +21,12 @@ from tests.browser.played_world import CDN, SHOP
 from tests.cases import each_case
 from tests.inner import NEEDLESS
 
-pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable"), pytest.mark.timeout(920)]
+pytestmark = [
+    pytest.mark.exhaustive,  # tests/unit/live has the same refusals and obstacles without a browser
+    pytest.mark.browser,
+    pytest.mark.usefixtures("browser_executable"),
+    pytest.mark.timeout(920),
+]
 
 ROOT = Path(__file__).parents[2]
 SITES = """
@@ -289,7 +294,6 @@ def test_unavailable_site_is_a_site_error(run: Run, task: str) -> None:
     assert_out_of_order(run, task)
 
 
-@pytest.mark.exhaustive
 def test_all_kinds_of_blocked_and_unavailable_sites_are_errors(further_run: Run) -> None:
     for task in MORE_TURNING_AWAY:
         assert_turned_away(further_run, task)

@@ -216,6 +216,7 @@ class LeaseOfA:
         assert site in self.sites
 
 
+@pytest.mark.exhaustive
 def test_expired_session_is_renewed_before_use(engine: BrowserEngine, web: Web) -> None:
     tickets: list[str] = []
 

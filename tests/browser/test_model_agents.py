@@ -226,6 +226,7 @@ def test_endpoint_failure_is_error_and_cost_limit_ends_a_judged_trial(tmp_path: 
     assert "1 of 2 checks holds (stopped: cost)" in limited["message"]
 
 
+@pytest.mark.exhaustive
 def test_max_cost_applies_across_workers(tmp_path: Path, run_here: RunHere) -> None:
     write_project(tmp_path)
     budget, call, workers = 0.02, 0.0035, 2

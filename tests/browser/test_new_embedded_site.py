@@ -47,6 +47,7 @@ def output_of(checkout: Path, code: str) -> Any:
     return json.loads(done.stdout)
 
 
+@pytest.mark.exhaustive
 def test_audit_finds_task_of_guide_valid(checkout: Path) -> None:
     result = run_pytest(checkout, "tasks/lostfound", "--audit", "--run-dir=run")
     assert result.ret == 0

@@ -203,6 +203,7 @@ def test_api_that_ignores_cookies_gives_no_verdict(desk: Desk) -> None:
     assert desk.judged(headers, "nothing").passed
 
 
+@pytest.mark.exhaustive
 def test_sign_in_verification_needs_only_plain_requests(desk: Desk) -> None:
     """One before, one after, and one without cookies; none needs a browser."""
     desk.judged(["page: {open: /notes, includes: Seed}"], "nothing")

@@ -136,6 +136,7 @@ def reach_run(pytester: pytest.Pytester) -> Trip:
     return MADE[0]
 
 
+@pytest.mark.exhaustive
 def test_task_can_reach_the_whole_environment(reach_run: Trip) -> None:
     reach_run.result.assert_outcomes(passed=2)
     answer = reach_run.record("wide")["answer"]
@@ -147,6 +148,7 @@ def test_task_can_reach_the_whole_environment(reach_run: Trip) -> None:
     assert "nowhere.test can't be reached" in answer
 
 
+@pytest.mark.exhaustive
 def test_other_task_reaches_only_its_own_sites(reach_run: Trip) -> None:
     record = reach_run.record("narrow")
     assert record["answer"].split(" | ")[1] == ""
@@ -155,6 +157,7 @@ def test_other_task_reaches_only_its_own_sites(reach_run: Trip) -> None:
     assert reach_run.evidence("narrow")["reached"] == []
 
 
+@pytest.mark.exhaustive
 def test_visited_and_changed_sites_are_recorded(reach_run: Trip) -> None:
     reached = {site["site"]: site for site in reach_run.evidence("wide")["reached"]}
     assert reached.keys() == {"wikipedia", "homepage"}

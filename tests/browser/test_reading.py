@@ -255,7 +255,7 @@ LEAVING = {
 }
 
 
-@pytest.mark.matrix(2)
+@pytest.mark.matrix(1)
 @pytest.mark.parametrize("policy", ["hold", "accept"])
 @pytest.mark.parametrize("leaving", LEAVING)
 def test_endless_activity_of_page_is_not_a_check_error(
@@ -366,7 +366,7 @@ def test_navigating_page_is_read_as_one_complete_document(
         assert [("kettle" in text, reading.hidden) for text in reading.texts] == [(True, "")]
 
 
-@pytest.mark.matrix(1)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("pause", [0, 10])
 def test_constantly_reloading_page_is_read_completely_or_not_at_all(session: Session, web: Web, pause: int) -> None:
     page = f"<script>setTimeout(() => location.reload(), {pause})</script>{'<p>tea</p>' * 50}<h1>kettle</h1>"

@@ -84,6 +84,7 @@ def test_out_of_process_frames_can_be_read_and_used(session: Session) -> None:
     assert id_of(session, "button 'Pressed'") == press
 
 
+@pytest.mark.matrix(1)
 @pytest.mark.parametrize("extractor", ["exact", "fast"])
 def test_html_and_marks_include_out_of_process_frames(
     isolating: BrowserEngine, web: Any, quick: Deadlines, extractor: Any

@@ -87,6 +87,7 @@ def test_address_changes_are_recorded_from_the_first_page_on(open_session: OpenS
     assert signals_from(session, 0) == [(0, f"{SITE}/")]  # events before the first step are excluded
 
 
+@pytest.mark.matrix(2)
 @pytest.mark.usefixtures("pages")
 @pytest.mark.parametrize(
     ("policy", "accepted", "text"), [("accept", True, "Ada"), ("dismiss", False, ""), ("hold", True, "Ada")]
@@ -111,7 +112,7 @@ def test_dialogs_are_recorded_with_their_answers(
     ]
 
 
-@pytest.mark.matrix(2)
+@pytest.mark.matrix(1)
 @pytest.mark.parametrize(
     "write", ["history.replaceState(0, '', '/?' + i)", "history.pushState(0, '', '/' + i)", "location.hash = i"]
 )

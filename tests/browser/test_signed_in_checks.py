@@ -163,6 +163,7 @@ def test_signing_out_does_not_satisfy_negative_conditions(private: tuple[Private
     assert {result.passed for _, result in results_of(session, live, [*GONE[:2], *GONE[5:7]], extra=ENDS)} == {True}
 
 
+@pytest.mark.exhaustive
 def test_session_ended_by_the_site_is_a_site_error(
     private: tuple[Private, Session, LiveTrial],
 ) -> None:
@@ -212,6 +213,7 @@ def test_sign_in_page_does_not_satisfy_negative_conditions(open_session: OpenSes
             assert "is not the page asked for" in reason_of(result), condition
 
 
+@pytest.mark.exhaustive
 def test_sign_in_page_satisfies_positive_conditions(open_session: OpenSession, web: Web) -> None:
     """Signing out may be the task."""
     SHUT["redirect"](web)
@@ -297,6 +299,7 @@ def test_sign_in_page_counts_as_page_on_sites_without_accounts(open_session: Ope
         assert look(session, visit(session, web, **site), "[{page: {open: /, excludes: Seed}}]").passed
 
 
+@pytest.mark.matrix(2)
 @pytest.mark.parametrize(
     ("status", "body", "headers"),
     [

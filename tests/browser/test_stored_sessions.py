@@ -12,7 +12,8 @@ from tests.forum import FORUM, SITES, TASKS
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("shared_engine")]
 
 
-@pytest.mark.parametrize("workers", ["--concurrency=2", pytest.param("-n2", marks=pytest.mark.exhaustive)])
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("workers", ["--concurrency=2", "-n2"])
 def test_trials_start_with_users_signed_in(pytester: pytest.Pytester, workers: str) -> None:
     for name, text in (("forum.py", FORUM), ("sites.yaml", SITES), ("forum.tasks.yaml", TASKS)):
         (pytester.path / name).write_text(text)

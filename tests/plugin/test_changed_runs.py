@@ -57,6 +57,7 @@ def test_trial_passed_by_hand_is_named(canned: pytest.Pytester, make_tasks: Make
     assert file.read_bytes() == before  # nothing seals it again
 
 
+@pytest.mark.matrix(1)
 @pytest.mark.parametrize("workers", [(), ("-n2",)])
 def test_trial_killed_before_its_record_runs_again(
     canned: pytest.Pytester, make_tasks: MakeTasks, workers: tuple[str, ...]
@@ -75,6 +76,7 @@ def test_trial_killed_before_its_record_runs_again(
     assert [change for record in run.records() for change in run.changes(record)] == []
 
 
+@pytest.mark.matrix(2)
 @pytest.mark.parametrize("where", ["finish", "write_attempt_manifest", "write_record"])
 def test_attempt_killed_between_files_is_unfinished(
     tmp_path: Path, where: str, monkeypatch: pytest.MonkeyPatch

@@ -71,6 +71,7 @@ def test_worker_runs_several_trials_at_once_and_each_exactly_once(
     assert len(cases) == len(set(cases)) == 34
 
 
+@pytest.mark.exhaustive
 def test_two_workers_share_the_trials(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks(*(f"t{number}" for number in range(10)), "wrong", "odd")
     result = canned.runpytest("tasks", "-n2", "--agent=oracle", "--trials=2", "--concurrency=4", "--run-dir=run", "-v")

@@ -40,8 +40,14 @@ def records(pytester: pytest.Pytester) -> dict[str, TrialRecord]:
     return {record.key.task: record for record in RunDir(pytester.path / "run").records()}
 
 
-@pytest.mark.matrix(2)
-@pytest.mark.parametrize("workers", [(), ("-n1",), ("-n1", "--concurrency=2")])
+@pytest.mark.parametrize(
+    "workers",
+    [
+        pytest.param((), marks=pytest.mark.exhaustive),
+        ("-n1",),
+        pytest.param(("-n1", "--concurrency=2"), marks=pytest.mark.exhaustive),
+    ],
+)
 def test_trial_whose_agent_kills_its_process_is_undecided_and_not_run_again(
     pytester: pytest.Pytester, workers: tuple[str, ...]
 ) -> None:

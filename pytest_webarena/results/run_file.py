@@ -26,6 +26,7 @@ from pytest_webarena.errors import UsageError
 from pytest_webarena.file_digests import PRUNED, is_prunable, pruned_parts, seal
 from pytest_webarena.results.atomic_folders import made_whole
 from pytest_webarena.results.conditions import IMPORTED, RESCORED, RESUMED, invocations
+from pytest_webarena.results.export import results_csv
 from pytest_webarena.results.files import write_atomically
 from pytest_webarena.results.judge_replies import FOLDER as REPLIES
 from pytest_webarena.results.leaderboards import leaderboard_files
@@ -42,6 +43,7 @@ from pytest_webarena.results.record_archive import (
 from pytest_webarena.results.records import TrialRecord
 from pytest_webarena.results.run_readme import readme, suites_of
 from pytest_webarena.results.rundir import RunDir
+from pytest_webarena.results.stored_records import changed_derived_files
 from pytest_webarena.results.tables import Row, gather
 from pytest_webarena.text import clip
 
@@ -207,9 +209,14 @@ def unpack_run(source: Path, target: Path) -> int:
         run = RunDir(made)
         facts = run.facts()
         stored = run.read()
-        if stored.unreadable:
-            fault = str(stored.unreadable[0]).replace(f"{made}/", "")
+        faults = [str(each) for each in stored.unreadable]
+        faults += (fault for record in stored.records for fault in run.changes(record))
+        faults += (f"{name}: found it changed after it was written" for name in changed_derived_files(made))
+        if faults:
+            fault = faults[0].replace(f"{made}/", "").partition(";")[0]
             raise UsageError(f"{source}: expected records as their trials wrote them, found: {clip(fault, 300)}")
+        if (made / "results.csv").exists() and (made / "results.csv").read_text("utf-8") != results_csv(stored.records):
+            raise UsageError(f"{source}: expected the results of its records in results.csv, found other ones")
         if (found := _figures(gather([made]))) != figures:
             named = next(each for each in (*found, *figures) if not (each in found and each in figures))
             raise UsageError(

@@ -357,6 +357,10 @@ def test_confidence_intervals_match_the_terminal(visit: Visit) -> None:
                 "trials => tally([...trials, {cluster: 'x', outcome: 'error'}]).interval", trials
             )
             assert shown == pytest.approx(clustered_interval(clusters)), clusters
+        counts = {"passed": 1, "failed": 2, "undecided": 3, "error": 4}
+        mixed = [{"cluster": "x", "outcome": name} for name, count in counts.items() for _ in range(count)]
+        found = await page.evaluate("trials => tally(trials)", mixed)
+        assert (found["judged"], found["rate"], found["ifMet"]) == (6, 1 / 6, 4 / 6)
         assert "(Wilson, clustered by template or task)" in await page.inner_text("body")
 
     visit(look)

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from pytest_webarena.errors import ControlResult, ModelError
-from pytest_webarena.llm.messages import Sampling, Tool
+from pytest_webarena.llm.client import BudgetSpent, OutOfTime
+from pytest_webarena.llm.messages import Request, Sampling, Tool
 from pytest_webarena.llm.retries import RetryPolicy
 from tests.model_server import Answer, fail, model_server, say
 from tests.unit.llm.helpers import client_of, question
@@ -43,6 +44,26 @@ def test_control_recurs_if_only_the_content_is_refused(
     answers: list[Answer], event: str, result: ControlResult, requests: int
 ) -> None:
     assert control(answers) == (event, result, requests)
+
+
+@pytest.mark.parametrize("error", [BudgetSpent(1.0, 1.0), OutOfTime()], ids=["budget", "time"])
+@pytest.mark.parametrize("second", [False, True], ids=["short request", "same request"])
+def test_control_that_cannot_be_finished_shows_nothing(
+    error: Exception, second: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with model_server([fail(400)]) as server:
+        client = client_of(server, retries=ONCE)
+        with pytest.raises(ModelError) as raised:
+            client.ask(question())
+    results = iter([None, error] if second else [error])
+
+    def ask(request: Request) -> None:
+        if (result := next(results)) is not None:
+            raise result
+
+    monkeypatch.setattr(client, "ask", ask)
+    assert raised.value.control is not None
+    assert raised.value.control() == "impossible"
 
 
 def test_control_keeps_the_settings_and_drops_the_content() -> None:

@@ -119,6 +119,19 @@ def pass_all(entries: dict[str, bytes]) -> None:
         entries[name] = entries[name].replace(b'"outcome": "failed"', b'"outcome": "passed"')
 
 
+def edit_evidence(entries: dict[str, bytes]) -> None:
+    name = next(name for name in entries if name.endswith("/evidence.json"))
+    entries[name] = entries[name].replace(b"answered", b"answered ")
+
+
+def edit_csv(entries: dict[str, bytes]) -> None:
+    entries["results.csv"] = entries["results.csv"].replace(b"failed", b"passed")
+
+
+def edit_summary(entries: dict[str, bytes]) -> None:
+    entries["summary.json"] = entries["summary.json"].replace(b'"passed": 1', b'"passed": 2')
+
+
 def claim_more(entries: dict[str, bytes]) -> None:
     manifest = json.loads(entries[MANIFEST])
     manifest["figures"][0]["passed"] = 2
@@ -140,6 +153,9 @@ def add(name: str) -> Change:
         (remove_trial, False, "expected trials/sell.* found none"),
         (pass_all, True, "it was changed after it was written"),
         (pass_all, False, "trial.json as it was exported, found another content"),
+        (edit_evidence, True, "expected the file as written, found it cut or changed"),
+        (edit_csv, True, "expected the results of its records in results.csv"),
+        (edit_summary, True, "summary.json: found it changed after it was written"),
         (claim_more, False, "expected the figures of its records, found other ones for clerk"),
         (add("README.md"), False, "expected README.md as it was exported"),
         (drop("README.md"), False, "expected README.md, found none"),
@@ -154,7 +170,18 @@ def add(name: str) -> Change:
         (add("Plan.json"), True, "expected only files of a run"),
     ],
     ids=(
-        *("removed", "removed, old digests", "edited", "edited, old digests", "claim", "other readme", "no readme"),
+        *(
+            "removed",
+            "removed, old digests",
+            "edited",
+            "edited, old digests",
+            "evidence",
+            "csv",
+            "summary",
+            "claim",
+            "other readme",
+            "no readme",
+        ),
         *("no run.json", "conftest", "conftest of a trial", "path upwards", "trial upwards", "memory", "other case"),
     ),
 )

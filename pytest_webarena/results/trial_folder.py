@@ -7,6 +7,7 @@ import math
 import os
 import shutil
 import time
+import uuid
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, replace
@@ -89,11 +90,17 @@ class TrialFolder:
         write_record(self._restored(record) / "trial.json", record)
 
     def _restored(self, record: TrialRecord) -> Path:
-        """Return the directory of the record's attempt, which the agent may have removed."""
+        """Return the directory of the record's attempt. The agent may have removed it, or put something in its place
+        or in that of a record: this is set aside."""
         folder = self.path / f"attempt-{record.attempt}"
         with recording(folder):
-            self.path.mkdir(exist_ok=True)
-            folder.mkdir(exist_ok=True)
+            for place in (self.path, folder):
+                if place.is_symlink() or (place.exists() and not place.is_dir()):
+                    _set_aside(place)
+                place.mkdir(exist_ok=True)
+            for file in (self.path / "trial.json", folder / "trial.json"):
+                if file.is_symlink() or file.is_dir():
+                    _set_aside(file)
         return folder
 
     def finish(self, record: TrialRecord, *, since: float = math.inf) -> TrialRecord:
@@ -204,6 +211,10 @@ class TrialFolder:
         if record is None:
             raise HarnessError(f"{self.path}: expected the record of a finished trial, found none")
         return record
+
+
+def _set_aside(place: Path) -> None:
+    place.rename(place.with_name(f".{place.name}.replaced-{uuid.uuid4().hex[:8]}"))
 
 
 def _note_pruned(attempt: Path, names: Iterable[str]) -> None:

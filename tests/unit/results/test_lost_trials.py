@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 from dataclasses import replace
 from pathlib import Path
+
+import pytest
 
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
 from pytest_webarena.results.lost_trials import FILE, lost_record, note_agent
@@ -49,3 +52,24 @@ def test_retry_of_the_same_process_and_an_edited_file_are_not_lost(tmp_path: Pat
     assert lost_record(folder.path, 1) == LOST
     (attempt / FILE).write_text((attempt / FILE).read_text().replace('"failed"', '"passed"'))
     assert lost_record(folder.path, 1) is None
+
+
+@pytest.mark.parametrize("place", ["attempt-1", "attempt-1/trial.json", "trial.json"])
+@pytest.mark.parametrize("by", ["file", "link", "folder"])
+def test_record_is_written_whatever_the_agent_put_in_its_place(tmp_path: Path, place: str, by: str) -> None:
+    run = RunDir(tmp_path)
+    run.describe({})
+    folder = run.folder(TrialKey("t", "a", 1))
+    folder.begin(worker="main", node_id="")
+    target = folder.path / place
+    if target.is_dir():
+        shutil.rmtree(target)
+    if by == "file":
+        target.write_text("mine")
+    elif by == "link":
+        target.symlink_to(tmp_path / "elsewhere")
+    else:
+        (target / "mine").mkdir(parents=True)
+    folder.finish(TrialRecord(key=folder.key, outcome="failed"))
+    assert [(record.key, record.outcome) for record in run.read().records] == [(folder.key, "failed")]
+    assert not (tmp_path / "elsewhere").exists()

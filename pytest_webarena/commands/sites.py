@@ -111,7 +111,7 @@ def _doctor(options: argparse.Namespace) -> int:
     from pytest_webarena.agents import sandbox
     from pytest_webarena.browser.config import EngineConfig
     from pytest_webarena.browser.launching.discovery import find_browser
-    from pytest_webarena.sites.doctor import Diagnosis, examine
+    from pytest_webarena.sites.doctor import Diagnosis, examine, examine_resets
     from pytest_webarena.sites.quiet_measuring import examine_quiet
 
     suite_sites.choose_catalogue(options)
@@ -133,6 +133,9 @@ def _doctor(options: argparse.Namespace) -> int:
         present = [app for app in apps if present_subjects >= {app.name, *app.depends_on}]
         for finding in _reuse(catalogue, present):
             _print_finding(finding)
+        for finding in examine_resets(present):
+            _print_finding(finding)
+            failed += finding.state == "failed"
         for finding in examine_quiet(catalogue, present, parse_site_urls(options.site_url)):
             _print_finding(finding)
             failed += finding.state == "failed"

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import socket
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+from urllib.parse import urlsplit
 
 from pytest_webarena.errors import SiteError
+from pytest_webarena.sites.backends.reset_hook import reset_instance
 from pytest_webarena.sites.backends.wsgi import importable
 from pytest_webarena.sites.catalogues.data_folders import data_problem
 from pytest_webarena.sites.catalogues.external import EXTERNAL
 from pytest_webarena.sites.catalogues.manifest import AppManifest
 
-__all__ = ["Diagnosis", "examine", "shortage"]
+__all__ = ["Diagnosis", "examine", "examine_resets", "shortage"]
 
 _GB = 1e9
 _ROOM = 10 * _GB
@@ -124,19 +127,43 @@ def _missing_module(app: AppManifest) -> str:
 
 
 def _external(app: AppManifest) -> Diagnosis:
-    from urllib.parse import urlsplit
-
-    for url in [url for site in app.sites for url in site.hosted]:
-        parts = urlsplit(url)
-        try:
-            port = parts.port or (443 if parts.scheme == "https" else 80)
-            socket.create_connection((parts.hostname or "", port), timeout=_CONNECT_SECONDS).close()
-        except OSError as error:
-            text = f"nothing answers at {url}: {error.strerror or error}"
-            return Diagnosis(subject=app.name, state="missing", text=text, app=app.name)
+    for site in app.sites:
+        servers: dict[object, str] = {}
+        for url in site.hosted:
+            parts = urlsplit(url)
+            try:
+                port = parts.port or (443 if parts.scheme == "https" else 80)
+                with socket.create_connection((parts.hostname or "", port), timeout=_CONNECT_SECONDS) as line:
+                    server = (*line.getpeername()[:2], parts.path.rstrip("/"))
+            except OSError as error:
+                text = f"nothing answers at {url}: {error.strerror or error}"
+                return Diagnosis(subject=app.name, state="missing", text=text, app=app.name)
+            if (other := servers.setdefault(server, url)) != url:
+                text = f"expected instances of {site.name} on servers of their own, found {other} and {url} on one"
+                return Diagnosis(subject=app.name, state="missing", text=text, app=app.name)
     where = ", ".join(url for site in app.sites for url in site.hosted)
-    text = f"external site at {where}; it is {'never ' if app.reset is None else ''}reset"
+    text = f"external site at {where}; it has {'no reset' if app.reset is None else 'a reset'}"
     return Diagnosis(subject=app.name, state="ok", text=text)
+
+
+def examine_resets(apps: Iterable[AppManifest]) -> Iterator[Diagnosis]:
+    """Reset each instance of ``apps`` that run elsewhere and have a reset, as a run does at its first use of it.
+
+    An answer does not show that data were restored: no data of an unknown app are known here.
+    """
+    for app in apps:
+        if app.backend != EXTERNAL or app.reset is None:
+            continue
+        count = len(app.sites[0].hosted)
+        try:
+            for number in range(count):
+                addresses = {site.name: site.hosted[number] for site in app.sites}
+                asyncio.run(reset_instance(app, addresses, number + 1))
+        except SiteError as error:
+            yield Diagnosis(subject=app.name, state="failed", text=str(error), app=app.name)
+            continue
+        instances = "the reset answers" if count == 1 else f"the reset of each of {count} instances answers"
+        yield Diagnosis(subject=app.name, state="ok", text=f"{instances}; whether it restores the data is not tested")
 
 
 def _memory(apps: Iterable[AppManifest]) -> Diagnosis:

@@ -16,8 +16,10 @@ from pytest_webarena.sites.backends.docker import image_status
 from pytest_webarena.sites.catalogues.external import external_app
 from pytest_webarena.sites.catalogues.loading import load_catalogue
 from pytest_webarena.sites.catalogues.manifest import AppManifest, DockerManifest, ProcessManifest
+from pytest_webarena.sites.catalogues.running import HostedReset, HttpCall
 from pytest_webarena.sites.container_images.debian_images import debian_reference
-from pytest_webarena.sites.doctor import examine
+from pytest_webarena.sites.doctor import examine, examine_resets
+from tests.hosted_app import hosted_app
 
 
 def found(*apps: AppManifest) -> dict[str, tuple[str, str]]:
@@ -105,6 +107,31 @@ def test_locally_built_image_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_external_site_that_does_not_respond_is_missing() -> None:
     state, text = found(external_app("shop", "http://127.0.0.1:9", None, None))["shop"]
     assert (state, text) == ("missing", "nothing answers at http://127.0.0.1:9: Connection refused")
+
+
+def test_instances_of_an_external_site_have_servers_of_their_own() -> None:
+    with hosted_app() as one, hosted_app() as two:
+        alias = one.url.replace("127.0.0.1", "localhost")
+        assert found(external_app("shop", f"{one.url},{two.url}", None, None))["shop"][0] == "ok"
+        state, text = found(external_app("shop", f"{one.url},{alias}", None, None))["shop"]
+    assert (state, text) == (
+        "missing", f"expected instances of shop on servers of their own, found {one.url} and {alias} on one",
+    )  # fmt: skip
+
+
+def test_each_instance_is_reset_and_an_answer_is_no_proof() -> None:
+    with hosted_app() as one, hosted_app() as two:
+        app = external_app("shop", f"{one.url},{two.url}", None, None)
+        header = {"Authorization": "Bearer token"}
+        hook = HostedReset(http=HttpCall(url="{url}/reset", method="POST", headers=header))
+        (finding,) = examine_resets([replace(app, reset=hook)])
+        assert (one.resets, two.resets) == (1, 1)
+        assert finding.state == "ok"
+        assert finding.text.endswith("whether it restores the data is not tested")
+        wrong = HostedReset(http=HttpCall(url="{url}/no-reset", method="POST"))
+        (finding,) = examine_resets([replace(app, reset=wrong)])
+    assert finding.state == "failed"
+    assert "expected status 200 to 299, found 4" in finding.text
 
 
 def test_missing_engine_is_the_only_docker_finding(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -101,6 +101,7 @@ def attempt(engine: BrowserEngine, web: Web, quick: Deadlines, tmp_path: Path) -
                 login=None,
                 users={},
                 default_user="",
+                own_address="",
             )
         }
         replicas = ()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_webarena.results import RunDir, TrialKey
+from pytest_webarena.results import RunDir, TrialKey, trial_folder
 from tests.made_up import make_run, make_trial
 
 MakeTasks = Callable[..., None]
@@ -60,8 +60,10 @@ def test_trial_passed_by_hand_is_named(canned: pytest.Pytester, make_tasks: Make
 @pytest.mark.matrix(1)
 @pytest.mark.parametrize("workers", [(), ("-n2",)])
 def test_trial_killed_before_its_record_runs_again(
-    canned: pytest.Pytester, make_tasks: MakeTasks, workers: tuple[str, ...]
+    canned: pytest.Pytester, make_tasks: MakeTasks, workers: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # The conftest of runs in this process replaces it here, too; later trials named "b" would end this worker.
+    monkeypatch.setattr(trial_folder, "write_record", trial_folder.write_record)
     make_tasks("a", "b", "c")
     conftest = canned.path / "conftest.py"
     conftest.write_text(conftest.read_text() + KILLED)
@@ -84,7 +86,7 @@ def test_attempt_killed_between_files_is_unfinished(
     run = make_run(tmp_path / "run")
     if (child := os.fork()) == 0:
         kill = lambda *args, **more: os.kill(os.getpid(), signal.SIGKILL)  # noqa: E731
-        from pytest_webarena.results import attempts, trial_folder
+        from pytest_webarena.results import attempts
 
         setattr(attempts.AttemptWriter if where == "finish" else trial_folder, where, kill)
         make_trial(run, "t")

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from pytest_webarena.results import RunDir, TrialKey, trial_folder
+from pytest_webarena.results.stored_records import write_record
 from tests.made_up import make_run, make_trial
 
 MakeTasks = Callable[..., None]
@@ -63,7 +64,7 @@ def test_trial_killed_before_its_record_runs_again(
     canned: pytest.Pytester, make_tasks: MakeTasks, workers: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The conftest of runs in this process replaces it here, too; later trials named "b" would end this worker.
-    monkeypatch.setattr(trial_folder, "write_record", trial_folder.write_record)
+    monkeypatch.setattr(trial_folder, "write_record", write_record)
     make_tasks("a", "b", "c")
     conftest = canned.path / "conftest.py"
     conftest.write_text(conftest.read_text() + KILLED)

@@ -151,7 +151,7 @@ def late_site() -> Iterator[str]:
             return Stop("42")
 
     yield from wrong(
-        "a site that dies by itself", attempt(site, retries=1, make=lambda task: Patient()), "error", attempts=2
+        "a site that dies without cause", attempt(site, retries=1, make=lambda task: Patient()), "error", attempts=2
     )
 
 

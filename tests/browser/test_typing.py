@@ -125,7 +125,7 @@ day.onblur = () => { if (!kept) LEAVE; kept = false; };
 calendar.onmousedown = () => { kept = KEEPS };
 calendar.onchange = event => draw(event.target.value);
 </script>"""
-"""As Pikaday: it closes when its field loses the focus, unless the mouse was pressed in it, and is drawn anew."""
+"""As Pikaday: it closes when its field loses the focus, unless the mouse was pressed in it, and is drawn again."""
 
 
 @each_case(

@@ -1,4 +1,4 @@
-"""Whether a replica runs, answers, is pristine, and failed by itself."""
+"""Whether a replica runs, answers, is pristine, and failed without a signal."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ EVENTS: Mapping[str, Event] = MappingProxyType(
             _event("refused_request", "model", "the model endpoint refuses a request", "request", "model_refused"),
             _event("model", "model", "the model endpoint keeps failing", "request", "model_refused"),
             _event("model_access", "model", "it refuses for its key, quota or rate", "request", "undecided"),
-            _event("budget", "model", "the run's budget is spent", "none", "error"),
+            _event("budget", "model", "the run's budget is spent before the first call", "none", "undecided"),
             _event("declared", "model", "the agent reports that its model failed", "impossible", "undecided"),
             _event("absent", "agent", "nothing takes the task at the agent's address", "impossible", "undecided"),
             _event("agent", "agent", "the agent's program is gone or blocked", "impossible", "undecided"),
@@ -138,6 +138,7 @@ _SHOWN: Mapping[tuple[str, ControlResult], str] = {
     ("trial", "recurs"): "without the agent it does not occur, and its actions cause it again",
     ("request", "works"): "the endpoint served a short request, and then the agent's too",
     ("request", "recurs"): "the endpoint served a short request, and refused the agent's again",
+    ("none", "impossible"): "the agent's earlier trials may have spent it",
     ("question", "works"): "the judge graded the reference, and refused the answer again",
 }
 

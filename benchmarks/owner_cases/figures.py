@@ -79,7 +79,7 @@ def terminal(run: Run) -> Iterator[str]:
         if right.undecided:
             yield from lacking(text, f"undecided {right.undecided} trial")
     counts = {
-        "failed": sum(each.failed + each.undecided for each in run.right.values()),
+        "failed": sum(each.failed + each.recorded.undecided for each in run.right.values()),
         "error": sum(each.error for each in run.right.values()),
     }
     shown = Counter({found[2]: int(found[1]) for found in re.finditer(r"(\d+) (failed|error)", run.output.lines[-1])})
@@ -100,8 +100,10 @@ def junit(run: Run) -> Iterator[str]:
         own = [case for case in root.iter("testcase") if f"[{agent}" in case.get("name", "")]
         facts = [{each.get("name"): each.get("value") for each in case.iter("property")} for case in own]
         shown = Counter("undecided" if "undecided" in each else each.get("outcome") for each in facts)
-        yield from _miscounted(shown, right)
-        if (failures := sum(case.find("failure") is not None for case in own)) != right.failed + right.undecided:
+        yield from _miscounted(shown, right.recorded)
+        if (
+            failures := sum(case.find("failure") is not None for case in own)
+        ) != right.failed + right.recorded.undecided:
             yield f"{failures} failures of {agent}"
 
 
@@ -124,10 +126,10 @@ def allure(run: Run) -> Iterator[str]:
             "undecided" if label in ("undecided", "failed: unattributed") else label.partition(":")[0]
             for label in labels
         )
-        yield from _miscounted(shown, right)
+        yield from _miscounted(shown, right.recorded)
         statuses = Counter(each["status"] for each in own)
         found = (statuses["passed"], statuses["failed"], statuses["broken"])
-        if found != (right.passed, right.failed + right.undecided, right.error):
+        if found != (right.passed, right.failed + right.recorded.undecided, right.error):
             yield f"{agent}: passed, failed and broken are {found}"
     texts = "".join(
         file.read_text() for file in folder.glob("*-attachment.txt") if "success rate of" in file.read_text()
@@ -162,7 +164,8 @@ def _summary(agents: Mapping[str, Any], right: Expected) -> Iterator[str]:
                 (each["passed"], each["judged"], each["errors"], each.get("undecided", {"count": 0})["count"])
                 for each in agents[agent][groups].values()
             ]
-            total = (numbers.passed, numbers.judged, numbers.error, numbers.undecided)
+            known = numbers.recorded
+            total = (known.passed, known.judged, known.error, known.undecided)
             if tuple(map(sum, zip(*parts, strict=True))) != total:
                 yield f"{agent}: {groups} is {parts}"
         if numbers.excluded and "{:.1%} to {:.1%}".format(*rate["bounds"]) != numbers.bounds:
@@ -178,7 +181,9 @@ def results_table(run: Run) -> Iterator[str]:
         rows = list(csv.DictReader(file))
     for agent, right in run.right.items():
         own = [row for row in rows if row["agent"] == agent]
-        yield from _miscounted(Counter("undecided" if row["undecided"] else row["outcome"] for row in own), right)
+        yield from _miscounted(
+            Counter("undecided" if row["undecided"] else row["outcome"] for row in own), right.recorded
+        )
 
 
 def tables(run: Run) -> Iterator[str]:
@@ -257,7 +262,9 @@ def viewer(run: Run) -> Iterator[str]:
     yield from _summary(index["summary"]["agents"], run.right)
     for agent, right in run.right.items():
         own = [each for each in index["trials"] if each["agent"] == agent]
-        yield from _miscounted(Counter("undecided" if each["undecided"] else each["outcome"] for each in own), right)
+        yield from _miscounted(
+            Counter("undecided" if each["undecided"] else each["outcome"] for each in own), right.recorded
+        )
 
 
 def live_view(run: Run) -> Iterator[str]:
@@ -285,8 +292,8 @@ def github(run: Run) -> Iterator[str]:
 def explained(run: Run) -> Iterator[str]:
     found = run.project.webarena("runs", "explain", run.name, "--agent=tempted").text
     count = sum(line.startswith("undecided: ") for line in found.splitlines())  # where another agent has passed
-    if count != run.right[TEMPTED].undecided:
-        yield f"{count} trials are undecided instead of {run.right[TEMPTED].undecided}"
+    if count != (right := run.right[TEMPTED].recorded.undecided):
+        yield f"{count} trials are undecided instead of {right}"
 
 
 OF_ANY_RUN: Mapping[str, Callable[[Run], Iterator[str]]] = {

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from tests.unit.trials.owner_events import ATTACKS, Result
 
 Owned = Literal["error", "undecided", "failed"]
-Ending = Literal["passed", "failed", "undecided", "error", "stopped"]
+Ending = Literal["passed", "failed", "undecided", "error", "stopped", "left out"]
+"""``stopped``: errors that are not the agent's end the run before the trial. ``left out``: undecided ones do."""
 
 KNOWN = frozenset({
-    "before_agent", "unreached_site", "yielded_site", "network_change", "budget", "judge_access", "uncounted_usage",
+    "before_agent", "unreached_site", "yielded_site", "network_change", "judge_access", "uncounted_usage",
     "disk",
 })  # fmt: skip
 """Events that the agent cannot have caused."""
@@ -56,15 +57,23 @@ class Figures:
     undecided: int = 0
     error: int = 0
     stopped: int = 0
+    left_out: int = 0
+    """Undecided trials without a record."""
 
     @classmethod
     def of(cls, endings: Iterable[Ending]) -> Figures:
         """Count ``endings``."""
         found = list(endings)
         return cls(
-            passed=found.count("passed"), failed=found.count("failed"), undecided=found.count("undecided"),
-            error=found.count("error"), stopped=found.count("stopped"),
+            passed=found.count("passed"), failed=found.count("failed"),
+            undecided=found.count("undecided") + found.count("left out"),
+            error=found.count("error"), stopped=found.count("stopped"), left_out=found.count("left out"),
         )  # fmt: skip
+
+    @property
+    def recorded(self) -> Figures:
+        """The numbers of trials with records, which lists of trials have."""
+        return replace(self, undecided=self.undecided - self.left_out, left_out=0, stopped=0)
 
     @property
     def judged(self) -> int:

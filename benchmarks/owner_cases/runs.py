@@ -34,8 +34,8 @@ def wrong_endings(
     found = own.records(run)
     for trial, ending in right.items():
         record = found.get(trial)
-        shown = "stopped" if record is None else "undecided" if record.undecided else record.outcome
-        if shown != ending:
+        shown = "not run" if record is None else "undecided" if record.undecided else record.outcome
+        if shown != ("not run" if ending in ("stopped", "left out") else ending):
             yield f"{trial[1]} of {trial[0]} is {shown} instead of {ending}"
         elif record is not None and ending != "error" and (record.attempt > 1) != (trial in later):
             yield f"attempt {record.attempt} of {trial[1]} counts"
@@ -228,10 +228,11 @@ def stops() -> Iterator[Case]:
         endings: dict[Trial, Ending] = {
             (STEADY, task, 1): "failed" if (STEADY, task, 1) in fates else "passed" for task in tasks
         }
+        left_out: Ending = "stopped" if name == "errors" else "left out"
         for number, (task, fate) in enumerate(zip(tasks, order, strict=True)):
             plain: Ending = "failed" if fate is FAILS else "passed"
             ending = expected(fate.event, fate.result) if fate.event else plain
-            endings[TEMPTED, task, 1] = ending if number < begins else "stopped"
+            endings[TEMPTED, task, 1] = ending if number < begins else left_out
         with project(tasks) as own:
             threshold = ("--min-pass-rate=0.99", "--max-errors=8")
             output = own.pytest("--run-dir=run", "--max-consecutive-errors=3", *threshold, *REPORTS, fates=fates)
@@ -244,16 +245,18 @@ def stops() -> Iterator[Case]:
                     *_wrong_code(output, STOPPED),
                     *_wrong_code(own.webarena("runs", "gate", "run", *threshold), STOPPED),
                 ]
-                wrong += [f"the gate does not say {counted_rate!r}"] if counted_rate not in flat(output.text) else []
+                surely_below = right.passed + right.undecided < right.judged + right.stopped
+                if surely_below and counted_rate not in flat(output.text):
+                    wrong.append(f"the gate does not say {counted_rate!r}")
             yield f"stops after {name}", wrong
 
 
 def budget() -> Iterator[Case]:
-    """A spent budget stops the run, and is no error of which the agent is free."""
+    """A spent budget leaves trials undecided; ``--resume`` runs them."""
     tasks = ["a", "b", "c", "d"]
     fates: dict[Trial, Fate] = {(TEMPTED, task, 1): Fate(event="budget") for task in tasks[2:]}
     endings: dict[Trial, Ending] = {
-        (agent, task, 1): "error" if (agent, task, 1) in fates else "passed"
+        (agent, task, 1): "undecided" if (agent, task, 1) in fates else "passed"
         for agent in (STEADY, TEMPTED)
         for task in tasks
     }
@@ -261,9 +264,11 @@ def budget() -> Iterator[Case]:
         output = own.pytest("--run-dir=run", "--min-pass-rate=0.6", "--max-errors=4", *REPORTS, fates=fates)
         run = Run(project=own, name="run", output=output, right=counted(endings))
         gate = own.webarena("runs", "gate", "run", "--min-pass-rate=0.6", "--max-errors=4")
-        wrong = [*wrong_endings(own, "run", endings), *wrong_figures(run, FEW), *_wrong_code(gate, STOPPED)]
+        wrong = [*wrong_endings(own, "run", endings), *wrong_figures(run, FEW), *_wrong_code(gate, UNSETTLED)]
         wrong += ["the gate counts no trial as not passed"] if "tempted: 50.0% passed" not in flat(output.text) else []
         yield "a spent budget", wrong
+        own.pytest("--resume=run")
+        yield "a spent budget and --resume", ["other trials run again"] if set(own.begun) != set(fates) else []
 
 
 def merge() -> Iterator[Case]:
@@ -318,7 +323,7 @@ def shards() -> Iterator[Case]:
         output = own.webarena("runs", "merge", "s1", "s2", "--output=merged")
         endings: dict[Trial, Ending] = {(STEADY, task, 1): "passed" for task in tasks}
         found = {trial[1] for name in ("s1", "s2") for trial in own.records(name) if trial[0] == TEMPTED}
-        endings |= {(TEMPTED, task, 1): "undecided" if task in found else "stopped" for task in tasks}
+        endings |= {(TEMPTED, task, 1): "undecided" if task in found else "left out" for task in tasks}
         wrong = [f"{len(found)} trials of the tempted agent run instead of 4"] if len(found) != 4 else []
         merged = Run(project=own, name="merged", output=output, right=counted(endings))
         wrong += [*_wrong_code(output, 0), *wrong_endings(own, "merged", endings)]

@@ -17,7 +17,14 @@ from pytest_webarena.plugin import auditing, planning, rescoring, resuming, xdis
 from pytest_webarena.plugin.prefetch_choice import serial_lines
 from pytest_webarena.plugin.reporting import allure
 from pytest_webarena.plugin.reporting.github import TaskPlace, place_of
-from pytest_webarena.plugin.reporting.outcomes import is_trial, skip_reason, why_decided, why_skipped, why_stopped
+from pytest_webarena.plugin.reporting.outcomes import (
+    is_trial,
+    skip_reason,
+    stopped_undecided,
+    why_decided,
+    why_skipped,
+    why_stopped,
+)
 from pytest_webarena.plugin.reporting.progress import Progress, has_foot
 from pytest_webarena.plugin.requested_nodes import unrequested_tasks
 from pytest_webarena.plugin.run_comparisons import between_agents, with_baseline
@@ -84,7 +91,8 @@ class Controller:
         """Number of trials that were no longer needed (``--stop-when-settled``), by the reason."""
         self._decided: dict[str, str] = {}
         """Reasons of the trials in ``decided``, by node id."""
-        self._stops: dict[str, str] = {}
+        self._stops: dict[str, tuple[str, bool]] = {}
+        """By node id: why the trial was not run, and whether it is undecided."""
         """Reasons of the trials in ``stopped``, by node id."""
         self.refusal = ""
         """Why workers refuse to run anything."""
@@ -196,7 +204,7 @@ class Controller:
         elif report.failed:
             self._other_failures += not names_task(report.nodeid)  # the gate reports trials without a record
         elif why := why_stopped(report):
-            self._stops[report.nodeid] = why
+            self._stops[report.nodeid] = why, stopped_undecided(report)
             self.stopped[why] += 1
             if self.progress is not None:
                 self.progress.leave_out()
@@ -373,11 +381,13 @@ class Controller:
             own_plan = self._config.stash.get(PLAN, self._plan)
             plan |= {trial.key: trial for trial in own_plan if trial.key not in plan}
             taken = {trial.key for trial in own_plan}
+            stops = {trial: self._stops.get(trial.node_id, (trial.stopped, trial.undecided)) for trial in plan.values()}
             updated = [
                 replace(
                     trial,
                     skipped=self._skips.get(trial.node_id, trial.skipped),
-                    stopped=self._stops.get(trial.node_id, trial.stopped),
+                    stopped=stops[trial][0],
+                    undecided=stops[trial][1],
                     decided=self._decided.get(trial.node_id, "" if trial.key in taken else trial.decided),
                 )
                 for trial in plan.values()

@@ -373,9 +373,12 @@ def close_lost(run: RunDir) -> None:
 
 
 def finished_trials(run: RunDir) -> tuple[tuple[str, str, int, str, str, str], ...]:
-    """Return the trials that need not be run again, in the form of `RunInfo.finished`. Errors are run again."""
+    """Return the trials that need not be run again, in the form of `RunInfo.finished`.
+
+    Errors are run again, and trials for which the budget was too small.
+    """
     return tuple(
         (*astuple(record.key), record.task_digest, record.agent_digest)
         for record in run.records()
-        if record.outcome != "error"
+        if record.outcome != "error" and record.event != "budget"
     )

@@ -12,7 +12,7 @@ from pytest_webarena.plugin.prefetched_trial import PrefetchedTrial, TrialTimes
 from pytest_webarena.plugin.reporting import html
 from pytest_webarena.plugin.reporting.allure import report_trial
 from pytest_webarena.plugin.reporting.artifacts import link_artifacts
-from pytest_webarena.plugin.reporting.outcomes import DECIDED, SKIPPED, STOPPED
+from pytest_webarena.plugin.reporting.outcomes import DECIDED, SKIPPED, STOPPED, STOPPED_UNDECIDED
 from pytest_webarena.plugin.stash import PREFETCHED, SEQUENTIAL_STOP, SETTINGS, TRIAL_TIMES
 from pytest_webarena.results import RunDir
 from pytest_webarena.results.wording import cost_words, rerun_words
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pytest_webarena.tasks.model import Task
     from pytest_webarena.trials.executor import TrialExecutor
     from pytest_webarena.trials.run_info import RunInfo
-    from pytest_webarena.trials.stopping import Stops
+    from pytest_webarena.trials.stopping import NotRun, Stops
 
 __all__ = ["facts", "may_begin", "run_task"]
 
@@ -132,11 +132,13 @@ def _needs(task: Task) -> tuple[str, ...]:
     return (*task.sites, *([BROWSER] if needs_browser(task) else []))
 
 
-def _not_run(item: pytest.Item, reason: str) -> NoReturn:
+def _not_run(item: pytest.Item, why: NotRun) -> NoReturn:
     """Skip the trial, because a prerequisite is missing; the controller counts it as not run."""
     __tracebackhide__ = True
-    reason = printable(reason)
+    reason = printable(why.reason)
     item.user_properties.append((STOPPED, reason))
+    if why.undecided:
+        item.user_properties.append((STOPPED_UNDECIDED, "yes"))
     pytest.skip(f"not run: {reason}")
 
 

@@ -122,7 +122,7 @@ class Gate:
         """Apply the thresholds. Every agent has to meet them in every browser. None when no threshold is set.
 
         The exit code is the first one of `_ORDER` that applies, and the message has every reason. Trials that were not
-        run because the budget was spent or after identical errors count as not passed.
+        run after errors in a row count as not passed.
 
         Args:
             coverages: Results of the planned trials, by the same names as the summaries. A trial without a record
@@ -150,7 +150,7 @@ class Gate:
         ]
         if self.min_pass_rate is not None:
             for agent, summary in summaries.items():
-                short = coverages[agent].stopped if agent in coverages else 0
+                short = summary.rate.stopped
                 if not summary.rate.judged:
                     continue
                 counted = self._counted(summary.rate, short)
@@ -158,7 +158,7 @@ class Gate:
                     message = f"{agent}: {self._value_text(summary.rate, short)}{' passed' * (self.rate_end == 'mean')}"
                     message += f", --min-pass-rate asks for {self.min_pass_rate:.1%}"
                     if short:
-                        message += f" (counted as not passed: {short} not run after errors in a row or for the budget)"
+                        message += f" (counted as not passed: {short} not run after errors in a row)"
                     if summary.rerun_passed:
                         message += f" (first verdicts count: {summary.rerun_passed} failed and passed when run again)"
                     code = BELOW_THRESHOLD

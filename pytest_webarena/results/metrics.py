@@ -17,7 +17,7 @@ from pytest_webarena.checks.answer import says_unachievable
 from pytest_webarena.checks.computed.extraction import NO_FINAL_ANSWER
 from pytest_webarena.results.failure_classes import ended_by
 from pytest_webarena.results.records import Outcome, TrialRecord, is_undecided
-from pytest_webarena.results.statistics import Rate, TemplateKey, cluster_of, rate_of, with_chance, with_judge
+from pytest_webarena.results.statistics import Rate, Stopped, TemplateKey, cluster_of, rate_of, with_chance, with_judge
 
 __all__ = ["BUCKETS", "Metrics", "Templates", "measure", "outcome_by", "undecided_by", "without_answer"]
 
@@ -134,11 +134,11 @@ def measure(
     *,
     grading: str = "",
     templates: TemplateKey = "text",
-    stopped: Sequence[object] = (),
+    stopped: Sequence[Stopped] = (),
 ) -> Metrics:
     """Return the metrics of one agent's trials, by the grading that counts or by another one.
 
-    ``stopped`` has the clusters of trials that errors in a row stopped (`rate_of`).
+    ``stopped`` are trials that errors in a row stopped (`rate_of`).
     """
     trials = [(record, *outcome_by(record, grading)) for record in records]
     judged = [(record, outcome == "passed") for record, outcome, _ in trials if outcome != "error"]
@@ -150,7 +150,7 @@ def measure(
         kept = [(record, outcome) for record, outcome, _ in trials if keep(record)]
         return _rate(kept)
 
-    def _rate(kept: Sequence[tuple[TrialRecord, Outcome]], stopped: Sequence[object] = ()) -> Rate:
+    def _rate(kept: Sequence[tuple[TrialRecord, Outcome]], stopped: Sequence[Stopped] = ()) -> Rate:
         outcomes = [(cluster_of(record, templates), outcome) for record, outcome in kept]
         found = rate_of(outcomes, [record.key in open_ones for record, _ in kept], stopped=stopped)
         found = with_chance(found, (record for record, outcome in kept if outcome != "error"))

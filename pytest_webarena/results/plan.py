@@ -23,6 +23,7 @@ __all__ = [
     "PlannedTrial",
     "accept_removal",
     "as_planned",
+    "as_undecided",
     "cover",
     "extend_plan",
     "has_plan",
@@ -35,9 +36,9 @@ __all__ = [
 
 NOTED = "recorded.txt"
 """File with the folders of trials that got a record since the run was last closed."""
-PLAN_SCHEMA_VERSION = 4
+PLAN_SCHEMA_VERSION = 5
 """Version of the plan; 2 added the key's ``browser``, which node ids contain as well; 3 the file's digest; 4
-``recorded`` and ``removed``."""
+``recorded`` and ``removed``; 5 ``undecided``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +52,8 @@ class PlannedTrial:
     """Why it was not run, if pytest skipped it."""
     stopped: str = ""
     """Why it was not run, if its agent or its site had been stopped."""
+    undecided: bool = False
+    """Whether ends of its own agent stopped it, whose owner is undecided. The trial is undecided, too."""
     decided: str = ""
     """Why it was no longer needed, if ``--stop-when-settled`` left it out."""
     recorded: bool = False
@@ -79,9 +82,9 @@ class Coverage:
     decided: int = 0
     """Number of trials that were no longer needed, because the question was settled (``--stop-when-settled``)."""
     not_run: int = 0
-    """Number of trials that were never started, or not run because the run's budget was spent."""
+    """Number of trials that were never started."""
     stopped: int = 0
-    """Number of the trials in ``not_run`` that errors in a row or the spent budget stopped."""
+    """Number of the trials in ``not_run`` that errors in a row stopped."""
     reasons: Mapping[str, int]
     """Reasons of skipped trials that are not allowed to be skipped, with their numbers."""
     not_allowed: tuple[str, ...] = ()
@@ -218,9 +221,6 @@ def cover(
         fate = "not_run"
         if (record := known.get(key)) is not None:
             fate = "judged" if record.outcome != "error" else "lost" if key in lost else "errors"
-            if fate == "errors" and record.event == "budget":
-                fate = "not_run"
-                counts.setdefault(name, Counter())["stopped"] += 1
         elif key.folder in begun:
             fate = "lost"
         elif plan[key].decided:
@@ -241,6 +241,18 @@ def cover(
         )
         for name, count in counts.items()
     }
+
+
+def as_undecided(trial: PlannedTrial) -> TrialRecord:
+    """Return the undecided result of a trial that ends of its own agent stopped, for comparisons."""
+    return TrialRecord(
+        key=trial.key,
+        outcome="failed",
+        message=trial.stopped,
+        sites=trial.sites,
+        node_id=trial.node_id,
+        verdict={"judgeable": True},
+    )
 
 
 def as_planned(data: Mapping[str, Any]) -> PlannedTrial:

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from pytest_webarena.evidence import Usage
 from pytest_webarena.owners import UNATTRIBUTED
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Rate",
+    "Stopped",
     "Summary",
     "TemplateKey",
     "cluster_of",
@@ -36,6 +37,14 @@ TemplateKey = Literal["text", "id"]
 """Key of a template: its text (WebArena has 241), or the number in its file (190, some with several texts)."""
 
 
+class Stopped(NamedTuple):
+    """A planned trial that errors in a row stopped."""
+
+    cluster: object
+    undecided: bool = False
+    """Whether they are ends of its own agent (`PlannedTrial.undecided`)."""
+
+
 def cluster_of(record: TrialRecord, templates: TemplateKey = "text") -> tuple[str, object]:
     """Return the cluster of a trial: its template, or its task where that has none."""
     suite = str(record.source.get("suite", "")) or record.node_id.partition("::")[0]
@@ -48,20 +57,25 @@ def rate_of(
     outcomes: Iterable[tuple[object, Outcome]],
     undecided: Sequence[bool] | None = None,
     *,
-    stopped: Sequence[object] = (),
+    stopped: Sequence[Stopped] = (),
 ) -> Rate:
     """Return the rate of trials, each given by its cluster and its outcome; ``undecided`` says which of them are.
 
-    ``stopped`` has the clusters of planned trials that were not run because errors in a row stopped them. Like errors
-    they are excluded from the rate, and are failures in `Rate.errors_failed`.
+    ``stopped`` are planned trials that were not run because errors in a row stopped them. If ends of their own agent
+    did, they are undecided. Otherwise they are excluded from the rate, as errors are, and are failures in
+    `Rate.errors_failed`.
     """
     outcomes = list(outcomes)
+    if own := [each.cluster for each in stopped if each.undecided]:
+        undecided = [*(undecided or [False] * len(outcomes)), *(True for _ in own)]
+        outcomes += [(cluster, "failed") for cluster in own]
+    stopped = [each for each in stopped if not each.undecided]
     found = replace(_rate_of(outcomes, undecided), stopped=len(stopped))
     if not found.excluded:
         return found
     failed: list[tuple[object, Outcome]] = [
         *((cluster, "failed" if outcome == "error" else outcome) for cluster, outcome in outcomes),
-        *((cluster, "failed") for cluster in stopped),
+        *((each.cluster, "failed") for each in stopped),
     ]
     marks = [*undecided, *(False for _ in stopped)] if undecided is not None else None
     return replace(found, errors_failed=_rate_of(failed, marks))
@@ -69,10 +83,13 @@ def rate_of(
 
 def stopped_clusters(
     stopped: Iterable[PlannedTrial], records: Iterable[TrialRecord], templates: TemplateKey = "text"
-) -> list[object]:
-    """Return the clusters of planned trials without records; ``records`` are others of the run, of any agent."""
+) -> list[Stopped]:
+    """Return planned trials without records for `rate_of`; ``records`` are others of the run, of any agent."""
     known = {record.key.task: cluster_of(record, templates) for record in records}
-    return [known.get(each.key.task, (each.node_id.partition("::")[0], each.key.task)) for each in stopped]
+    return [
+        Stopped(known.get(each.key.task, (each.node_id.partition("::")[0], each.key.task)), each.undecided)
+        for each in stopped
+    ]
 
 
 def _rate_of(outcomes: Sequence[tuple[object, Outcome]], undecided: Sequence[bool] | None) -> Rate:
@@ -116,7 +133,7 @@ class Rate:
     undecided: int = field(default=0, compare=False)
     """Number of failed trials that might have passed (`TrialRecord.undecided`)."""
     stopped: int = field(default=0, compare=False)
-    """Number of planned trials that were not run because errors in a row stopped them."""
+    """Number of planned trials that were not run because errors in a row stopped them, and are not undecided."""
     if_met: Rate | None = field(default=None, compare=False)
     """The rate if all undecided trials are met, its upper bound; None without undecided trials."""
     errors_failed: Rate | None = field(default=None, compare=False)
@@ -289,7 +306,7 @@ def summarise(
     return found
 
 
-def _summary(name: str, records: Sequence[TrialRecord], stopped: Sequence[object]) -> Summary:
+def _summary(name: str, records: Sequence[TrialRecord], stopped: Sequence[Stopped]) -> Summary:
     from pytest_webarena.results.key_node_scores import key_node_scores  # late: workers sum up nothing
 
     scores = [record.score for record in records if record.score is not None and record.outcome != "error"]
@@ -338,8 +355,9 @@ def _summary(name: str, records: Sequence[TrialRecord], stopped: Sequence[object
             Counter(_reason(each) for each in records if each.cause == "judge" and each.judge is None).most_common()
         ),
         gradings=tuple(sorted({name for each in records if (name := str((each.verdict or {}).get("grading", "")))})),
-        undecided=sum(record.undecided for record in records),
-        unattributed=sum(record.stop_reason == UNATTRIBUTED for record in records),
+        undecided=sum(record.undecided for record in records) + sum(each.undecided for each in stopped),
+        unattributed=sum(record.stop_reason == UNATTRIBUTED for record in records)
+        + sum(each.undecided for each in stopped),
         rerun=sum(bool(record.reruns) for record in records),
         rerun_passed=sum(record.passed_later for record in records),
         priced=len(costs := [total.cost for _, total in used if total.cost is not None]),
@@ -376,7 +394,7 @@ def _reason(record: TrialRecord) -> str:
     return record.message.partition("\n")[0].removeprefix(NO_VERDICT)
 
 
-def _rate(records: Iterable[TrialRecord], stopped: Sequence[object] = ()) -> Rate:
+def _rate(records: Iterable[TrialRecord], stopped: Sequence[Stopped] = ()) -> Rate:
     records = list(records)
     outcomes = [(cluster_of(record), record.outcome) for record in records]
     found = with_chance(rate_of(outcomes, [record.undecided for record in records], stopped=stopped), records)

@@ -25,7 +25,7 @@ from pytest_webarena.results.published import (
 from pytest_webarena.results.records import TrialRecord, names_of
 from pytest_webarena.results.reference_steps import ReferenceScores, reference_scores, references
 from pytest_webarena.results.rundir import RunDir
-from pytest_webarena.results.statistics import Rate, TemplateKey, grouped, stopped_clusters
+from pytest_webarena.results.statistics import Rate, Stopped, TemplateKey, grouped, stopped_clusters
 from pytest_webarena.results.table_forms import Table
 from pytest_webarena.results.wording import mixed_words, passed_words
 
@@ -106,8 +106,8 @@ def gather(runs: Sequence[Path], *, grading: str = "", templates: TemplateKey = 
     ]
 
 
-def _stopped(run: RunDir, records: Sequence[TrialRecord], templates: TemplateKey) -> list[object]:
-    """The clusters of the agent's trials that errors in a row stopped."""
+def _stopped(run: RunDir, records: Sequence[TrialRecord], templates: TemplateKey) -> list[Stopped]:
+    """The agent's trials that errors in a row stopped."""
     everyone = run.read().records
     own = [each for each in stopped_trials(run.path, everyone) if each.key.entrant == records[0].key.entrant]
     return stopped_clusters(own, everyone, templates) if own else []

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_webarena.owners import EVENTS, UNATTRIBUTED
 from pytest_webarena.text import shorten
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pytest_webarena.errors import Cause, Unready
     from pytest_webarena.results import TrialRecord
 
-__all__ = ["BROWSER", "EQUAL_ERRORS", "Stops"]
+__all__ = ["BROWSER", "EQUAL_ERRORS", "NotRun", "Stops"]
 
 BROWSER = "a browser"
 """Name of the browser in ``needs``: all trials but those of plain questions need one."""
@@ -42,6 +42,8 @@ class _ErrorSeries:
     """What the trials needed of what failed: their sites, `BROWSER`. Trials that need all of it would fail in the same
     way."""
     count: int = 0
+    undecided: bool = False
+    """Whether the owner of one of the errors is undecided. So are the trials that they stop."""
     reason: str = ""
     """Why no further such trials run; empty while they do."""
 
@@ -54,6 +56,14 @@ class _ErrorSeries:
         """The beginning of the reason: the agent and the sites."""
         place = f" on {', '.join(self.needs)}" if self.needs and self.cause == "site" else ""
         return f"{self.agent or 'every agent'}{place}:"
+
+
+class NotRun(NamedTuple):
+    """Why a trial is not run."""
+
+    reason: str
+    undecided: bool
+    """Whether ends of its own agent are the reason, whose owner is undecided."""
 
 
 class Stops:
@@ -72,12 +82,18 @@ class Stops:
         self._path = directory / "stops.json"
         self._limit = limit
 
-    def why_not(self, agent: str, browser: str, needs: Collection[str]) -> str:
-        """Why a trial of ``agent`` in ``browser`` must not run; empty when it may."""
+    def why_not(self, agent: str, browser: str, needs: Collection[str]) -> NotRun | None:
+        """Why a trial of ``agent`` in ``browser`` must not run; None when it may.
+
+        If several series stop it, the one with a known owner counts: it would not have run in any case.
+        """
         if not self._path.exists():
-            return ""
+            return None
         with self._rows() as rows:
-            return next((row.reason for row in rows if row.reason and row.concerns(agent, browser, needs)), "")
+            found = [
+                NotRun(row.reason, row.undecided) for row in rows if row.reason and row.concerns(agent, browser, needs)
+            ]
+        return min(found, key=lambda each: each.undecided, default=None)
 
     def note(self, record: TrialRecord, needs: Collection[str]) -> None:
         """Count a finished trial."""
@@ -89,13 +105,14 @@ class Stops:
             elif cause is not None and cause not in _NEVER and not _of_its_page(record) and record.event != "budget":
                 row = _found(rows, _of(record, cause, needs))
                 row.count += 1
+                row.undecided |= unattributed
                 if 0 < self._limit <= row.count and not row.reason:
                     times = f"{row.count} errors in a row" if row.count > 1 else "an error"
                     message = shorten(record.message.partition("\n")[0])
                     row.reason = f"{row.who} stopped after {times} ({row.cause}), the latest: {message}"
 
-    def stop(self, agent: str, browser: str, needs: Collection[str], error: Unready) -> str:
-        """Stop such trials because something that they need is missing. Returns the reason."""
+    def stop(self, agent: str, browser: str, needs: Collection[str], error: Unready) -> NotRun:
+        """Stop such trials because something that they need is missing."""
         with self._rows() as rows:
             if error.cause == "site":  # concerns all agents and browsers
                 agent, browser, failed = "", "", tuple(sorted(set(needs) - {BROWSER}))
@@ -103,7 +120,7 @@ class Stops:
                 failed = (BROWSER,) if error.cause == "browser" and BROWSER in needs else ()
             row = _found(rows, _ErrorSeries(cause=error.cause, agent=agent, browser=browser, needs=failed))
             row.reason = row.reason or f"{row.who} a prerequisite is missing ({error.cause}): {shorten(str(error))}"
-            return row.reason
+            return NotRun(row.reason, row.undecided)
 
     @contextmanager
     def _rows(self) -> Iterator[list[_ErrorSeries]]:

@@ -20,6 +20,7 @@ __all__ = [
     "is_trial",
     "mark_report",
     "skip_reason",
+    "stopped_undecided",
     "test_status",
     "why_decided",
     "why_skipped",
@@ -34,6 +35,9 @@ _VARIES = re.compile(r"\b[0-9a-f]*\d[0-9a-f]{7,}\b|\b(?:gw)?\d+(?:\.\d+)*\b")
 
 STOPPED = "stopped_because"
 """Property of a report with the reason why the trial was not run, although its prerequisites seemed to be there."""
+
+STOPPED_UNDECIDED = "stopped_undecided"
+"""Property of such a report whose trial is undecided, because ends of its own agent are the reason."""
 
 DECIDED = "decided_because"
 """Property of a report with the reason why the trial was no longer needed (``--stop-when-settled``)."""
@@ -109,6 +113,11 @@ def why_skipped(report: pytest.TestReport) -> str:
 def why_stopped(report: pytest.TestReport) -> str:
     """Return why the trial was not run, if its agent or its site was stopped; empty for all other reports."""
     return _reason_in(report, STOPPED)
+
+
+def stopped_undecided(report: pytest.TestReport) -> bool:
+    """Return whether the trial was not run because of ends of its own agent, and is therefore undecided."""
+    return bool(_reason_in(report, STOPPED_UNDECIDED))
 
 
 def why_decided(report: pytest.TestReport) -> str:

@@ -13,10 +13,10 @@ from pytest_webarena.errors import UsageError
 from pytest_webarena.results.comparing.difference import PairedTask
 from pytest_webarena.results.comparing.uncertainty import Verdicts, bounds, difference_bounds, least_informed
 from pytest_webarena.results.conditions import check_rates, differing_values, source_of, traits_of
-from pytest_webarena.results.plan import PlannedTrial, read_plan
+from pytest_webarena.results.plan import PlannedTrial, as_undecided, read_plan
 from pytest_webarena.results.records import JudgeErrors, Outcome, TrialRecord
 from pytest_webarena.results.rundir import RunDir
-from pytest_webarena.results.statistics import Rate, cluster_of, grouped, rate_of
+from pytest_webarena.results.statistics import Rate, Stopped, cluster_of, grouped, rate_of
 
 __all__ = ["Side", "SideTask", "Trait", "Try", "bounds_of", "paired", "side_of", "sides_of", "sides_of_records"]
 
@@ -131,7 +131,7 @@ class Side:
         """The rate of all trials of the side, each with the same weight, with and without errors as failures."""
         trials = [(task.cluster, each) for task in self.tasks.values() for each in task.tries]
         stopped = [
-            self.tasks[name].cluster if name in self.tasks else name
+            Stopped(self.tasks[name].cluster if name in self.tasks else name)
             for name, count in self.stopped.items()
             for _ in range(count)
         ]
@@ -206,13 +206,19 @@ def side_of(
 ) -> Side:
     """Return the side of ``records``, which are one agent's in one browser.
 
-    ``without_result`` are planned trials of any agent without a record.
+    ``without_result`` are planned trials of any agent without a record. Those that ends of their agent stopped are
+    undecided trials.
     """
     own = [each for each in without_result if each.key.entrant == records[0].key.entrant]
+    without_result = [each for each in own if not each.undecided]
     by_task: dict[str, list[TrialRecord]] = {}
     for record in records:
         by_task.setdefault(record.key.task, []).append(record)
     first = {task: min(each.started for each in some) for task, some in by_task.items()}
+    for each in own:
+        if each.undecided:
+            by_task.setdefault(each.key.task, []).append(as_undecided(each))
+            first.setdefault(each.key.task, math.inf)
     return Side(
         name=name,
         agent=records[0].key.agent,
@@ -221,8 +227,8 @@ def side_of(
         path=path,
         tasks={task: _task(task, some) for task, some in by_task.items()},
         traits=tuple(traits),
-        missing=dict(Counter(each.key.task for each in own if not each.decided)),
-        stopped=dict(Counter(each.key.task for each in own if each.stopped)),
+        missing=dict(Counter(each.key.task for each in without_result if not each.decided)),
+        stopped=dict(Counter(each.key.task for each in without_result if each.stopped)),
         decided=frozenset(each.key.task for each in own if each.decided),
         looked=any(each.decided for each in own),
         judge_errors=least_informed(

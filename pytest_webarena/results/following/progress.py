@@ -88,7 +88,7 @@ class Follower:
                 {
                     "name": name,
                     "planned": each.planned,
-                    "judged": each.judged,
+                    "judged": 0,
                     **(_figures(summaries[name]) if name in summaries else {}),
                 }
                 for name, each in covered.items()
@@ -143,6 +143,7 @@ def _figures(summary: Any) -> dict[str, Any]:
     rate = summary.rate
     return {
         "passed": rate.passed,
+        "judged": rate.judged,
         "undecided": rate.undecided,
         "errors": rate.errors,
         "causes": dict(summary.error_causes),

@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord, summarise
-from pytest_webarena.results.gate import TOO_MANY_ERRORS, Gate
+from pytest_webarena.results.comparing.baseline import read_baseline, save_baseline
+from pytest_webarena.results.comparing.sides import side_of
+from pytest_webarena.results.gate import TOO_MANY_ERRORS, UNSETTLED, Gate
 from pytest_webarena.results.merge import merge_runs
 from pytest_webarena.results.plan import PlannedTrial, cover, extend_plan, read_plan
 from tests.cases import each_case
@@ -54,13 +56,12 @@ def test_stopped_trials_count_as_not_run_and_not_passed() -> None:
     records = [record("x"), record("y"), record("erred", "error")]
     found = cover(plan, records, allowed=["never"])
     assert (found["a"].not_run, found["a"].stopped, found["a"].planned, found["a"].missing) == (1, 1, 4, 1)
-    summaries = summarise(records)
+    summaries = summarise(records, stopped=[plan[TrialKey("never", "a", 1)]])
     assert (ruling := Gate(max_errors=9, min_pass_rate=0.7).rule(summaries, found)) is not None
     assert ruling.message == (
-        "a: 66.7% passed, --min-pass-rate asks for 70.0% (counted as not passed: 1 not run after errors in a row "
-        "or for the budget); "
+        "a: 66.7% passed, --min-pass-rate asks for 70.0% (counted as not passed: 1 not run after errors in a row); "
         "2/2 = 100.0% (95% interval 34.2% to 100.0%) without errors, "
-        "2/3 = 66.7% (95% interval 20.8% to 93.9%) with errors as failures"
+        "2/4 = 50.0% (95% interval 15.0% to 85.0%) with errors and 1 stopped trial as failures"
     )
     assert (ruling := Gate(min_pass_rate=0.1).rule(summaries, found)) is not None
     assert ruling.exit_code == TOO_MANY_ERRORS
@@ -127,3 +128,18 @@ def test_rerun_in_one_invocation_does_not_replace_a_verdict(tmp_path: Path) -> N
     assert folder.record() == again
     assert run("passed", 16.0, digest="edited").outcome == "passed"  # another task by that name
     assert run("passed", 21.0, since=20.0).reruns == ()  # another invocation, which goes on with the run
+
+
+def test_trials_that_ends_of_the_agent_stop_are_undecided_in_rates_and_comparisons(tmp_path: Path) -> None:
+    never = planned("never", stopped="5 errors in a row", undecided=True)
+    records = [record("x"), record("y")]
+    rate = summarise(records, stopped=[never])["a"].rate
+    assert (rate.passed, rate.judged, rate.undecided, rate.stopped, rate.upper.passed) == (2, 3, 1, 0, 3)
+    side = side_of("a", records, run="r", without_result=[never])
+    assert side.rate == rate
+    assert (side.missing, side.stopped, side.order[-1]) == ({}, {}, "never")
+    save_baseline([side], tmp_path / "saved.json")
+    (saved,) = read_baseline(tmp_path / "saved.json")
+    assert saved.rate == rate
+    assert (ruling := Gate(min_pass_rate=0.7).rule(summarise(records, stopped=[never]))) is not None
+    assert ruling.exit_code == UNSETTLED

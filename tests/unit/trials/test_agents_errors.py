@@ -233,7 +233,7 @@ def test_agent_may_raise_only_its_declared_errors(tmp_path: Path, error: Any, ou
         (ModelError("down"), "failed", "model", "judged"),
         (errors.DeclaredError("quota"), "failed", "declared", "judged"),
         (errors.AgentAbsent("nobody listens"), "failed", "absent", "judged"),
-        (errors.BudgetError("spent"), "error", "budget", "not_run"),
+        (errors.BudgetError("spent"), "failed", "budget", "judged"),
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Exception) else None,
 )

@@ -28,7 +28,8 @@ def note(stops: Stops, record: TrialRecord) -> None:
 
 
 def why(stops: Stops, agent: str = "a", *sites: str, browser: str = "chromium") -> str:
-    return stops.why_not(agent, browser, (*(sites or ("shop",)), BROWSER))
+    found = stops.why_not(agent, browser, (*(sites or ("shop",)), BROWSER))
+    return "" if found is None else found.reason
 
 
 def test_consecutive_errors_stop_only_their_agent(tmp_path: Path) -> None:
@@ -108,18 +109,20 @@ def test_missing_prerequisite_stops_immediately(tmp_path: Path) -> None:
     stops = Stops(tmp_path, 0)
     error = Unready("expected a browser,\nfound none", cause="browser")
     reason = "a: a prerequisite is missing (browser): expected a browser, found none"
-    assert stops.stop("a", "chromium", ("shop", BROWSER), error) == why(stops) == reason
+    assert stops.stop("a", "chromium", ("shop", BROWSER), error) == (reason, False)
+    assert why(stops) == reason
     assert not why(stops, browser="firefox")
     assert not stops.why_not("a", "chromium", ())  # a task without sites
     stops.stop("a", "chromium", (BROWSER,), Unready("nobody there", cause="model"))
-    assert "nobody there" in stops.why_not("a", "chromium", ())
+    assert (found := stops.why_not("a", "chromium", ())) is not None
+    assert "nobody there" in found.reason
 
 
 def test_site_that_cannot_run_stops_all_its_tasks(tmp_path: Path) -> None:
     stops = Stops(tmp_path, 0)
     error = Unready("the app 'shop' needs oscar, not installed here; run: pip install x", cause="site")
     reason = f"every agent on shop: a prerequisite is missing (site): {error}"
-    assert stops.stop("a", "chromium", ("shop", BROWSER), error) == reason
+    assert stops.stop("a", "chromium", ("shop", BROWSER), error).reason == reason
     assert why(stops, "b", browser="firefox") == why(stops, "b", "shop", "forum") == reason
     assert not why(stops, "a", "forum")
 
@@ -173,3 +176,18 @@ def test_obstacles_of_live_sites_stop_no_agent(tmp_path: Path) -> None:
     for _ in range(2):
         note(stops, record("site", sites=("live",), environment={"obstacles": {}}))
     assert why(stops, "a", "live")
+
+
+def test_trials_that_ends_of_the_agent_stop_are_undecided(tmp_path: Path) -> None:
+    """A single error of a known owner does not make the agent's own ends the environment's."""
+    stops = Stops(tmp_path, 2)
+    note(stops, record(event="declared", stop_reason="unattributed"))
+    note(stops, record("model"))
+    found = stops.why_not("a", "chromium", ("shop", BROWSER))
+    assert found is not None
+    assert found.undecided
+    note(stops, record("harness"))
+    note(stops, record("harness"))  # would stop it without the agent's ends, too
+    found = stops.why_not("a", "chromium", ("shop", BROWSER))
+    assert found is not None
+    assert not found.undecided

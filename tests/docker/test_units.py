@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ import pytest
 
 from pytest_webarena.errors import SiteError
 from pytest_webarena.sites.backends.base import BackendContext, Replica
+from pytest_webarena.sites.backends.docker import disk_space
 from pytest_webarena.sites.backends.docker.containers import Place, Running
 from pytest_webarena.sites.backends.docker.starting import Image, Starter
 from pytest_webarena.sites.catalogues.manifest import (
@@ -210,8 +212,10 @@ def test_unit_start_fails_if_another_app_dies_meanwhile(
     """Otherwise such replicas break when they are leased, again and again; a failed start is not repeated forever."""
     start = Starter.container
 
-    async def container(self: Starter, app: AppManifest, image: Image, name: str, place: Place | None) -> Running:
-        made = await start(self, app, image, name, place)
+    async def container(
+        self: Starter, app: AppManifest, image: Image, name: str, place: Place | None, earlier: Mapping[str, Running]
+    ) -> Running:
+        made = await start(self, app, image, name, place, earlier)
         if app is unit.lead:
             (db,) = [
                 one for one in engine.containers.list() if re.fullmatch(f"{made.name[:-6]}db-[0-9a-f]+", str(one.name))
@@ -225,6 +229,49 @@ def test_unit_start_fails_if_another_app_dies_meanwhile(
     monkeypatch.setattr(Starter, "container", container)
     with pytest.raises(SiteError, match=r"db, in one unit with web, died after it had become ready: .*137"):
         run(backend.start(unit.lead, "web-1"))
+
+
+def test_death_of_an_earlier_app_ends_the_start_of_a_later_one(
+    unit: Unit, units: Callable[[Unit], DockerBackend], run: Run
+) -> None:
+    """Otherwise the later app waits for its whole ``start_timeout``, and is blamed."""
+    db, web = unit.apps
+    assert db.docker is not None
+    assert web.docker is not None
+    dies = (
+        f"import os, threading; print('corrupt page', flush=True); threading.Timer(2, os._exit, [3]).start()\n{SERVER}"
+    )
+    waits = "print('waiting for db', flush=True); import time; time.sleep(99)"
+    parts = (
+        replace(db, docker=replace(db.docker, command=("python3", "-c", dies))),
+        replace(web, start_timeout=90.0, docker=replace(web.docker, command=("python3", "-c", waits), post_start=())),
+    )
+    backend = units(Unit(parts))
+    run(backend.prepare(parts[1]))
+    with pytest.raises(SiteError) as caught:
+        run(asyncio.wait_for(backend.start(parts[1], "web-1"), 60))
+    text = str(caught.value)
+    assert text.startswith("web, in one unit with web: db, on which it may depend, has ended: the container ")
+    assert "exit code 3" in text
+    assert "corrupt page" in text
+    assert "waiting for db" in text
+
+
+def test_disks_of_a_container_are_read_without_a_program_inside(
+    unit: Unit, units: Callable[[Unit], DockerBackend], run: Run
+) -> None:
+    db = unit.others[0]
+    backend = units(Unit((db,)))
+    run(backend.prepare(db))
+    replica = run(backend.start(db, "db-1"))
+    running = replica.handle
+    assert isinstance(running, Running)
+    found = disk_space.disks_of_process(running.process, running.id)
+    assert found is not None
+    output = run(backend._starter.execute(running, *disk_space.PROGRAM)).stdout
+    own = {path: size for path, size, _ in disk_space.disks_of_program(output)}
+    assert {path: size for path, size, _ in found if path in own} == {"/": own["/"], "/dev/shm": own["/dev/shm"]}
+    assert disk_space.disks_of_process(running.process, "another") is None  # the number may have been given away
 
 
 def test_error_for_app_without_port_suggests_ready_exec(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -94,10 +95,13 @@ class ReplicaHealth:
         return await self._first_of_parts(slot, partial(difference, self._backend()))
 
     async def _first_of_parts(self, slot: Slot, work: Callable[[AppManifest, Replica], Awaitable[str]]) -> str:
-        """Returns the first text that ``work`` returns for a part of the replica; empty when there is none."""
-        for app in self._unit.apps:
-            if why := await work(app, slot.running().of(app.name)):
-                return why if len(self._unit.apps) == 1 else f"{app.name}: {why}"
+        """Returns the first text that ``work``, done for all parts of the replica at the same time, returns; empty when
+        there is none."""
+        parts = self._unit.apps
+        found = await asyncio.gather(*(work(app, slot.running().of(app.name)) for app in parts))
+        for app, why in zip(parts, found, strict=True):
+            if why:
+                return why if len(parts) == 1 else f"{app.name}: {why}"
         return ""
 
     async def verify(self, slot: Slot, since: float = 0.0) -> str:

@@ -127,6 +127,8 @@ class Running:
     """Pod in which it runs; None if it is on the network itself."""
     place: Place | None = None
     """Network of its unit, if it belongs to one with others."""
+    process: int = 0
+    """Id of its first process on the engine's machine; 0: unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,7 +191,13 @@ def launch(client: DockerClient, order: Order) -> Running:
         if not ip:
             raise SiteError(f"the container {name} got no address on {order.network}")
         return Running(
-            id=str(container.id), name=name, ip=ip, volumes=tuple(order.volumes), pod=order.pod, place=order.place
+            id=str(container.id),
+            name=name,
+            ip=ip,
+            volumes=tuple(order.volumes),
+            pod=order.pod,
+            place=order.place,
+            process=int(container.attrs["State"].get("Pid") or 0),
         )
     except BaseException as error:
         if container is not None:

@@ -6,9 +6,10 @@ import asyncio
 import logging
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from pytest_webarena.errors import SiteError
@@ -35,6 +36,7 @@ PROGRAM_SECONDS = 30.0
 GRACE = 10.0
 """Seconds after that limit at which the container counts as hung."""
 _MOMENT = 1.0
+_NONE: Mapping[str, Running] = MappingProxyType({})
 _LISTENS_NOWHERE = "; if it has no port, such as a worker, name a program that checks it: 'ready: [{exec: [pgrep, …]}]'"
 
 
@@ -58,10 +60,18 @@ class Starter:
         self._access = access
         self._needed = needed
 
-    async def container(self, app: AppManifest, image: Image, name: str, place: Place | None = None) -> Running:
+    async def container(
+        self,
+        app: AppManifest,
+        image: Image,
+        name: str,
+        place: Place | None = None,
+        earlier: Mapping[str, Running] = _NONE,
+    ) -> Running:
         """Start a container and wait until it is ready; configure it unless it starts from a snapshot.
 
-        A container of a unit runs on the network ``place``.
+        A container of a unit runs on the network ``place``. ``earlier`` are those of the unit that run already, by app:
+        the death of one ends the start, and the logs of all explain an error.
         """
         docker, client = section(app), self._access.client()
         deadline = time.monotonic() + app.start_timeout - margin(app.start_timeout)
@@ -75,11 +85,11 @@ class Starter:
             configured = image.snapshot or not docker.post_start
             first = app.ready if configured else docker.booted or app.ready
             # The app always gets a moment, however long the engine took: its error message helps more than a time-out.
-            await self.wait_until_ready(app, running, max(deadline - time.monotonic(), _MOMENT), first)
+            await self.wait_until_ready(app, running, max(deadline - time.monotonic(), _MOMENT), first, earlier)
             if not configured:
                 await self._steps(app, running, docker.post_start, "configured")
                 # Configuring takes as long as its steps; afterwards the app has to become ready again.
-                await self.wait_until_ready(app, running, app.start_timeout)
+                await self.wait_until_ready(app, running, app.start_timeout, earlier=earlier)
             if docker.port != HTTP_PORT and app.sites:
                 await self._open_own_address(app, running)
         except BaseException:
@@ -144,14 +154,24 @@ class Starter:
             raise SiteError("\n".join([f"it could not be {what}: {error}", *logs])) from None
 
     async def wait_until_ready(
-        self, app: AppManifest, running: Running, seconds: float, checks: Sequence[Readiness] = ()
+        self,
+        app: AppManifest,
+        running: Running,
+        seconds: float,
+        checks: Sequence[Readiness] = (),
+        earlier: Mapping[str, Running] = _NONE,
     ) -> None:
-        """Wait until all ``checks`` pass, by default those of ``ready``. Raises `SiteError` with the container's last
-        log lines."""
+        """Wait until all ``checks`` pass, by default those of ``ready``. Raises `SiteError` with the last log lines of
+        the container, and of ``earlier`` ones."""
         client = self._access.client()
+        dead: list[Running] = []
 
         async def died() -> str:
-            return await self._access.end_of(running)
+            for name, each in {"": running, **earlier}.items():
+                if why := await self._access.end_of(each):
+                    dead.append(each)
+                    return f"{name}, on which it may depend, has ended: {why}" if name else why
+            return ""
 
         async def execute(arguments: Sequence[str]) -> str:
             done = await self.execute(running, *map(app.fill, arguments))
@@ -169,11 +189,16 @@ class Starter:
                 of=app.start_timeout,
             )
         except SiteError as error:
-            if await died():
-                raise  # its message is complete
-            logs = await self._access.call(lambda: containers.last_lines(client, running.id))
-            hint = _LISTENS_NOWHERE if not app.sites and PortReady() in (checks or app.ready) else ""
-            raise SiteError("\n".join([f"{error}{hint}", *logs])) from None
+            lines = [str(error)]
+            if not dead and (why := await died()) and why not in lines[0]:
+                lines.append(why)
+            if not dead and not app.sites and PortReady() in (checks or app.ready):
+                lines[0] += _LISTENS_NOWHERE
+            for name, each in {"": running, **earlier}.items():
+                if each not in dead:  # the reason of its end has them
+                    first, *rest = await self._access.call(partial(containers.last_lines, client, each.id))
+                    lines += [f"{name}: {first}" if name else first, *rest]
+            raise SiteError("\n".join(lines)) from None
 
     async def execute(self, running: Running, *arguments: str) -> Executed:
         """Run a program inside that enforces its own time limit."""

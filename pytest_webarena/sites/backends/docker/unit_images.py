@@ -137,7 +137,8 @@ class UnitImages:
             for app in unit.apps:
                 image = (images or self._images)[app.name]
                 container = name if app is unit.lead else f"{name}-{app.name}"
-                running[app.name] = await self._starter.container(app, image, container, place)
+                earlier = dict(running)
+                running[app.name] = await self._starter.container(app, image, container, place, earlier)
         except BaseException as error:
             # Its network is not reused: a cancelled container may still be there.
             self._access.remove_soon(*running.values())

@@ -238,10 +238,9 @@ def test_death_of_an_earlier_app_ends_the_start_of_a_later_one(
     db, web = unit.apps
     assert db.docker is not None
     assert web.docker is not None
-    dies = (
-        f"import os, threading; print('corrupt page', flush=True); threading.Timer(2, os._exit, [3]).start()\n{SERVER}"
-    )
-    waits = "print('waiting for db', flush=True); import time; time.sleep(99)"
+    watch = "while not os.path.exists('/rows'): time.sleep(0.05)\n    print('corrupt page', flush=True); os._exit(3)"
+    dies = f"import os, threading, time\ndef watch():\n    {watch}\nthreading.Thread(target=watch).start()\n{SERVER}"
+    waits = f"print('waiting for db', flush=True); {CONFIGURE}; import time; time.sleep(99)"
     parts = (
         replace(db, docker=replace(db.docker, command=("python3", "-c", dies))),
         replace(web, start_timeout=90.0, docker=replace(web.docker, command=("python3", "-c", waits), post_start=())),
@@ -254,7 +253,7 @@ def test_death_of_an_earlier_app_ends_the_start_of_a_later_one(
     assert text.startswith("web, in one unit with web: db, on which it may depend, has ended: the container ")
     assert "exit code 3" in text
     assert "corrupt page" in text
-    assert "waiting for db" in text
+    assert "web: last lines of its log:\n  waiting for db" in text
 
 
 def test_disks_of_a_container_are_read_without_a_program_inside(

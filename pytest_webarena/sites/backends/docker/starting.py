@@ -194,10 +194,10 @@ class Starter:
                 lines.append(why)
             if not dead and not app.sites and PortReady() in (checks or app.ready):
                 lines[0] += _LISTENS_NOWHERE
-            for name, each in {"": running, **earlier}.items():
+            for name, each in {app.name: running, **earlier}.items():
                 if each not in dead:  # the reason of its end has them
                     first, *rest = await self._access.call(partial(containers.last_lines, client, each.id))
-                    lines += [f"{name}: {first}" if name else first, *rest]
+                    lines += [f"{name}: {first}" if earlier else first, *rest]
             raise SiteError("\n".join(lines)) from None
 
     async def execute(self, running: Running, *arguments: str) -> Executed:

@@ -154,6 +154,7 @@ def _doctor(options: argparse.Namespace) -> int:
 
 def _reuse(catalogue: Catalogue, apps: Sequence[AppManifest]) -> Iterator[Diagnosis]:
     """Whether the ``reuse`` setting of ``apps`` is right, or could be changed."""
+    from pytest_webarena.sites.catalogues.units import units_of
     from pytest_webarena.sites.doctor import Diagnosis
     from pytest_webarena.sites.reset_measuring import measure
 
@@ -161,6 +162,7 @@ def _reuse(catalogue: Catalogue, apps: Sequence[AppManifest]) -> Iterator[Diagno
         app for app in apps if app.sites and not app.read_only and app.reuse != "never" and app.backend != EXTERNAL
     ]
     declared = {app.name: app.reuse == "clean" for app in wanted}
+    units = units_of(catalogue.apps)
     for found in measure(catalogue, wanted) if wanted else ():
         if found.holds is None:
             yield Diagnosis(
@@ -168,9 +170,11 @@ def _reuse(catalogue: Catalogue, apps: Sequence[AppManifest]) -> Iterator[Diagno
                 state="note",
                 text=f"whether reuse: clean is safe can't be determined: {found.text}",
             )
-        elif found.holds and not declared[found.app]:
+        elif found.holds and (unsaid := [one.name for one in units[found.app].apps if one.reuse != "clean"]):
             text = f"reuse: clean would be safe: {found.text}. Its memory can't be checked"
-            yield Diagnosis(subject=found.app, state="note", text=f"{text}. To say so:\nreuse: clean")
+            yield Diagnosis(
+                subject=found.app, state="note", text=f"{text}. To say so for {', '.join(unsaid)}:\nreuse: clean"
+            )
         elif found.holds:
             yield Diagnosis(subject=found.app, state="ok", text=f"reuse: clean is safe: {found.text}")
         elif declared[found.app]:

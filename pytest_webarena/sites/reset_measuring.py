@@ -8,7 +8,7 @@ import http.client
 import secrets
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from pytest_webarena.errors import SiteError, WebArenaError
 from pytest_webarena.sites.backends.base import Backend, ListingBackend, Replica
 from pytest_webarena.sites.broker.backend_set import BackendSet
-from pytest_webarena.sites.broker.unchanged import difference
+from pytest_webarena.sites.broker.unchanged import change, difference
 from pytest_webarena.sites.catalogues.manifest import AppManifest, Catalogue, SiteManifest
 from pytest_webarena.sites.catalogues.units import units_of
 from pytest_webarena.sites.cleanup.private_directory import ReaperProcess
@@ -59,8 +59,10 @@ def _guard(folder: Path) -> Iterator[ReaperProcess]:
 
 
 async def _measured(catalogue: Catalogue, app: AppManifest, folder: Path, guard: ReaperProcess) -> Measured:
-    # As if the manifest allowed it: otherwise no fingerprint is taken.
-    tried = replace(catalogue, apps={**catalogue.apps, app.name: replace(app, reuse="clean")})
+    # As if the manifests allowed it: otherwise no fingerprint is taken.
+    parts = units_of(catalogue.apps)[app.name].apps
+    clean = {part.name: replace(part, reuse="clean") for part in parts}
+    tried = replace(catalogue, apps={**catalogue.apps, **clean})
     directory = folder / app.name
     directory.mkdir()
     backends = BackendSet(tried, directory, guard, secrets.token_hex(8), pulls="never", note=lambda app, text: None)
@@ -74,7 +76,7 @@ async def _measured(catalogue: Catalogue, app: AppManifest, folder: Path, guard:
                 await backend.prepare(unit.lead)
                 replica = await backend.start(unit.lead, f"{unit.lead.name}-1")
             replicas |= {part.name: replica.of(part.name) for part in unit.apps}
-        return await _compared(backends.get(app.backend), tried.apps[app.name], replicas[app.name])
+        return await _compared(backends.get(app.backend), tried.apps[app.name], clean.values(), replicas)
     except TimeoutError:
         return Measured(app=app.name, holds=None, text=f"it did not start within {app.start_timeout:g} s")
     except WebArenaError as error:
@@ -83,25 +85,48 @@ async def _measured(catalogue: Catalogue, app: AppManifest, folder: Path, guard:
         await backends.close()
 
 
-async def _compared(backend: Backend, app: AppManifest, replica: Replica) -> Measured:
-    if replica.fingerprint is None:
-        text = "changes of its data can't be detected"
-        if app.docker is not None:
-            text += "; a program that does is the docker section's 'fingerprint'"
-        return Measured(app=app.name, holds=None, text=text)
-    before = await _listing(backend, app, replica)
+async def _compared(
+    backend: Backend, app: AppManifest, parts: Collection[AppManifest], replicas: Mapping[str, Replica]
+) -> Measured:
+    """Read the start pages of ``app``, and compare each of the ``parts`` of its unit."""
+
+    def named(part: AppManifest, text: str) -> str:
+        return text if part.name == app.name else f"{part.name}, in one unit with it: {text}"
+
+    for part in parts:
+        if replicas[part.name].fingerprint is None:
+            text = "changes of its data can't be detected"
+            if part.docker is not None:
+                text += "; a program that does is the docker section's 'fingerprint'"
+            return Measured(app=app.name, holds=None, text=named(part, text))
+    for part in parts:  # before any request
+        if why := await change(backend, part, replicas[part.name]):
+            text = f"{why}, although nothing was requested; a fingerprint must print the same for the same data"
+            return Measured(app=app.name, holds=False, text=named(part, text))
+    before = {part.name: await _listing(backend, part, replicas[part.name]) for part in parts}
     for number in range(1, _ROUNDS + 1):
-        pages = [await asyncio.to_thread(_read, site, replica) for site in app.sites]
+        pages = [await asyncio.to_thread(_read, site, replicas[app.name]) for site in app.sites]
         deadline = time.monotonic() + _WINDOW
-        while not (why := await difference(backend, app, replica)) and time.monotonic() < deadline:
+        while not (found := await _differing(backend, parts, replicas)) and time.monotonic() < deadline:
             await asyncio.sleep(_POLL)
-        if why:
-            changed = _changed(before, await _listing(backend, app, replica))
+        if found is not None:
+            part, why = found
+            changed = _changed(before[part.name], await _listing(backend, part, replicas[part.name]))
             after = f"after GET {pages[0]}" + (" and others" if len(pages) > 1 else "") + f", round {number}"
-            return Measured(app=app.name, holds=False, text=f"{changed or why}, {after}")
+            return Measured(app=app.name, holds=False, text=named(part, f"{changed or why}, {after}"))
     return Measured(
         app=app.name, holds=True, text=f"{_ROUNDS} rounds of its start pages changed nothing that can be seen"
     )
+
+
+async def _differing(
+    backend: Backend, parts: Collection[AppManifest], replicas: Mapping[str, Replica]
+) -> tuple[AppManifest, str] | None:
+    """Returns the first part that may not be pristine any more, and why."""
+    for part in parts:
+        if why := await difference(backend, part, replicas[part.name]):
+            return part, why
+    return None
 
 
 async def _listing(backend: Backend, app: AppManifest, replica: Replica) -> tuple[str, ...]:

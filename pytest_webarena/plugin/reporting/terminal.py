@@ -440,6 +440,8 @@ def _app(app: AppReport) -> Iterator[str]:
         return
     if app.resets.count:
         yield f"{plural(app.resets.count, 'reset')} {_times(app.resets)}"
+    reasons = [f"{count} after {why}" for why, count in app.reset_reasons.items()]
+    yield from reasons if len(reasons) < 4 else [*reasons[:3], "…"]
     if app.clean_hand_ons:
         yield f"{app.clean_hand_ons} reused"
     if app.broken:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -11,6 +13,8 @@ from pytest_webarena.sites.catalogues.manifest import AppManifest
 from pytest_webarena.sites.protocol.report import AppReport, Durations
 
 __all__ = ["ReplicaSetMetrics"]
+
+_ADDRESS = re.compile(r" \w+://\S+")
 
 
 @dataclass(slots=True)
@@ -26,6 +30,7 @@ class ReplicaSetMetrics:
     broken: int = 0
     failed_starts: int = 0
     most: int = 0
+    reset_reasons: Counter[str] = field(default_factory=Counter)
     past_life: float = 0.0
     """Lifetime of removed replicas in seconds; `past_leased` is the leased part of it."""
     past_leased: float = 0.0
@@ -34,6 +39,10 @@ class ReplicaSetMetrics:
         """Record that a replica has been removed."""
         self.past_life += now - slot.created
         self.past_leased += slot.leased_seconds
+
+    def record_reset(self, why: str) -> None:
+        """Record why a replica must be reset; requests are counted by their methods."""
+        self.reset_reasons[_ADDRESS.sub("", why)] += 1
 
     def report(self, app: AppManifest, slots: Iterable[Slot], now: float) -> AppReport:
         """Returns the figures so far, including those of living ``slots``."""
@@ -51,6 +60,7 @@ class ReplicaSetMetrics:
             starts=Durations.of(self.starts),
             resets=Durations.of(self.resets),
             is_reset=app.backend != EXTERNAL or app.reset is not None or app.read_only,
+            reset_reasons=dict(self.reset_reasons.most_common()),
             clean_hand_ons=self.clean,
             broken=self.broken,
             failed_starts=self.failed_starts,

@@ -308,6 +308,9 @@ class ReplicaSet:
         self._changed()
 
     def _replace(self, slot: Slot, why: str) -> None:
+        _log.info("%s is reset: %s", slot.id, why)
+        if self.app.reuse == "clean":  # others are reset after each lease
+            self._metrics.record_reset(why)
         slot.to(State.DIRTY, self._clock(), why)
         self._spawn(self._reset(slot))
 

@@ -60,6 +60,8 @@ class AppReport:
     resets: Durations = field(default_factory=Durations)
     is_reset: bool = True
     """Whether anything resets it: false for an app that runs elsewhere without a ``reset`` in the catalogue."""
+    reset_reasons: Mapping[str, int] = field(default_factory=dict)
+    """Why replicas that could have been reused (``reuse: clean``) were reset, with their numbers."""
     clean_hand_ons: int = 0
     """Number of released replicas that were proved unchanged and reused without a reset."""
     broken: int = 0

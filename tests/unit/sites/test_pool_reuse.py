@@ -40,6 +40,7 @@ def test_replica_that_is_not_clean_is_reset(app: str, unsafe: dict[str, str], da
         assert second.replicas[app].generation == 1
         report = harness.pool.report()[app]
         assert (report.clean_hand_ons, report.resets.count) == (0, 1)
+        assert report.reset_reasons == ({} if app == "never" else {reason.partition(" http")[0]: 1})
 
     run(work, replicas=1)
 

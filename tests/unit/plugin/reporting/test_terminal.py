@@ -199,6 +199,7 @@ def test_site_lines_summarise_the_broker_report() -> None:
         waits=Durations.of([0.4, 2.5, 0.5]),
         handovers=Durations.of([0.0004, 0.0005]),
         resets=Durations.of([0.02]),
+        reset_reasons={"POST": 9, "db: its data differ from pristine": 2, "PUT": 1, "DELETE": 1},
         clean_hand_ons=40,
         broken=1,
         failed_starts=2,
@@ -208,8 +209,9 @@ def test_site_lines_summarise_the_broker_report() -> None:
     lines = list(site_lines(report))
     assert texts(lines) == [
         "homepage       60 leases, 3 waited 500 ms (max 2.5 s), granted in 0.5 ms,",
-        "               1 reset 20 ms, 40 reused, 1 broken, 2 failed starts,",
-        "               4 replicas at most",
+        "               1 reset 20 ms, 9 after POST,",
+        "               2 after db: its data differ from pristine, 1 after PUT, …,",
+        "               40 reused, 1 broken, 2 failed starts, 4 replicas at most",
         "sites: it was killed and started again",
     ]
     assert lines[-1].mark == "red"

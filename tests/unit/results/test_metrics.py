@@ -361,4 +361,6 @@ def test_latex_escapes_names_and_keeps_notes_that_change_the_meaning() -> None:
         r" & 10.0--20.0 $\rightarrow$ $\pm$1 \\"
     ) in text
     assert r"\caption{Rates of A \& B}" in text
+    assert text.index(r"\resizebox{\ifdim\width>\linewidth") < text.index(r"\begin{tabular}")
+    assert r"\end{tabular}}" in text
     assert r"\footnotesize mixed: not one rate \& more" in text

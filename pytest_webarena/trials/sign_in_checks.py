@@ -91,8 +91,10 @@ def examine_sign_in(engine: BrowserEngine, lease: Lease, site: SiteAccess) -> It
     for other in others[:_OTHERS]:
         try:
             state = sign_in(other)
-        except SiteError as error:  # possibly because the check passes for the first account only
+        except SiteError as error:
             refused = refused or str(error).partition("\n")[0]
+            if site.users[other].role == account.role:  # others may have no access to this site
+                yield found("failed", "; ".join(str(error).splitlines()))
             continue
         with engine.session(SessionConfig(proxy=proxy, storage_state=state), tab=False) as session:
             doubt, status = sign_in_doubt(session, recipe, account, url=url)
@@ -109,7 +111,8 @@ def examine_sign_in(engine: BrowserEngine, lease: Lease, site: SiteAccess) -> It
         )
         return
     if compared:
-        yield found("ok", f"the check of sign_in distinguishes {user} from {', '.join(compared)}")
+        untried = f"; {len(others) - _OTHERS} further accounts were not tried" if len(others) > _OTHERS else ""
+        yield found("ok", f"the check of sign_in distinguishes {user} from {', '.join(compared)}{untried}")
     else:
         yield found("note", f"signed in as {user}; no other account to compare with{unproven}: {refused}")
 

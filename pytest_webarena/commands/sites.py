@@ -74,6 +74,7 @@ def add_commands(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -
     add("down", _down, "stop sites that up started", some=False)
     doctor = add("doctor", _doctor, "check engine, images, browser, sign-ins, reuse, queues")
     suite_sites.add_options(doctor)
+    add("verify", _verify, "run the proofs of container recipes")
     doctor.add_argument("--quick", action="store_true", help="start nothing, so don't measure 'reuse: clean'")
 
 
@@ -148,6 +149,24 @@ def _doctor(options: argparse.Namespace) -> int:
     missing = sum(finding.state == "missing" for finding in findings)
     print(("nothing is missing" if not missing else f"{missing} missing") + (f", {failed} failed" if failed else ""))
     return 1 if missing or failed else 0
+
+
+def _verify(options: argparse.Namespace) -> int:
+    from pytest_webarena.sites.recipe_proofs import examine_proofs
+
+    catalogue = _catalogue(options)
+    chosen = [app for app in _apps(catalogue, options.names) if app.backend == "docker"]
+    if not chosen:
+        raise UsageError(f"verify: expected apps in containers, found none in {catalogue.option}")
+    present, missing = _present(chosen)
+    failed = len(missing)
+    for finding in missing:
+        _print_finding(finding)
+    for finding in examine_proofs(catalogue, [app for app in present if app in chosen]):
+        _print_finding(finding)
+        failed += finding.state == "failed"
+    print("all proofs hold" if not failed else f"{failed} failed")
+    return 1 if failed else 0
 
 
 def _reuse(catalogue: Catalogue, apps: Sequence[AppManifest]) -> Iterator[Diagnosis]:

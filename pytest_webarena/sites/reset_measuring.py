@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import http.client
-import secrets
-import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from urllib.parse import urlsplit
 
 from pytest_webarena.errors import SiteError, WebArenaError
 from pytest_webarena.sites.backends.base import Backend, ListingBackend, Replica
-from pytest_webarena.sites.broker.backend_set import BackendSet
 from pytest_webarena.sites.broker.unchanged import difference
 from pytest_webarena.sites.catalogues.manifest import AppManifest, Catalogue, SiteManifest
-from pytest_webarena.sites.catalogues.units import units_of
-from pytest_webarena.sites.cleanup.private_directory import ReaperProcess
+from pytest_webarena.sites.single_replicas import Scratch, scratch, started
 
 __all__ = ["Measured", "measure"]
 
@@ -43,47 +37,23 @@ class Measured:
 
 def measure(catalogue: Catalogue, apps: Sequence[AppManifest]) -> list[Measured]:
     """Start a replica of each of ``apps`` in turn, with its dependencies; read, wait, and compare."""
-    with tempfile.TemporaryDirectory(prefix="pytest-webarena-") as folder, _guard(Path(folder)) as guard:
-        return [asyncio.run(_measured(catalogue, app, Path(folder), guard)) for app in apps]
+    with scratch() as place:
+        return [asyncio.run(_measured(catalogue, app, place)) for app in apps]
 
 
-@contextlib.contextmanager
-def _guard(folder: Path) -> Iterator[ReaperProcess]:
-    guard = ReaperProcess()
-    guard.add("dir", str(folder))
-    try:
-        yield guard
-    finally:
-        with contextlib.suppress(OSError):
-            guard.close()
-
-
-async def _measured(catalogue: Catalogue, app: AppManifest, folder: Path, guard: ReaperProcess) -> Measured:
+async def _measured(catalogue: Catalogue, app: AppManifest, place: Scratch) -> Measured:
     # As if the manifest allowed it: otherwise no fingerprint is taken.
     tried = replace(catalogue, apps={**catalogue.apps, app.name: replace(app, reuse="clean")})
-    directory = folder / app.name
-    directory.mkdir()
-    backends = BackendSet(tried, directory, guard, secrets.token_hex(8), pulls="never", note=lambda app, text: None)
     try:
-        replicas: dict[str, Replica] = {}
-        units = units_of(tried.apps)
-        needed = tried.apps_of([site.name for site in app.sites])
-        for unit in dict.fromkeys(units[one.name] for one in reversed(needed)):  # dependencies first
-            backend = backends.get(unit.lead.backend)
-            async with asyncio.timeout(unit.start_timeout):
-                await backend.prepare(unit.lead)
-                replica = await backend.start(unit.lead, f"{unit.lead.name}-1")
-            replicas |= {part.name: replica.of(part.name) for part in unit.apps}
-        return await _compared(backends.get(app.backend), tried.apps[app.name], replicas[app.name])
+        async with started(tried, app, place) as running:
+            return await _compared(*running.of(app), tried.apps[app.name])
     except TimeoutError:
         return Measured(app=app.name, holds=None, text=f"it did not start within {app.start_timeout:g} s")
     except WebArenaError as error:
         return Measured(app=app.name, holds=None, text=(str(error).splitlines() or [""])[0])
-    finally:
-        await backends.close()
 
 
-async def _compared(backend: Backend, app: AppManifest, replica: Replica) -> Measured:
+async def _compared(backend: Backend, replica: Replica, app: AppManifest) -> Measured:
     if replica.fingerprint is None:
         text = "changes of its data can't be detected"
         if app.docker is not None:

@@ -4,6 +4,7 @@ accounts."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_webarena.browser.config import SessionConfig
@@ -93,7 +94,7 @@ def examine_sign_in(engine: BrowserEngine, lease: Lease, site: SiteAccess) -> It
             state = sign_in(other)
         except SiteError as error:
             refused = refused or str(error).partition("\n")[0]
-            if site.users[other].role == account.role:  # others may have no access to this site
+            if site.users[other].role == account.role and not _signs_in_elsewhere(engine, lease, site, other):
                 yield found("failed", "; ".join(str(error).splitlines()))
             continue
         with engine.session(SessionConfig(proxy=proxy, storage_state=state), tab=False) as session:
@@ -115,6 +116,19 @@ def examine_sign_in(engine: BrowserEngine, lease: Lease, site: SiteAccess) -> It
         yield found("ok", f"the check of sign_in distinguishes {user} from {', '.join(compared)}{untried}")
     else:
         yield found("note", f"signed in as {user}; no other account to compare with{unproven}: {refused}")
+
+
+def _signs_in_elsewhere(engine: BrowserEngine, lease: Lease, site: SiteAccess, user: str) -> bool:
+    """Whether an account that ``site`` refuses can sign in to another leased site, so that it just has no access."""
+    for other in lease.sites.values():
+        if other.name == site.name or other.login is None or user not in other.users:
+            continue
+        account = other.users[user]
+        lease.set_headers(other.name, login_headers(other.login, account))
+        with suppress(SiteError):
+            login(engine, other.login, account, url=other.url, proxy=lease.harness_proxy)
+            return True
+    return False
 
 
 def _plain_request_doubt(lease: Lease, site: SiteAccess, user: str, state: Mapping[str, Any]) -> str:

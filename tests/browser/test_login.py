@@ -403,6 +403,30 @@ def test_doctor_reports_what_the_sign_in_check_proves(
     assert ("api" in text) is (check["path"] == "/written")
 
 
+@pytest.mark.parametrize(("elsewhere", "states"), [("ada bob", ["note"]), ("ada", ["failed", "note"])])
+def test_account_that_another_site_of_its_app_accepts_is_no_fault(
+    engine: BrowserEngine, web: Web, elsewhere: str, states: list[str]
+) -> None:
+    def only(names: str) -> Callable[[Request], Reply | str]:
+        def page(request: Request) -> Reply | str:
+            name = request.headers.get("Cookie", "").partition("user=")[2]
+            return f"Signed in as {name}" if name in names.split() else web.reply("no", status=403)
+
+        return page
+
+    web.put("/office", only("ada"))
+    web.put("/board", only(elsewhere))
+    web.put("/login", lambda request: web.reply("Welcome", Set_Cookie=f"user={request.body}; Path=/"))
+
+    def recipe(path: str) -> LoginRecipe:
+        check = LoginCheck(path=path, includes="{username}")
+        return LoginRecipe(kind="script", site="forum", check=check, script=f"{__name__}:sign_in_by_name")
+
+    lease: Any = LeaseOfA(web, recipe("/office"))
+    lease.sites["board"] = replace(lease.sites["forum"], name="board", login=recipe("/board"))
+    assert [each.state for each in examine_sign_in(engine, lease, lease.sites["forum"])] == states
+
+
 def sign_in_by_name(visit: Any) -> None:
     """A sign-in script."""
     visit.call("POST", "/login", body=visit.username)

@@ -28,6 +28,8 @@ class HostedApp:
         self.resets = 0
         self.ready_after = 0
         """Number of requests to `/ready` that fail after a reset."""
+        self.refused: set[str] = set()
+        """Names of accounts that can't sign in."""
         self.rejected: list[str] = []
         """Why requests were refused."""
 
@@ -95,6 +97,8 @@ class _Handler(BaseHTTPRequestHandler):
             return self._send(200, b"{}", ("Content-Type", "application/json"))
         if self.headers["Origin"] != app.url:
             return self._refuse(f"Origin {self.headers['Origin']}")
+        if self.path == "/login" and form["user"][0] in app.refused:
+            return self._to("/login")
         if self.path == "/login":
             key = secrets.token_hex(8)
             app.sessions[key] = form["user"][0]

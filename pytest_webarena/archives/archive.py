@@ -121,6 +121,11 @@ class Archive:
         The request body is not compared."""
         return (method, host_and_path(canonical(url))) in self._kept_back
 
+    @property
+    def withheld(self) -> tuple[str, ...]:
+        """The requests of `kept_back`: method, host and path."""
+        return tuple(sorted(f"{method} {place.removeprefix('//')}" for method, place in self._kept_back))
+
     def is_redirect_loop(self, url: str) -> bool:
         """Whether ``url`` is a redirect that leads, possibly over others, back to an address already visited. The final
         response, which depended on a cookie or the scheme, is then not in the archive."""

@@ -43,6 +43,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     check = commands.add_parser("check", help="check archives for damage and ambiguous addresses")
     check.add_argument("files", nargs="+", type=Path, metavar="FILE")
+    check.add_argument(
+        "--tasks", action="append", default=[], metavar="SUITE|PATH", help="what key nodes of these tasks would meet"
+    )
     check.set_defaults(run=_check)
 
     add = commands.add_parser("add", help="add other archives to a recorded one")
@@ -160,8 +163,19 @@ def _check(options: argparse.Namespace) -> int:
         print(f"{truncated} marked as truncated: they are not served")
     if not archive.count:
         print("expected an archive with usable responses, found none")
+    obstructed = _dry_run(archive, options.tasks) if options.tasks else False
     archive.close()
-    return 0 if archive.count and not problems else 1
+    return 0 if archive.count and not problems and not obstructed else 1
+
+
+def _dry_run(archive: Archive, sources: list[str]) -> bool:
+    """Print what tasks would meet in the archive; return whether key nodes are unreachable."""
+    from pytest_webarena.archives.dry_run import dry_run
+    from pytest_webarena.commands.suites import tasks_of
+
+    found = dry_run(archive, [task for source in sources for task in tasks_of(source)])
+    print(found.render())
+    return bool(found.findings)
 
 
 def _add(options: argparse.Namespace) -> int:

@@ -88,6 +88,8 @@ def _export_run(path: Path, target: Path, options: argparse.Namespace) -> int:
     _name_left_out(packed.left_out)
     if names := packed.without_tasks:
         print(f"without the task files of {_some(names)}, which were not found: export from the folder of the run")
+    if files := packed.changed:
+        print(f"without {_some(files)}: changed after the run; restore the tasks to include the file")
     return 0
 
 
@@ -131,8 +133,11 @@ def _import(options: argparse.Namespace) -> int:
     if not options.file.is_file():
         raise UsageError(f"expected a file of 'webarena runs export', found no file at {options.file}")
     if is_run_file(options.file):
-        trials = unpack_run(options.file, options.output)
+        unpacked = unpack_run(options.file, options.output)
+        trials = unpacked.trials
         print(f"{trials} trial{'s' * (trials != 1)}, with the figures that the file names, in {options.output}")
+        if names := unpacked.rewritten:
+            print(f"written again from the records, since another version exported the run: {_some(names)}")
     elif is_trial_file(options.file):
         key = unpack_trial(options.file, options.output)
         print(f"{clip(key.task)} by {clip(key.agent)}, trial {key.trial}, is a run in {options.output}")

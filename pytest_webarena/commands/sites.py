@@ -74,6 +74,7 @@ def add_commands(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -
     add("down", _down, "stop sites that up started", some=False)
     doctor = add("doctor", _doctor, "check engine, images, browser, sign-ins, reuse, queues")
     suite_sites.add_options(doctor)
+    add("verify", _verify, "run the proofs of container recipes")
     doctor.add_argument("--quick", action="store_true", help="start nothing, so don't measure 'reuse: clean'")
 
 
@@ -115,6 +116,8 @@ def _doctor(options: argparse.Namespace) -> int:
     from pytest_webarena.sites.quiet_measuring import examine_quiet
 
     suite_sites.choose_catalogue(options)
+    if options.quick and (options.suite or options.report):
+        raise UsageError("--quick: expected no --suite and --report, which visit sites; leave out one of them")
     catalogue = _catalogue(options)
     apps = _apps(catalogue, options.names)
     findings = examine(apps, catalogue=catalogue.option, named=bool(options.names))
@@ -139,17 +142,31 @@ def _doctor(options: argparse.Namespace) -> int:
         for finding in examine_quiet(catalogue, present, parse_site_urls(options.site_url)):
             _print_finding(finding)
             failed += finding.state == "failed"
-        if "browser" in present_subjects and options.suite:
-            for finding in suite_sites.examine_suite(options, catalogue, present):
-                _print_finding(finding)
-                failed += finding.state == "failed"
-        elif "browser" in present_subjects:
-            for finding in _sign_ins(catalogue, options, present):
+        if "browser" in present_subjects:
+            for finding in suite_sites.visit_sites(options, catalogue, present):
                 _print_finding(finding)
                 failed += finding.state == "failed"
     missing = sum(finding.state == "missing" for finding in findings)
     print(("nothing is missing" if not missing else f"{missing} missing") + (f", {failed} failed" if failed else ""))
     return 1 if missing or failed else 0
+
+
+def _verify(options: argparse.Namespace) -> int:
+    from pytest_webarena.sites.recipe_proofs import examine_proofs
+
+    catalogue = _catalogue(options)
+    chosen = [app for app in _apps(catalogue, options.names) if app.backend == "docker"]
+    if not chosen:
+        raise UsageError(f"verify: expected apps in containers, found none in {catalogue.option}")
+    present, missing = _present(chosen)
+    failed = len(missing)
+    for finding in missing:
+        _print_finding(finding)
+    for finding in examine_proofs(catalogue, [app for app in present if app in chosen]):
+        _print_finding(finding)
+        failed += finding.state == "failed"
+    print("all proofs hold" if not failed else f"{failed} failed")
+    return 1 if failed else 0
 
 
 def _reuse(catalogue: Catalogue, apps: Sequence[AppManifest]) -> Iterator[Diagnosis]:
@@ -182,35 +199,6 @@ def _reuse(catalogue: Catalogue, apps: Sequence[AppManifest]) -> Iterator[Diagno
             yield Diagnosis(subject=found.app, state="note", text=text)
         else:
             yield Diagnosis(subject=found.app, state="ok", text=f"reuse: clean would not be safe: {found.text}")
-
-
-def _sign_ins(catalogue: Catalogue, options: argparse.Namespace, apps: Sequence[AppManifest]) -> Iterator[Diagnosis]:
-    """Whether the checks of sign-ins distinguish accounts from visitors and from each other."""
-    from pytest_webarena.browser.config import EngineConfig
-    from pytest_webarena.browser.engine import BrowserEngine
-    from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
-    from pytest_webarena.sites.client.lease import BrokerClient
-    from pytest_webarena.sites.doctor import Diagnosis
-    from pytest_webarena.trials.sign_in_checks import examine_sign_in
-
-    if not any(app.login for app in apps):
-        return
-    config = BrokerConfig(catalogue=catalogue.option, site_urls=parse_site_urls(options.site_url), max_replicas=1)
-    with (
-        BrokerLauncher(config) as launcher,
-        BrokerClient(launcher.address, name="webarena sites") as client,
-        BrowserEngine(EngineConfig()) as engine,
-    ):
-        for app in apps:
-            if not app.login:
-                continue
-            try:
-                with client.lease(list(app.login), holder="webarena sites doctor", timeout=app.start_timeout) as lease:
-                    for site in lease.sites.values():
-                        yield from examine_sign_in(engine, lease, site)
-            except WebArenaError as error:
-                text = f"whether the check of sign_in distinguishes accounts is unknown: {error}".splitlines()[0]
-                yield Diagnosis(subject=app.name, state="note", text=text)
 
 
 def _print_finding(finding: Diagnosis) -> None:

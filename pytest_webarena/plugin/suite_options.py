@@ -54,8 +54,8 @@ def add_suite_options(group: Subject) -> None:
         default=[],
         metavar="SUITE",
         help=f"Published tasks to run, separated by commas: {', '.join(SUITES)}; a JSON file in one of their "
-        "formats; arb:FILE (ARB's problems, JSON or JSON lines); mind2web-live:FILE (compact JSON or raw export); "
-        "shipped (the tasks of the embedded sites). Files are collected only if named too.",
+        "formats or Online-Mind2Web's; arb:FILE (ARB's problems, JSON or JSON lines); mind2web-live:FILE (compact JSON "
+        "or raw export); shipped (the tasks of the embedded sites). Files are collected only if named too.",
     )
     group.addoption(
         "--select",

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "IMPORTED",
+    "NO_JUDGE",
     "RESCORED",
     "RESUMED",
     "Difference",
@@ -238,7 +239,8 @@ _JUDGED = {"formula": "judge of formulas", "rubric": "judge of rubrics", "rule":
 """Kinds of judge, by the name of the prompt."""
 _UNJUDGED = {"symbolic": "judge of formulas", "rubric": "judge of rubrics"}
 """Kinds of judge that undecided checks lack, by the kind of check; others lack the judge of answers."""
-_NO_JUDGE = "none"
+NO_JUDGE = "none"
+"""Value of a judge's trait where undecided checks had none."""
 
 
 def _of_records(records: Iterable[TrialRecord]) -> Iterator[tuple[str, object, bool]]:
@@ -264,7 +266,7 @@ def _of_records(records: Iterable[TrialRecord]) -> Iterator[tuple[str, object, b
                 yield what, f"{judge.model} (prompt {prompt}, temperature {judge.temperature})", True
         elif record.undecided:  # a judge could have decided it, as it did for other trials
             for kind in _undecided_kinds(record):
-                yield _UNJUDGED.get(kind, "judge"), _NO_JUDGE, True
+                yield _UNJUDGED.get(kind, "judge"), NO_JUDGE, True
         if graded := (record.verdict or {}).get("grading"):
             yield "--grading", graded, True
         for app, digest in record.replicas.items():

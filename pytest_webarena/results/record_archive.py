@@ -119,7 +119,11 @@ def _validated_entries(archive: zipfile.ZipFile, source: Path, layout: Layout) -
     taken: set[str] = set()
     for entry in archive.infolist():
         name = entry.filename
-        if not (name in always or layout.allowed(name)) or not stat.S_ISREG(entry.external_attr >> 16):
+        if entry.is_dir() and not entry.file_size:  # other programs write them; no folder is made of one
+            continue
+        if stat.S_IFMT(entry.external_attr >> 16) not in (0, stat.S_IFREG):  # 0: the program wrote no kind
+            raise UsageError(f"{source}: expected only plain files, found a link or device {clip(name)!r}")
+        if not (name in always or layout.allowed(name)):
             raise UsageError(f"{source}: expected only files of {layout.what}, found {clip(name)!r}")
         if (place := layout.place(name)) in taken:
             raise UsageError(f"{source}: expected each file of {layout.what} once, found {clip(name)!r} again")

@@ -34,6 +34,7 @@ __all__ = [
     "TrialKey",
     "TrialRecord",
     "browser_text",
+    "is_for_people",
     "is_undecided",
     "names_of",
 ]
@@ -389,6 +390,12 @@ def _no_number(value: object) -> float | None:
         return None if math.isfinite(value) else value
     parts = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
     return next((invalid for part in parts if (invalid := _no_number(part)) is not None), None)
+
+
+def is_for_people(record: TrialRecord) -> bool:
+    """Return whether a trial is undecided because of a check that only people decide (the kind ``human``)."""
+    results = (record.verdict or {}).get("results") or ()
+    return record.undecided and any(each.get("kind") == "human" and each.get("score") is None for each in results)
 
 
 def is_undecided(verdict: Mapping[str, Any] | None) -> bool:

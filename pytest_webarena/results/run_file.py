@@ -1,15 +1,15 @@
 """A whole run as one file, for others who check it: an archive of its records and what was computed from them.
 
     README.md               rates, commands, conditions, and how to check them
-    webarena-run.json       manifest: schema version, the agents' figures, the SHA-256 of each file
+    webarena-run.json       manifest: versions, the agents' figures, the SHA-256 of each file
     run.json, plan.json, …  the run's own files
     trials/<folder>/…       the records in each finished trial's folder (`record_files`)
     judge_replies/…         replies of judge models, so that judging again asks none
     tasks/<name>.yaml       task files that were found
     leaderboards/…          rows for published leaderboards (`leaderboards`)
 
-When unpacked, it is a run directory. Its digests show damage, and whether the figures are those of the records. They
-can't show that a trial took place.
+When unpacked, it is a run directory. Everything that was computed from the records is computed again and compared, and
+task files are those that the records name. Nothing can show that a trial took place.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pytest_webarena import __version__
 from pytest_webarena.errors import UsageError
 from pytest_webarena.file_digests import PRUNED, is_prunable, pruned_parts, seal
 from pytest_webarena.results.atomic_folders import made_whole
@@ -43,11 +44,12 @@ from pytest_webarena.results.record_archive import (
 from pytest_webarena.results.records import TrialRecord
 from pytest_webarena.results.run_readme import readme, suites_of
 from pytest_webarena.results.rundir import RunDir
-from pytest_webarena.results.stored_records import changed_derived_files
+from pytest_webarena.results.stored_records import Stored, changed_derived_files
 from pytest_webarena.results.tables import Row, gather
+from pytest_webarena.results.task_files import changed_tasks
 from pytest_webarena.text import clip
 
-__all__ = ["MANIFEST", "PackedRun", "is_run_file", "pack_run", "unpack_run"]
+__all__ = ["MANIFEST", "PackedRun", "UnpackedRun", "is_run_file", "pack_run", "unpack_run"]
 
 MANIFEST = "webarena-run.json"
 _OWN = ("plan.json", RESUMED, RESCORED, "summary.json", "results.csv")
@@ -79,6 +81,18 @@ class PackedRun:
     """Files of trials that are not records, and folders of unfinished trials."""
     without_tasks: tuple[str, ...]
     """Tasks whose file was not found; empty for runs of suites, which come with packages."""
+    changed: tuple[str, ...]
+    """Task files that are left out, each with the task that changed after the run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnpackedRun:
+    """Result of unpacking a run."""
+
+    trials: int
+    """Number of finished trials."""
+    rewritten: tuple[str, ...]
+    """Files that this version writes differently from the one that exported the run, and wrote again."""
 
 
 def is_run_file(path: Path) -> bool:
@@ -107,22 +121,24 @@ def pack_run(run: RunDir, target: Path, *, roots: Sequence[Path], evidence_only:
     rows = gather([run.path])
     suites = suites_of(invocations(run.path, run.facts()))
     tasks = {record.key.task: task_file_of(record, roots) for record in stored.records if not record.source}
-    task_files = _task_entries(tasks.values())
+    changed = {file: name for file in set(tasks.values()) if file and (name := changed_tasks(file, stored.records))}
+    task_files = _task_entries(file for file in tasks.values() if file not in changed)
     files, left_out = _files_of(run, stored.records, evidence_only=evidence_only)
     files |= task_files
     left_out += [f"trials/{name}" for name in stored.unfinished]
-    boards = leaderboard_files(run, stored.records)
     made = {
-        "README.md": readme(
-            run, rows, stored, file=target.name, has_tasks=bool(task_files), leaderboards=bool(boards)
-        ).encode(),
-        **boards,
+        **_computed(run, rows, stored, has_tasks=bool(task_files)),
         **{name: content for name, content in files.items() if isinstance(content, bytes)},
     }
     paths = {name: content for name, content in files.items() if isinstance(content, Path)}
     digests = {name: _digest(content) for name, content in made.items()}
     digests |= {name: _digest(path.read_bytes()) for name, path in paths.items()}
-    manifest = {"schema_version": _LAYOUT.version, "figures": _figures(rows), "files": dict(sorted(digests.items()))}
+    manifest = {
+        "schema_version": _LAYOUT.version,
+        "pytest_webarena": __version__,
+        "figures": _figures(rows),
+        "files": dict(sorted(digests.items())),
+    }
 
     def entries() -> Iterator[tuple[str, bytes]]:
         for name in sorted(digests):
@@ -133,7 +149,15 @@ def pack_run(run: RunDir, target: Path, *, roots: Sequence[Path], evidence_only:
         trials=len(stored.records),
         left_out=tuple(left_out),
         without_tasks=() if suites else tuple(name for name, found in tasks.items() if found is None),
+        changed=tuple(sorted(f"{file.name} ({name})" for file, name in changed.items())),
     )
+
+
+def _computed(run: RunDir, rows: Sequence[Row], stored: Stored, *, has_tasks: bool) -> dict[str, bytes]:
+    """Return the files for readers, which follow from the records."""
+    boards = leaderboard_files(run, stored.records)
+    text = readme(run, rows, stored, has_tasks=has_tasks, leaderboards=bool(boards))
+    return {"README.md": text.encode(), **boards}
 
 
 def _files_of(
@@ -196,16 +220,17 @@ def _figures(rows: Sequence[Row]) -> list[dict[str, Any]]:
     ]
 
 
-def unpack_run(source: Path, target: Path) -> int:
-    """Create the run directory ``target`` from the run in ``source``, which may be hostile; return its trials.
+def unpack_run(source: Path, target: Path) -> UnpackedRun:
+    """Create the run directory ``target`` from the run in ``source``, which may be hostile.
 
-    Raises `UsageError` for a file with anything that `pack_run` does not write, for one whose digests or figures do
-    not fit its records, and when ``target`` exists.
+    Raises `UsageError` for a file with anything that `pack_run` does not write, for one whose digests, figures, texts
+    or task files do not fit its records, and when ``target`` exists.
     """
     with made_whole(target) as made:
         with read_archive(source, _LAYOUT, made) as manifest:
             _require_digests(source, made, {str(name): str(value) for name, value in manifest["files"].items()})
             figures = list(manifest["figures"])
+            is_same_version = manifest.get("pytest_webarena") == __version__
         run = RunDir(made)
         facts = run.facts()
         stored = run.read()
@@ -215,16 +240,41 @@ def unpack_run(source: Path, target: Path) -> int:
         if faults:
             fault = faults[0].replace(f"{made}/", "").partition(";")[0]
             raise UsageError(f"{source}: expected records as their trials wrote them, found: {clip(fault, 300)}")
-        if (made / "results.csv").exists() and (made / "results.csv").read_text("utf-8") != results_csv(stored.records):
-            raise UsageError(f"{source}: expected the results of its records in results.csv, found other ones")
-        if (found := _figures(gather([made]))) != figures:
+        if (found := _figures(rows := gather([made]))) != figures:
             named = next(each for each in (*found, *figures) if not (each in found and each in figures))
             raise UsageError(
                 f"{source}: expected the figures of its records, found other ones for {clip(str(named.get('agent')))}: "
                 f"{clip(json.dumps(figures), 300)}; its records say {clip(json.dumps(found), 300)}"
             )
+        task_files = sorted((made / "tasks").glob("*"))
+        for file in task_files:
+            if name := changed_tasks(file, stored.records):
+                raise UsageError(
+                    f"{source}: expected the tasks that its trials ran, found another {clip(name)} in tasks/{file.name}"
+                )
+        computed = _computed(run, rows, stored, has_tasks=bool(task_files))
+        if (made / "results.csv").exists():
+            computed["results.csv"] = results_csv(stored.records).encode()
+        rewritten = _differing(made, computed)
+        if rewritten and is_same_version:
+            raise UsageError(f"{source}: expected {rewritten[0]} as its records give it, found another content")
+        for name in rewritten:
+            (made / name).unlink(missing_ok=True)
+            if name in computed:
+                (made / name).parent.mkdir(parents=True, exist_ok=True)
+                (made / name).write_bytes(computed[name])
         write_atomically(made / "run.json", seal({**facts, IMPORTED: True}, indent=2))
-    return len(stored.records)
+    return UnpackedRun(trials=len(stored.records), rewritten=tuple(rewritten))
+
+
+def _differing(made: Path, computed: Mapping[str, bytes]) -> list[str]:
+    """Return the files for readers that are missing, not computed, or have another content."""
+    found = {file.relative_to(made).as_posix() for file in (made / "leaderboards").rglob("*") if file.is_file()}
+    names = sorted({*computed, *found})
+    return [
+        name for name in names
+        if name not in computed or not (made / name).is_file() or (made / name).read_bytes() != computed[name]
+    ]  # fmt: skip
 
 
 def _require_digests(source: Path, made: Path, expected: Mapping[str, str]) -> None:

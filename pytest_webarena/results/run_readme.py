@@ -38,8 +38,8 @@ _CONDITIONS = {
 """Facts of an invocation that a reader needs, and what they are called here."""
 
 
-def readme(run: RunDir, rows: Sequence[Row], stored: Stored, *, file: str, has_tasks: bool, leaderboards: bool) -> str:
-    """Return Markdown about a run that is exported to ``file``; equal for equal records."""
+def readme(run: RunDir, rows: Sequence[Row], stored: Stored, *, has_tasks: bool, leaderboards: bool) -> str:
+    """Return Markdown about a run that is exported; equal for equal records."""
     facts = run.facts()
     parts = invocations(run.path, facts)
     began = began_at(parts)
@@ -70,7 +70,7 @@ def readme(run: RunDir, rows: Sequence[Row], stored: Stored, *, file: str, has_t
         "Offline, with the version of pytest-webarena that is named above:",
         "",
         "```console",
-        f"$ webarena runs import {shlex.quote(file)} -o checked    # digests, and the figures of the records",
+        "$ webarena runs import FILE -o checked    # digests, and that all else fits the records",
         "$ webarena runs verify checked    # each trial's files, and trials that are missing",
         f"$ pytest --rescore=checked {' '.join(tests) or 'TASKS'}    # judge the recorded evidence again",
         "```",

@@ -13,7 +13,7 @@ from pytest_webarena.owners import UNATTRIBUTED
 from pytest_webarena.results.comparing.repeats import flaky, pass_all, pass_any, spread_of
 from pytest_webarena.results.comparing.uncertainty import Corrected, Verdicts, corrected_rate, least_informed
 from pytest_webarena.results.intervals import clustered_interval, whole_set_interval
-from pytest_webarena.results.records import NO_VERDICT, Outcome, TrialKey, TrialRecord, names_of
+from pytest_webarena.results.records import NO_VERDICT, Outcome, TrialKey, TrialRecord, is_for_people, names_of
 
 if TYPE_CHECKING:
     from pytest_webarena.results.key_node_scores import KeyNodeScores
@@ -260,6 +260,8 @@ class Summary:
     """Number of failed trials that might have passed: see `TrialRecord.undecided`."""
     unattributed: int = 0
     """Number of those that ended in an error whose owner is undecided."""
+    for_people: int = 0
+    """Number of those with a check that only people decide: see `records.is_for_people`."""
     rerun: int = 0
     """Number of trials that were run again after their verdict, which does not change."""
     rerun_passed: int = 0
@@ -358,6 +360,7 @@ def _summary(name: str, records: Sequence[TrialRecord], stopped: Sequence[Stoppe
         undecided=sum(record.undecided for record in records) + sum(each.undecided for each in stopped),
         unattributed=sum(record.stop_reason == UNATTRIBUTED for record in records)
         + sum(each.undecided for each in stopped),
+        for_people=sum(is_for_people(record) for record in records),
         rerun=sum(bool(record.reruns) for record in records),
         rerun_passed=sum(record.passed_later for record in records),
         priced=len(costs := [total.cost for _, total in used if total.cost is not None]),

@@ -90,7 +90,10 @@ _LATEX = {
 
 
 def as_latex(found: Sequence[Table]) -> str:
-    """Return tables as LaTeX for the package ``booktabs``, with their notes below them."""
+    """Return tables as LaTeX for the packages ``booktabs`` and ``graphicx``, with their notes below them.
+
+    A table that is wider than the line is scaled down to it.
+    """
     return "\n\n".join("\n".join(_latex(table)) for table in found)
 
 
@@ -98,13 +101,14 @@ def _latex(table: Table) -> Iterator[str]:
     yield r"\begin{table}"
     yield r"\centering"
     yield rf"\caption{{{_escaped(table.title)}}}"
+    yield r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
     yield rf"\begin{{tabular}}{{l{'r' * (len(table.columns) - 1)}}}"
     yield r"\toprule"
     yield _latex_line(table.columns)
     yield r"\midrule"
     yield from map(_latex_line, table.rows)
     yield r"\bottomrule"
-    yield r"\end{tabular}"
+    yield r"\end{tabular}}"
     for note in table.notes:
         yield rf"\par\raggedright\footnotesize {_escaped(note)}"
     yield r"\end{table}"

@@ -52,6 +52,8 @@ class Row:
     """Scores of key nodes; None if no trial has any."""
     reference: ReferenceScores | None = None
     """Agreement with solutions that were replayed in one of the runs; None if there are none."""
+    prompts: tuple[str, ...] = ()
+    """The prompts of its trials with a model; several where the run itself is mixed."""
     unlike: tuple[str, ...] = ()
     """Differences from the conditions of WebArena's paper, for its tasks."""
     failures: Failures | None = None
@@ -96,6 +98,7 @@ def gather(runs: Sequence[Path], *, grading: str = "", templates: TemplateKey = 
             mixed=reasons,
             key_nodes=key_node_scores(records, grading=grading),
             reference=reference_scores(records, solutions, run.steps_of),
+            prompts=tuple(sorted({str(record.environment.get("prompt") or "") for record in records} - {""})),
             unlike=unlike_paper(source.parts, records, grading or _grading(records))
             if {str(record.source.get("suite", "")) for record in records} == {SUITE}
             else (),
@@ -204,6 +207,7 @@ def _rates(rows: Sequence[Row]) -> Table:
         )
     notes += [_judging(row) for row in rows if row.metrics.rate.by_judge]
     notes += [_guessing(row) for row in rows if row.metrics.rate.chance is not None]
+    notes += [f"{row.name}: prompt {' or '.join(row.prompts)}." for row in rows if row.prompts]
     notes += [f"{row.name} is {mixed_words(row.mixed)}." for row in rows if row.mixed]
     notes += [f"{row.name}, unlike the paper's agents: {'; '.join(row.unlike)}." for row in rows if row.unlike]
     if (suite := _suite(rows)) and published(suite) and gradings != {"original"}:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pytest_webarena.docs_site import docs
 from pytest_webarena.evidence import ScriptAct, StepRecord, Usage
 from pytest_webarena.owners import UNATTRIBUTED
-from pytest_webarena.results.records import UNDECIDED, JudgeRecord, MemoryUse, SignedInAtEnd, TrialRecord
+from pytest_webarena.results.records import UNDECIDED, JudgeRecord, MemoryUse, SignedInAtEnd, TrialRecord, is_for_people
 from pytest_webarena.text import shorten
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ __all__ = [
     "CAUSE_WORDS",
     "DECIDE",
     "EXPLAIN",
+    "PEOPLE",
     "REPEAT",
     "STOP_WORDS",
     "action_words",
@@ -42,6 +43,8 @@ __all__ = [
 
 DECIDE = "decide them: pytest --rescore RUN --judge MODEL"
 """What to do about trials that the rules can't decide."""
+PEOPLE = "people decide them: webarena judge annotate sheet RUN"
+"""What to do about trials with a check that only people decide."""
 REPEAT = f"Repeat on purpose: {docs('resuming', 'trials-of-an-undecided-owner')}"
 """What to do about a trial that ended in an error whose owner is undecided."""
 EXPLAIN = "errors without a known owner: webarena runs explain RUN"
@@ -208,8 +211,9 @@ def errors_failed_words(rate: Rate) -> str:
 
 def undecided_remedy(summary: Summary) -> str:
     """Return what to do about the undecided trials of an agent."""
-    rules = [DECIDE] if summary.undecided > summary.unattributed else []
-    return "; ".join([*rules, *([EXPLAIN] if summary.unattributed else [])])
+    rules = [DECIDE] if summary.undecided > summary.unattributed + summary.for_people else []
+    people = [PEOPLE] if summary.for_people else []
+    return "; ".join([*rules, *people, *([EXPLAIN] if summary.unattributed else [])])
 
 
 def judge_words(judge: JudgeRecord) -> list[str]:
@@ -259,7 +263,7 @@ def why_undecided(record: TrialRecord) -> str:
     if record.stop_reason == UNATTRIBUTED:
         return f"{why} {REPEAT}"
     asked = f" ({record.judge.model} was asked and did not decide)" if record.judge is not None else ""
-    return f"{why}{asked}; {DECIDE}"
+    return f"{why}{asked}; {PEOPLE if is_for_people(record) else DECIDE}"
 
 
 def rerun_words(record: TrialRecord) -> str:

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import http.client
-import secrets
-import tempfile
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from urllib.parse import urlsplit
 
 from pytest_webarena.errors import SiteError, WebArenaError
 from pytest_webarena.sites.backends.base import Backend, ListingBackend, Replica
-from pytest_webarena.sites.broker.backend_set import BackendSet
 from pytest_webarena.sites.broker.unchanged import change, difference
 from pytest_webarena.sites.catalogues.manifest import AppManifest, Catalogue, SiteManifest
 from pytest_webarena.sites.catalogues.units import units_of
-from pytest_webarena.sites.cleanup.private_directory import ReaperProcess
+from pytest_webarena.sites.single_replicas import Scratch, scratch, started
 
 __all__ = ["Measured", "measure"]
 
@@ -43,46 +38,23 @@ class Measured:
 
 def measure(catalogue: Catalogue, apps: Sequence[AppManifest]) -> list[Measured]:
     """Start a replica of each of ``apps`` in turn, with its dependencies; read, wait, and compare."""
-    with tempfile.TemporaryDirectory(prefix="pytest-webarena-") as folder, _guard(Path(folder)) as guard:
-        return [asyncio.run(_measured(catalogue, app, Path(folder), guard)) for app in apps]
+    with scratch() as place:
+        return [asyncio.run(_measured(catalogue, app, place)) for app in apps]
 
 
-@contextlib.contextmanager
-def _guard(folder: Path) -> Iterator[ReaperProcess]:
-    guard = ReaperProcess()
-    guard.add("dir", str(folder))
-    try:
-        yield guard
-    finally:
-        with contextlib.suppress(OSError):
-            guard.close()
-
-
-async def _measured(catalogue: Catalogue, app: AppManifest, folder: Path, guard: ReaperProcess) -> Measured:
+async def _measured(catalogue: Catalogue, app: AppManifest, place: Scratch) -> Measured:
     # As if the manifests allowed it: otherwise no fingerprint is taken.
     parts = units_of(catalogue.apps)[app.name].apps
     clean = {part.name: replace(part, reuse="clean") for part in parts}
     tried = replace(catalogue, apps={**catalogue.apps, **clean})
-    directory = folder / app.name
-    directory.mkdir()
-    backends = BackendSet(tried, directory, guard, secrets.token_hex(8), pulls="never", note=lambda app, text: None)
     try:
-        replicas: dict[str, Replica] = {}
-        units = units_of(tried.apps)
-        needed = tried.apps_of([site.name for site in app.sites])
-        for unit in dict.fromkeys(units[one.name] for one in reversed(needed)):  # dependencies first
-            backend = backends.get(unit.lead.backend)
-            async with asyncio.timeout(unit.start_timeout):
-                await backend.prepare(unit.lead)
-                replica = await backend.start(unit.lead, f"{unit.lead.name}-1")
-            replicas |= {part.name: replica.of(part.name) for part in unit.apps}
-        return await _compared(backends.get(app.backend), tried.apps[app.name], clean.values(), replicas)
+        async with started(tried, app, place) as running:
+            replicas = {part.name: running.of(part)[1] for part in parts}
+            return await _compared(running.of(app)[0], tried.apps[app.name], clean.values(), replicas)
     except TimeoutError:
         return Measured(app=app.name, holds=None, text=f"it did not start within {app.start_timeout:g} s")
     except WebArenaError as error:
         return Measured(app=app.name, holds=None, text=(str(error).splitlines() or [""])[0])
-    finally:
-        await backends.close()
 
 
 async def _compared(

@@ -19,7 +19,7 @@ from pytest_webarena.suites.mind2web import SUITE
 from pytest_webarena.tasks.model import Check, Task
 from pytest_webarena.text import clip
 
-__all__ = ["RULES", "LintFinding", "LintReport", "lint"]
+__all__ = ["RULES", "LintFinding", "LintReport", "holds", "lint"]
 
 REPORT_VERSION = 1
 
@@ -161,14 +161,14 @@ class _Linted:
     def _address(self, number: int, node: Node, start: str) -> Iterator[LintFinding]:
         if FUNCTIONS[node.function][1] == "semantic":
             return
-        if start and _holds(node, start):
+        if start and holds(node, start):
             yield self._finding("free", number, f"{_told(node)} holds on {start}")
         url = self.recorded[number - 1]
         if not url:
             yield self._finding("no-record", number, f"{_told(node)} was recorded at no known address")
             return
         self.replayed += 1
-        if _holds(node, url):
+        if holds(node, url):
             return
         why = _hopeless(node, url)
         here = f"{_told(node)} does not hold on {clip(url, 160)}"
@@ -196,7 +196,8 @@ def _told(node: Node) -> str:
     return f"{subject} '{clip(node.reference, 80)}'"
 
 
-def _holds(node: Node, url: str) -> bool:
+def holds(node: Node, url: str) -> bool:
+    """Returns whether a node about an address holds on ``url``, without a judge."""
     _, match = FUNCTIONS[node.function]
     subject = address_subject(url, match, node.key)
     return subject is not None and (subject == node.reference if match == "exact" else node.reference in subject)

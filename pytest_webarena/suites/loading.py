@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_webarena.errors import Problem, TaskFileError, UsageError
-from pytest_webarena.suites import arb, mind2web, verified, webarena
+from pytest_webarena.suites import arb, mind2web, online_mind2web, verified, webarena
 from pytest_webarena.suites.corrections import correct
 from pytest_webarena.suites.fields import Fields
 from pytest_webarena.suites.forms import Form, make_task
@@ -126,6 +126,8 @@ def _read(
             tasks, rows = arb.read_arb(data, str(path), name, kept)
         elif suite is None and mind2web.is_mind2web(data):
             tasks, rows = mind2web.read_mind2web(data, str(path), name, kept)
+        elif suite is None and online_mind2web.is_online_mind2web(data):
+            tasks, rows = online_mind2web.read_online_mind2web(data, str(path), name, kept)
         else:
             rows = read_rows(data, str(path))
             tasks = _tasks(rows, name, suite, kept)

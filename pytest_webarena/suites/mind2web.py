@@ -26,7 +26,7 @@ from pytest_webarena.tasks.model import Task
 from pytest_webarena.tasks.nodes import near
 from pytest_webarena.text import clip
 
-__all__ = ["PREFIX", "SUITE", "insist", "is_mind2web", "read_forms", "read_mind2web"]
+__all__ = ["PREFIX", "SUITE", "insist", "is_mind2web", "read_forms", "read_mind2web", "site_names"]
 
 PREFIX = "mind2web-live:"
 """Prefix for files of this format where suites are named."""
@@ -91,7 +91,7 @@ def read_forms(data: bytes, path: str, name: str) -> tuple[list[tuple[Row, Form]
 
 def _task_form(name: str, index: int | str, intent: str, length: int, nodes: list[dict[str, Any]]) -> Form:
     """Returns the content of a task file for nodes in the compact form."""
-    hosts = _hosts([node["url"] for node in nodes])
+    hosts = site_names([node["url"] for node in nodes])
     kept = [node for node in nodes if not _unfit(node)]
     form: Form = {
         "id": f"{name}.{_ID.sub('-', str(index)).strip('-.') or 'task'}",
@@ -142,7 +142,7 @@ def _why_not(nodes: list[dict[str, Any]]) -> str:
     return ""
 
 
-def _hosts(recorded: list[str]) -> dict[str, str]:
+def site_names(recorded: list[str]) -> dict[str, str]:
     """Returns names for the hosts of the recorded addresses, in order: the sites of the task."""
     found: dict[str, str] = {}
     for url in recorded:
@@ -197,7 +197,7 @@ class _Compact:
         length = fields.number("reference_task_length")
         given = fields.objects("evaluation")
         nodes = [self._one(number) for number in range(len(given or ()))]
-        if given and fields.sound and not _hosts([str((node or {}).get("url", "")) for node in nodes]):
+        if given and fields.sound and not site_names([str((node or {}).get("url", "")) for node in nodes]):
             fields.fault(("evaluation",), "a recorded address ('url') that says which site it is", "none")
         if given and fields.sound and all(_unfit(node or {}) for node in nodes):
             fields.fault(("evaluation",), "a node that can be reached", f"none: {_unfit(nodes[0] or {})}")
@@ -255,7 +255,7 @@ class _Raw:
         nodes = [node for number in range(len(steps or ())) for node in self._step(number)]
         if steps and fields.sound and not nodes:
             fields.fault(("steps",), "a step with a function ('rewardFunction')", "none")
-        if steps and fields.sound and not _hosts([node["url"] for node in nodes]):
+        if steps and fields.sound and not site_names([node["url"] for node in nodes]):
             fields.fault(("steps",), "a recorded address ('href') that says which site it is", "none")
         if nodes and fields.sound and all(map(_unfit, nodes)):
             fields.fault(("steps",), "a function that can be reached", f"none: {_unfit(nodes[0])}")

@@ -38,6 +38,7 @@ BUILTIN = {
     "symbolic": "pytest_webarena.checks.computed.symbolic:SYMBOLIC",
     "rubric": "pytest_webarena.checks.computed.rubric:RUBRIC",
     "key_nodes": "pytest_webarena.checks.key_nodes:KEY_NODES",
+    "human": "pytest_webarena.checks.human:HUMAN",
     "cost": "pytest_webarena.checks.effort:COST",
     "tokens": "pytest_webarena.checks.effort:TOKENS",
     "steps": "pytest_webarena.checks.effort:STEPS",

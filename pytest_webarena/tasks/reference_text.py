@@ -20,7 +20,7 @@ INTRODUCTION = """
 
 <!-- Made by `python -m pytest_webarena.tasks.reference`; edit the declarations in pytest_webarena/tasks instead. -->
 
-A task file is a YAML list of tasks: what the agent must do, on which sites, and how to check the result.
+The list `tasks` of a YAML file names tasks: what the agent must do, on which sites, and how to check the result.
 
 ```yaml
 # yaml-language-server: $schema=tasks.schema.json

@@ -4,6 +4,7 @@ accounts."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_webarena.browser.config import SessionConfig
@@ -91,8 +92,10 @@ def examine_sign_in(engine: BrowserEngine, lease: Lease, site: SiteAccess) -> It
     for other in others[:_OTHERS]:
         try:
             state = sign_in(other)
-        except SiteError as error:  # possibly because the check passes for the first account only
+        except SiteError as error:
             refused = refused or str(error).partition("\n")[0]
+            if site.users[other].role == account.role and not _signs_in_elsewhere(engine, lease, site, other):
+                yield found("failed", "; ".join(str(error).splitlines()))
             continue
         with engine.session(SessionConfig(proxy=proxy, storage_state=state), tab=False) as session:
             doubt, status = sign_in_doubt(session, recipe, account, url=url)
@@ -109,9 +112,23 @@ def examine_sign_in(engine: BrowserEngine, lease: Lease, site: SiteAccess) -> It
         )
         return
     if compared:
-        yield found("ok", f"the check of sign_in distinguishes {user} from {', '.join(compared)}")
+        untried = f"; {len(others) - _OTHERS} further accounts were not tried" if len(others) > _OTHERS else ""
+        yield found("ok", f"the check of sign_in distinguishes {user} from {', '.join(compared)}{untried}")
     else:
         yield found("note", f"signed in as {user}; no other account to compare with{unproven}: {refused}")
+
+
+def _signs_in_elsewhere(engine: BrowserEngine, lease: Lease, site: SiteAccess, user: str) -> bool:
+    """Whether an account that ``site`` refuses can sign in to another leased site, so that it just has no access."""
+    for other in lease.sites.values():
+        if other.name == site.name or other.login is None or user not in other.users:
+            continue
+        account = other.users[user]
+        lease.set_headers(other.name, login_headers(other.login, account))
+        with suppress(SiteError):
+            login(engine, other.login, account, url=other.url, proxy=lease.harness_proxy)
+            return True
+    return False
 
 
 def _plain_request_doubt(lease: Lease, site: SiteAccess, user: str, state: Mapping[str, Any]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from pytest_webarena.sites.protocol.messages import SiteAccess
     from pytest_webarena.suites.loading import Loaded
 
-__all__ = ["Assumption", "examine_assumptions", "report_of", "start_paths"]
+__all__ = ["Assumption", "examine_assumptions", "examine_pages", "report_of", "start_paths"]
 
 _PATIENCE = 60.0
 """Seconds for one request; the first request of a page may fill a cache."""
@@ -54,7 +55,7 @@ def examine_assumptions(
     """Yields the result for each assumption about the sites of ``lease``; ``starts`` are further pages by site."""
     states: dict[str, Mapping[str, Any]] = {}
     for site in lease.sites.values():
-        yield from _address(site, lease)
+        yield _start_page(site, lease, {})
         if site.login is not None and site.default_user:
             yield from _sign_in(engine, lease, site, states)
         if site.api is not None:
@@ -67,9 +68,24 @@ def examine_assumptions(
     yield from _opened(engine, lease, joined)
 
 
-def _address(site: SiteAccess, lease: Lease) -> Iterator[Assumption]:
+def examine_pages(engine: BrowserEngine, lease: Lease) -> Iterator[Assumption]:
+    """Yields whether the start pages of the sites of ``lease`` work, signed in where sign-in works."""
+    states: dict[str, Mapping[str, Any]] = {}
+    for site in lease.sites.values():
+        if site.login is not None and site.default_user:
+            account = site.users[site.default_user]
+            lease.set_headers(site.name, login_headers(site.login, account))
+            with suppress(SiteError):  # `examine_sign_in` reports it
+                states[site.name] = login(engine, site.login, account, url=site.url, proxy=lease.sign_in_proxy)
+    joined = join(states.values())
+    for site in lease.sites.values():
+        yield _start_page(site, lease, joined, may_redirect=True)
+    yield from _opened(engine, lease, joined)
+
+
+def _start_page(site: SiteAccess, lease: Lease, state: Mapping[str, Any], *, may_redirect: bool = False) -> Assumption:
     claim = f"The site answers at {_path(site.start)}."
-    yield _asked(site, claim, lambda: _unexpected(site, lease, site.start, {}))
+    return _asked(site, claim, lambda: _unexpected(site, lease, site.start, state, may_redirect=may_redirect))
 
 
 def _sign_in(
@@ -161,13 +177,15 @@ def _asked(site: SiteAccess | None, claim: str, ask: Any) -> Assumption:
     return Assumption(site=name, claim=claim, state="refuted" if found else "confirmed", found=found)
 
 
-def _unexpected(site: SiteAccess, lease: Lease, url: str, state: Mapping[str, Any]) -> str:
+def _unexpected(
+    site: SiteAccess, lease: Lease, url: str, state: Mapping[str, Any], *, may_redirect: bool = False
+) -> str:
     """Returns why the page at ``url`` is not as expected; empty if it is."""
     answer = Visitor(site.url, proxy=lease.harness_proxy, state=state, timeout=_PATIENCE).call("GET", url)
     if answer.status >= 400:
         return f"status {answer.status}"
     is_deep = urlsplit(url).path.rstrip("/") not in ("", urlsplit(site.url).path.rstrip("/"))
-    if is_deep and place_of(answer.url) != place_of(url):
+    if is_deep and not may_redirect and place_of(answer.url) != place_of(url):
         return f"a redirect to {answer.url}"
     return ""
 

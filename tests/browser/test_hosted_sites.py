@@ -125,6 +125,31 @@ def test_tasks_on_one_host_stay_signed_in_and_are_reset(tmp_path: Path, apps: li
     assert facts["looks"]["external_sites"] == {app.name: app.url for app in apps}
 
 
+def test_doctor_visits_each_instance_without_a_suite(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with hosted_app() as one, hosted_app() as two:
+        two.refused = {"bob"}
+        sites = SITE.format(name="shop", url=f"[{one.url}, {two.url}]").replace(
+            "user: ada", "user: ada\n        start: /missing"
+        )
+        Path("sites.yaml").write_text("apps:" + sites.replace("x}}", "x}, bob: {username: bob, password: x}}"))
+        assert main(["sites", "doctor", "--sites=./sites.yaml", "--report=report.md"]) == 1
+    assert "FAILED  shop, instance 2" in capsys.readouterr().out
+    report = Path("report.md").read_text()
+    rows = [line.split(" | ")[:3] for line in report.splitlines() if line.startswith("| shop")]
+    refuted = [(site, claim[:32]) for site, claim, state in rows if state == "refuted"]
+    assert refuted == [
+        ("| shop, instance 1", "The site answers at /missing."),
+        ("| shop, instance 2", "The site answers at /missing."),
+        ("| shop, instance 2", "signing in to shop as bob: expec"),
+    ]
+    confirmed = [site for site, claim, state in rows if "distinguishes ada from bob" in claim and state == "confirmed"]
+    assert confirmed == ["| shop, instance 1"]
+    assert "127.0.0.1" not in report
+
+
 def test_doctor_tests_assumptions_of_a_suite_together(
     tmp_path: Path, apps: list[HostedApp], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -369,7 +369,7 @@ def test_session_from_replica_start_is_verified_once_and_renewed(engine: Browser
         ({"path": "/members", "includes": "{username}"}, "ada bob", ["note passes for ada while bob is signed in"]),
         ({"path": "/", "includes": "Home"}, "ada bob", ["failed passes for visitors who are not signed in too"]),
         ({"path": "/account", "includes": "{username}"}, "eve bob", ["failed signing in to forum as eve: expected"]),
-        ({"path": "/account", "includes": "{username}"}, "ada eve", ["note no other account to compare with"]),
+        ({"path": "/account", "includes": "{username}"}, "ada eve", ["note no other account", "failed signing in to"]),
         ({"path": "/account", "includes": "{username}"}, "ada", ["ok one account: nothing to compare with"]),
         ({"path": "/written", "includes": "{username}"}, "ada", ["note an 'api' recipe", "ok one account"]),
     ],
@@ -401,6 +401,30 @@ def test_doctor_reports_what_the_sign_in_check_proves(
         assert any(each.state == state and words in each.text for each in found) or part in text, text
     assert "tells" not in text or expected[0].startswith("ok tells")
     assert ("api" in text) is (check["path"] == "/written")
+
+
+@pytest.mark.parametrize(("elsewhere", "states"), [("ada bob", ["note"]), ("ada", ["failed", "note"])])
+def test_account_that_another_site_of_its_app_accepts_is_no_fault(
+    engine: BrowserEngine, web: Web, elsewhere: str, states: list[str]
+) -> None:
+    def only(names: str) -> Callable[[Request], Reply | str]:
+        def page(request: Request) -> Reply | str:
+            name = request.headers.get("Cookie", "").partition("user=")[2]
+            return f"Signed in as {name}" if name in names.split() else web.reply("no", status=403)
+
+        return page
+
+    web.put("/office", only("ada"))
+    web.put("/board", only(elsewhere))
+    web.put("/login", lambda request: web.reply("Welcome", Set_Cookie=f"user={request.body}; Path=/"))
+
+    def recipe(path: str) -> LoginRecipe:
+        check = LoginCheck(path=path, includes="{username}")
+        return LoginRecipe(kind="script", site="forum", check=check, script=f"{__name__}:sign_in_by_name")
+
+    lease: Any = LeaseOfA(web, recipe("/office"))
+    lease.sites["board"] = replace(lease.sites["forum"], name="board", login=recipe("/board"))
+    assert [each.state for each in examine_sign_in(engine, lease, lease.sites["forum"])] == states
 
 
 def sign_in_by_name(visit: Any) -> None:

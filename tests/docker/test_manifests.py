@@ -16,6 +16,7 @@ import pytest
 
 from pytest_webarena.errors import SiteError, SiteMissing, TaskError
 from pytest_webarena.sites.backends.base import BackendContext, Replica
+from pytest_webarena.sites.catalogues.loading import load_catalogue
 from pytest_webarena.sites.catalogues.manifest import (
     AppManifest,
     ContainerStep,
@@ -26,6 +27,7 @@ from pytest_webarena.sites.catalogues.manifest import (
     SiteManifest,
     VolumeManifest,
 )
+from pytest_webarena.sites.recipe_proofs import examine_proofs
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -92,6 +94,23 @@ def test_post_start_steps_configure_each_start_and_reset(backend: DockerBackend,
     assert len(config) == 16
     again = run(backend.reset(shop, replica))
     assert get(again, "/files/state/configured") == (200, "flaky\nflaky\nflaky\nsetup:store-config:set\n")
+
+
+@pytest.mark.exhaustive
+def test_proofs_of_steps_are_run_in_a_container(engine: DockerClient, shop: AppManifest) -> None:
+    held, wrong = ("sh", "-c", "test {host} = shop.test"), ("sh", "-c", "exit 3")
+    steps = [replace(CONFIGURE, proof=held), replace(CONFIGURE, run=("true",))]
+    shop = replace(docker_of(shop, post_start=tuple(steps)), name="shop")
+    catalogue = replace(load_catalogue("embedded"), apps={"shop": shop})
+    found = [(each.state, each.text) for each in examine_proofs(catalogue, [shop])]
+    assert found == [
+        ("ok", "sh -c 'test shop.test = shop.test'"), ("note", "1 of 2 steps have no proof but their exit code"),
+    ]  # fmt: skip
+    shop = docker_of(shop, post_start=(replace(CONFIGURE, proof=wrong),))
+    ((state, text),) = [
+        (each.state, each.text) for each in examine_proofs(replace(catalogue, apps={"shop": shop}), [shop])
+    ]
+    assert (state, "had no effect by sh -c 'exit 3'" in text) == ("failed", True)
 
 
 @pytest.mark.matrix(1)

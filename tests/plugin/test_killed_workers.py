@@ -56,7 +56,7 @@ def test_trial_whose_agent_kills_its_process_is_undecided_and_not_run_again(
     options = (f"--browser-executable={sys.executable}", "-p", "no:cacheprovider", "-p", "no:randomly")
     pytester.runpytest_subprocess("--agent=killer:Killer", "--run-dir=run", *options, *workers)
     assert (pytester.path / "killed").exists()
-    pytester.runpytest_subprocess("--resume=run", *options, *workers)
+    resumed = pytester.runpytest_subprocess("--resume=run", *options, *workers)
     found = records(pytester)
     lost = [record for record in found.values() if record.outcome != "passed"]
     assert len(found) == 2
@@ -65,5 +65,6 @@ def test_trial_whose_agent_kills_its_process_is_undecided_and_not_run_again(
         assert (record.outcome, record.undecided, record.stop_reason) == ("failed", True, "unattributed")
         assert "the worker's process died while the agent ran" in record.message
         assert (record.attempt, record.steps) == (1, 1 if record.key.task == "first" else record.steps)
+        resumed.stdout.fnmatch_lines([f"  to repeat them: *mv *run/trials/{record.key.folder} *"])
     assert len(lost) == 1 or "--concurrency=2" in workers
     assert not list((pytester.path / "run" / "trials").rglob("if-lost.json"))

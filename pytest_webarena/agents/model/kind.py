@@ -93,15 +93,16 @@ class ModelKeys:
 
 def _build(common: Common, keys: ModelKeys) -> AgentDefinition:
     prompt = read_prompt(
-        keys.prompt, common.base, common.where, reasoning=keys.reasoning, unachievable_hint=keys.unachievable_hint
-    )
+        keys.prompt, common.base, common.where, reasoning=keys.reasoning, unachievable_hint=keys.unachievable_hint,
+        grammar=common.keys.grammar,
+    )  # fmt: skip
     known = {tool["name"] for tool in _tools(keys, common)} if keys.reply == "tools" else set()
     for name in keys.tools:
         if keys.reply != "tools":
             raise UsageError(f"{common.where}: tools: expected also 'reply: tools', found reply {keys.reply!r}")
         if name not in known:
             raise UsageError(f"{common.where}: tools: unknown tool {name!r}")
-    if common.memory is not None and not any("memory" in file.read_text("utf-8") for file in prompt.files):
+    if common.memory is not None and not prompt.mentions("memory"):
         raise UsageError(f"{common.where}: memory: expected a prompt that shows '{{{{ memory }}}}', found none in it")
     _check_planning(common, keys, prompt)
     _check_computer(common, keys)
@@ -184,7 +185,7 @@ def _check_planning(common: Common, keys: ModelKeys, prompt: Prompt) -> None:
         ("react", keys.react, "details"),
         ("history: reflections", history == "reflections", "details"),
     ):
-        if is_enabled and not any(variable in file.read_text("utf-8") for file in prompt.files):
+        if is_enabled and not prompt.mentions(variable):
             raise UsageError(
                 f"{common.where}: {name}: expected a prompt that makes use of '{variable}', found none in it"
             )

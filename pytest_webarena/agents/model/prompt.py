@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from pytest_webarena.agents.model.upstream import UPSTREAM, find_prompt, prompt_name, read_data
+from pytest_webarena.agents.model.webcanvas_prompt import WebCanvasPrompt, find_webcanvas_prompt
 from pytest_webarena.errors import UsageError, closest
 from pytest_webarena.llm.messages import Message
 from pytest_webarena.llm.templates import Template
@@ -37,12 +38,27 @@ class Prompt(Protocol):
         """The messages for the variables ``values``. `UsageError` when the file cannot be used."""
         ...
 
+    def mentions(self, variable: str) -> bool:
+        """Whether the messages may use ``variable``."""
+        ...
 
-def read_prompt(name: str, base: Path, where: str, *, reasoning: bool = True, unachievable_hint: bool = True) -> Prompt:
+
+def read_prompt(
+    name: str,
+    base: Path,
+    where: str,
+    *,
+    reasoning: bool = True,
+    unachievable_hint: bool = True,
+    grammar: str = "webarena",
+) -> Prompt:
     """The prompt called ``name``: a built-in one, or a file (``.json``: the original harness's form; otherwise Jinja2).
 
-    ``upstream`` is WebArena's own prompt for the definition's other settings.
+    ``upstream`` is WebArena's own prompt for the definition's other settings; with the grammar ``webcanvas``, that of
+    WebCanvas's planner.
     """
+    if name.partition(":")[0] == UPSTREAM and grammar == "webcanvas":
+        return WebCanvasPrompt(find_webcanvas_prompt(name.partition(":")[2], where), where)
     if name.partition(":")[0] == UPSTREAM:
         own = prompt_name(reasoning=reasoning, unachievable_hint=unachievable_hint)
         return UpstreamPrompt(find_prompt(own, name.partition(":")[2], where), where)
@@ -65,6 +81,8 @@ def prompt_identity(name: str, prompt: Prompt) -> str:
 
     A user's file is identified by its name, without folders.
     """
+    if isinstance(prompt, WebCanvasPrompt):
+        return prompt.identity
     file = prompt.files[0]
     if isinstance(prompt, UpstreamPrompt) and name.partition(":")[0] == UPSTREAM:
         return f"{UPSTREAM} {file.stem}@{prompt.words}"
@@ -74,6 +92,10 @@ def prompt_identity(name: str, prompt: Prompt) -> str:
 
 class AgentTemplate(Template):
     """A Jinja2 prompt. If the file does not mention answer instructions, they are appended to the intent."""
+
+    def mentions(self, variable: str) -> bool:
+        """Whether one of its files has ``variable``."""
+        return any(variable in file.read_text("utf-8") for file in self.files)
 
     def messages(self, values: Mapping[str, Any]) -> tuple[Message, ...]:
         """The messages, rendered with ``values`` and split."""
@@ -118,6 +140,10 @@ class UpstreamPrompt:
             raise UsageError(f"{where}: meta_data.action_splitter: expected ```, found {splitter!r}")
         self._intro, self._template = data["intro"], data["template"]
         self._examples = [(user, assistant) for user, assistant in examples]
+
+    def mentions(self, variable: str) -> bool:
+        """Whether its file has ``variable``."""
+        return any(variable in file.read_text("utf-8") for file in self.files)
 
     @property
     def words(self) -> str:

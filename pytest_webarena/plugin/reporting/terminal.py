@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_webarena.llm.model_calls import calls_of, read_model_calls
+from pytest_webarena.plugin.reporting.ended_trials import cut_off_lines, unattributed_lines, unreadable_lines
 from pytest_webarena.plugin.reporting.rates import summary_lines
 from pytest_webarena.plugin.reporting.summary_lines import LABEL, WIDTH, Line, plural, row, shorter, wrapped
 from pytest_webarena.plugin.stash import SETTINGS
@@ -38,13 +39,11 @@ if TYPE_CHECKING:
     from pytest_webarena.results import Rate, TrialRecord
     from pytest_webarena.results.gate import Ruling
     from pytest_webarena.results.plan import Coverage
-    from pytest_webarena.results.stored_records import Unreadable
     from pytest_webarena.sites.protocol.report import AppReport, BrokerReport, Durations
 
 __all__ = [
     "budget_lines",
     "coverage_lines",
-    "cut_off_lines",
     "grading_lines",
     "header",
     "judge_lines",
@@ -55,7 +54,6 @@ __all__ = [
     "site_lines",
     "skipped_lines",
     "stopped_lines",
-    "unreadable_lines",
     "write_summary",
 ]
 
@@ -176,6 +174,7 @@ def write_summary(reporter: TerminalReporter, controller: Controller) -> None:
     lines += coverage_lines(controller.coverages.values())
     lines += stopped_lines(controller.stopped, f"pytest --resume={shlex.quote(shorter(run.path))}")
     lines += unreadable_lines(controller.unreadable)
+    lines += unattributed_lines(controller.records, run.path)
     lines += grading_lines(controller.records, run.path)
     lines += (Line(f"sites: {change}", "yellow") for change in program_changes(controller.records))
     if controller.broker_report is not None:
@@ -197,13 +196,6 @@ def write_summary(reporter: TerminalReporter, controller: Controller) -> None:
 def _write(reporter: TerminalReporter, lines: Iterable[Line]) -> None:
     for line in lines:
         reporter.write_line(printable(line.text), **({line.mark: True} if line.mark else {}))
-
-
-def unreadable_lines(unreadable: Sequence[Unreadable]) -> Iterator[Line]:
-    """Yield the trials without a readable record, which no figure includes, each with its file on one unbroken line."""
-    if unreadable:
-        yield Line(f"unreadable     {plural(len(unreadable), 'trial')}, in none of the figures:", "red")
-        yield from (Line(f"  {each}", "red") for each in unreadable)
 
 
 def original_rates(records: Sequence[TrialRecord]) -> dict[str, Rate]:
@@ -283,13 +275,6 @@ def on_record_lines(records: Sequence[TrialRecord]) -> Iterator[Line]:
             parts.append(plural(errors, "error"))
         yield from row(name, parts, indent=0)
     yield from row("note", ["other ways to do a task leave the record: no success rate"], indent=0)
-
-
-def cut_off_lines(attempts: int) -> Iterator[Line]:
-    """Yield the number of crashes that the figures don't show, because the trials were retried."""
-    if attempts:
-        ended = f"{plural(attempts, 'attempt')} ended with {'its' if attempts == 1 else 'their'} process"
-        yield from row("cut off", [ended, "tried again"], indent=0, mark="yellow")
 
 
 def coverage_lines(coverages: Iterable[Coverage]) -> Iterator[Line]:

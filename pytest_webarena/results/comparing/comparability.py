@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pytest_webarena.results.comparing.sides import Side
-from pytest_webarena.results.conditions import alike
+from pytest_webarena.results.conditions import NO_JUDGE, alike
 from pytest_webarena.text import shorten
 
 __all__ = ["refusal", "side_differences"]
@@ -32,7 +32,11 @@ def side_differences(first: Side, second: Side) -> tuple[list[str], list[str], l
             continue
         if one and other and alike(what, (*one, *other)):
             continue
-        line = f"{what}: {_value_text(one)} → {_value_text(other)}"
+        is_judge = what.startswith("judge")
+        if is_judge and {*one, *other} == {NO_JUDGE}:  # neither had one: the undecided trials show it
+            continue
+        missing = "not asked" if is_judge else "not reported"
+        line = f"{what}: {_value_text(one, missing)} → {_value_text(other, missing)}"
         if what in _COMPARED_TRAITS:
             changed.append(line)
         elif not one or not other:
@@ -47,8 +51,8 @@ def side_differences(first: Side, second: Side) -> tuple[list[str], list[str], l
     return changed, differing, refused
 
 
-def _value_text(values: Sequence[str]) -> str:
-    return " / ".join(shorten(each, 60) for each in values) or "not reported"
+def _value_text(values: Sequence[str], missing: str) -> str:
+    return " / ".join(shorten(each, 60) for each in values) or missing
 
 
 def refusal(sides: str, refused: Sequence[str]) -> str:

@@ -326,12 +326,14 @@ def _check_data(apps: Mapping[str, AppManifest], sources: Mapping[str, _Source])
 def _check_names(app: AppManifest, others: Mapping[str, AppManifest], source: _Source) -> None:
     node, reading = source.node, source.reading
     for other in others.values():
+        also = f"also in '{other.name}'"
         for site in app.sites:
             for taken in other.sites:
                 if taken.name == site.name:
-                    reading.problem(node, "each site in one app", f"'{site.name}' again", f"also in '{other.name}'")
+                    reading.problem(node, "each site in one app", f"'{site.name}' again", f"{also}; rename one of them")
                 elif taken.host == site.host:
-                    reading.problem(node, "each host once", f"'{site.host}' again", f"also in '{other.name}'")
+                    hint = f"{also}; give one of them another host"
+                    reading.problem(node, "each host once", f"'{site.host}' again", hint)
 
 
 def _check_dependencies(apps: Mapping[str, AppManifest], sources: Mapping[str, _Source]) -> None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from pytest_webarena.agents.model.prompt import prompt_identity, read_prompt
 from pytest_webarena.agents.model.upstream import VARIABLE, prompt_name
+from pytest_webarena.agents.overrides import Overrides
+from pytest_webarena.agents.registry import resolve_agent
 from pytest_webarena.errors import UsageError
 
 VALUES = {"intent": "Do it", "url": "http://x", "observation": "PAGE", "previous_action": "None"}
@@ -86,3 +89,70 @@ def test_python_prompt_source_is_parsed_and_not_executed(tmp_path: Path) -> None
     file.write_text("other = {}\n")
     with pytest.raises(UsageError, match="found none"):
         read_prompt(f"upstream:{folder}", tmp_path, "here")
+
+
+WEBCANVAS = """
+import os
+
+class BasePrompts:
+    example = "[4] link"
+    unreadable = os.getcwd()
+    planning_prompt_system = "Plan." \\
+        f" For example: {str(example)}"
+    planning_prompt_user = "The task is {{user_request}}.\\n"
+"""
+
+
+def webcanvas(folder: Path, source: str = WEBCANVAS) -> Path:
+    place = folder / "agent" / "Prompt"
+    place.mkdir(parents=True, exist_ok=True)
+    (place / "base_prompts.py").write_text(source)
+    return folder
+
+
+def test_webcanvas_prompt_is_read_and_never_executed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WEBCANVAS_UPSTREAM", str(webcanvas(tmp_path)))
+    prompt = read_prompt("upstream", tmp_path, "here", grammar="webcanvas")
+    system, user = prompt.messages({**VALUES, "answer_instructions": "Be brief.", "history": []})
+    assert (system.text, user.text) == ("Plan. For example: [4] link", "The task is Do it\n\nBe brief..\n")
+    turn = SimpleNamespace(number=1, action="click [4]", details=("thought: so",))
+    _, user = prompt.messages({**VALUES, "history": [turn], "error": "gone"})
+    assert user.text.endswith(
+        "Your steps so far:\n1. click [4]\n   thought: so\n\nThe last action had no effect: gone\n\nPAGE"
+    )
+    name = prompt_identity("upstream", prompt)
+    assert name.startswith("upstream webcanvas_planning@")
+    assert name.endswith(", earlier steps in our words")
+    webcanvas(tmp_path, WEBCANVAS.replace("Plan.", "Plan well."))
+    assert prompt_identity("upstream", read_prompt("upstream", tmp_path, "here", grammar="webcanvas")) != name
+    assert prompt.mentions("details")
+    assert not prompt.mentions("memory")
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        (WEBCANVAS.replace("{str(example)}", "{unreadable}"), "expected the text 'planning_prompt_system'"),
+        (WEBCANVAS.replace("{str(example)}", "{example!r}"), "expected the text 'planning_prompt_system'"),
+        (WEBCANVAS.replace("{{user_request}}", ""), r"expected the slot '\{\{user_request\}\}'"),
+        ("class BasePrompts", "expected Python with texts"),
+    ],
+)
+def test_unusable_webcanvas_prompt_is_refused(tmp_path: Path, source: str, expected: str) -> None:
+    folder = webcanvas(tmp_path, source)
+    with pytest.raises(UsageError, match=expected):
+        read_prompt(f"upstream:{folder}", tmp_path, "here", grammar="webcanvas")
+
+
+def test_missing_webcanvas_checkout_error_says_how_to_name_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("WEBCANVAS_UPSTREAM", raising=False)
+    with pytest.raises(UsageError, match="WEBCANVAS_UPSTREAM=FOLDER, or prompt: upstream:FOLDER"):
+        read_prompt("upstream", tmp_path, "here", grammar="webcanvas")
+    with pytest.raises(UsageError, match=r"found no agent/Prompt/base_prompts\.py"):
+        read_prompt(f"upstream:{tmp_path}", tmp_path, "here", grammar="webcanvas")
+
+
+def test_agent_of_webcanvas_takes_the_upstream_prompt(tmp_path: Path) -> None:
+    overrides = Overrides(options=(("prompt", f"upstream:{webcanvas(tmp_path)}"),))
+    agent = resolve_agent("webcanvas", [Path("agents")], overrides)
+    assert agent.prompt.startswith("upstream webcanvas_planning@")

@@ -185,7 +185,15 @@ def test_doctor_fails_when_a_sign_in_fails(
     failed = Diagnosis(subject="writer", state="failed", text="signing in to writer as emma: wrong password")
     noted = Diagnosis(subject="writer", state="note", text="one account: nothing to compare with")
     for found, code in ((failed, 1), (noted, 0)):
-        monkeypatch.setattr("pytest_webarena.commands.sites._sign_ins", lambda *asked, found=found: [found])
+        monkeypatch.setattr("pytest_webarena.commands.suite_sites.visit_sites", lambda *asked, found=found: [found])
         assert main(["sites", "doctor", "--sites=./sites.yaml", "writer"]) == code
         stdout = capsys.readouterr().out
         assert ("FAILED" in stdout) is stdout.endswith("nothing is missing, 1 failed\n") is bool(code)
+
+
+def test_doctor_refuses_a_report_of_sites_that_it_does_not_visit(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project / "sites.yaml").write_text(MEASURED)
+    assert main(["sites", "doctor", "--sites=./sites.yaml", "--quick", "--report=r.md"]) == 2
+    assert "--quick: expected no --suite and --report" in capsys.readouterr().err

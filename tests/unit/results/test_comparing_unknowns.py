@@ -14,11 +14,13 @@ import pytest
 from pytest_webarena.plugin.reporting.rates import summary_lines
 from pytest_webarena.results import RunDir, TrialKey, summarise
 from pytest_webarena.results.comparing.baseline import save_baseline, sides_at
+from pytest_webarena.results.comparing.comparability import side_differences
 from pytest_webarena.results.comparing.comparison import compare_all
 from pytest_webarena.results.comparing.page import write_page
 from pytest_webarena.results.comparing.plain_form import plain
 from pytest_webarena.results.comparing.sides import Side, sides_of
 from pytest_webarena.results.comparing.wording import in_markdown
+from pytest_webarena.results.conditions import NO_JUDGE
 from pytest_webarena.results.export import summary_json
 from pytest_webarena.results.plan import PlannedTrial, extend_plan
 from pytest_webarena.results.records import JudgeErrors, JudgeRecord
@@ -26,7 +28,7 @@ from pytest_webarena.results.table_data import as_json
 from pytest_webarena.results.table_forms import as_text
 from pytest_webarena.results.tables import gather, tables
 from tests.made_up import make_run, make_trial
-from tests.unit.results.compared import of, planted_side, runs, words
+from tests.unit.results.compared import of, planted_side, runs, small, words
 
 __all__ = ["runs"]
 
@@ -247,3 +249,13 @@ def test_better_needs_the_rates_with_errors_as_failures_to_agree(tmp_path: Path)
     assert replace(found, worst=against).verdict == "unsettled"
     assert of(bad, bad).errors_failed is not None
     assert of(good, good).errors_failed is None
+
+
+def test_undecided_trials_without_a_judge_are_no_other_condition(tmp_path: Path) -> None:
+    small(tmp_path / "one", {"a": [True]})
+    [side] = sides_at(tmp_path / "one")
+    unjudged = replace(side, traits=(*side.traits, ("judge", NO_JUDGE, True)))
+    judged = replace(side, traits=(*side.traits, ("judge", "gpt-x (prompt p@1)", True)))
+    assert side_differences(unjudged, side) == ([], [], [])
+    assert side_differences(judged, side) == ([], ["judge: gpt-x (prompt p@1) → not asked"], [])
+    assert side_differences(judged, unjudged)[2] == ["judge: gpt-x (prompt p@1) → none"]

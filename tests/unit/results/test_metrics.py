@@ -20,7 +20,7 @@ from pytest_webarena.results.published import published, published_groups
 from pytest_webarena.results.table_forms import Table, as_latex, as_text
 from pytest_webarena.results.tables import gather, tables
 from tests.cases import each_case
-from tests.made_up import UNDECIDED
+from tests.made_up import UNDECIDED, make_run, make_trial
 
 
 def record(task: str, outcome: Any = "passed", *, agent: str = "a", trial: int = 1, **more: Any) -> TrialRecord:
@@ -361,4 +361,15 @@ def test_latex_escapes_names_and_keeps_notes_that_change_the_meaning() -> None:
         r" & 10.0--20.0 $\rightarrow$ $\pm$1 \\"
     ) in text
     assert r"\caption{Rates of A \& B}" in text
+    assert text.index(r"\resizebox{\ifdim\width>\linewidth") < text.index(r"\begin{tabular}")
+    assert r"\end{tabular}}" in text
     assert r"\footnotesize mixed: not one rate \& more" in text
+
+
+def test_tables_name_the_prompts(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run", agents=["a", "b"])
+    for agent, prompts in {"a": ("upstream p_cot@1", "ours webarena.j2 sha256:2"), "b": ("", "")}.items():
+        for trial, prompt in enumerate(prompts, 1):
+            make_trial(run, agent=agent, trial=trial, environment={"prompt": prompt})
+    notes = tables(gather([run.path]))[0].notes
+    assert [note for note in notes if "prompt" in note] == ["a: prompt ours webarena.j2 sha256:2 or upstream p_cot@1."]

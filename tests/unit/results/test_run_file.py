@@ -6,6 +6,7 @@ import csv
 import hashlib
 import io
 import json
+import stat
 import zipfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -20,9 +21,11 @@ from pytest_webarena.results import RunDir, TrialRecord
 from pytest_webarena.results.export import export
 from pytest_webarena.results.plan import PlannedTrial, extend_plan
 from pytest_webarena.results.run_file import MANIFEST, unpack_run
+from pytest_webarena.tasks import parse_tasks
 from tests.recordings import record_trial
 
 TASKS = "tasks: [{id: buy, sites: [], intent: Say x., checks: [{answer: x}]}]"
+DIGEST = parse_tasks(TASKS)[0].digest
 Change = Callable[[dict[str, bytes]], None]
 
 
@@ -46,7 +49,7 @@ def make_run(path: Path, *, answers: dict[str, str], **more: object) -> None:
 @pytest.fixture
 def packed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return the file of a run with a passed and a failed trial."""
-    make_run(tmp_path / "run", answers={"buy": "x", "sell": "y"})
+    make_run(tmp_path / "run", answers={"buy": "x", "sell": "y"}, task_digest=DIGEST)
     (tmp_path / "a.tasks.yaml").write_text(TASKS)
     monkeypatch.chdir(tmp_path)
     assert main(["runs", "export", "run", "-o", "mine.zip"]) == 0
@@ -68,7 +71,7 @@ def test_readme_has_rates_commands_and_how_to_check_them(packed: Path) -> None:
         text = archive.read("README.md").decode()
     assert "| clerk | 50.0% |" in text
     assert "$ pytest a.tasks.yaml\n" in text
-    assert "$ webarena runs import mine.zip -o checked" in text
+    assert "$ webarena runs import FILE -o checked" in text
     assert "$ pytest --rescore=checked checked/tasks" in text
     assert "Leaderboards" not in text
 
@@ -138,6 +141,14 @@ def claim_more(entries: dict[str, bytes]) -> None:
     entries[MANIFEST] = json.dumps(manifest).encode()
 
 
+def edit_readme(entries: dict[str, bytes]) -> None:
+    entries["README.md"] = entries["README.md"].replace(b"50.0%", b"90.0%")
+
+
+def edit_tasks(entries: dict[str, bytes]) -> None:
+    entries["tasks/a.tasks.yaml"] = entries["tasks/a.tasks.yaml"].replace(b"Say x.", b"Say y.")
+
+
 def drop(name: str) -> Change:
     return lambda entries: entries.__delitem__(name)
 
@@ -154,9 +165,12 @@ def add(name: str) -> Change:
         (pass_all, True, "it was changed after it was written"),
         (pass_all, False, "trial.json as it was exported, found another content"),
         (edit_evidence, True, "expected the file as written, found it cut or changed"),
-        (edit_csv, True, "expected the results of its records in results.csv"),
+        (edit_csv, True, "expected results.csv as its records give it"),
         (edit_summary, True, "summary.json: found it changed after it was written"),
         (claim_more, False, "expected the figures of its records, found other ones for clerk"),
+        (edit_readme, True, "expected README.md as its records give it"),
+        (add("leaderboards/webarena.csv"), True, "expected leaderboards/webarena.csv as its records give it"),
+        (edit_tasks, True, "expected the tasks that its trials ran, found another buy in tasks/a.tasks.yaml"),
         (add("README.md"), False, "expected README.md as it was exported"),
         (drop("README.md"), False, "expected README.md, found none"),
         (drop("run.json"), True, "found one without run.json"),
@@ -179,6 +193,9 @@ def add(name: str) -> Change:
             "csv",
             "summary",
             "claim",
+            "better readme",
+            "leaderboard",
+            "tasks",
             "other readme",
             "no readme",
         ),
@@ -193,6 +210,47 @@ def test_import_refuses_a_file_that_does_not_fit_its_records(
     with pytest.raises(UsageError, match=message):
         unpack_run(file, tmp_path / "theirs")
     assert set(tmp_path.iterdir()) == known
+
+
+def test_texts_of_another_version_are_written_again(
+    packed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def older(entries: dict[str, bytes]) -> None:
+        edit_readme(entries)
+        entries[MANIFEST] = entries[MANIFEST].replace(b'"pytest_webarena": "', b'"pytest_webarena": "0.0.')
+
+    assert main(["runs", "import", str(changed(packed, older)), "-o", "theirs"]) == 0
+    assert "another version exported the run: README.md" in capsys.readouterr().out
+    assert "50.0%" in (tmp_path / "theirs" / "README.md").read_text()
+
+
+def test_archive_that_another_program_packed_again_is_read(packed: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(packed) as archive, zipfile.ZipFile("again.zip", "w") as again:
+        again.mkdir("trials")
+        for name in archive.namelist():
+            entry = zipfile.ZipInfo(name)
+            entry.external_attr = 0
+            again.writestr(entry, archive.read(name))
+    assert unpack_run(tmp_path / "again.zip", tmp_path / "theirs").trials == 2
+
+
+def test_link_in_an_archive_is_refused(packed: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(packed, "a") as archive:
+        entry = zipfile.ZipInfo("plan2.json")
+        entry.external_attr = (stat.S_IFLNK | 0o777) << 16
+        archive.writestr(entry, "/etc/passwd")
+    with pytest.raises(UsageError, match=r"expected only plain files, found a link or device 'plan2\.json'"):
+        unpack_run(packed, tmp_path / "theirs")
+
+
+def test_task_file_that_changed_after_the_run_is_not_exported(
+    packed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.tasks.yaml").write_text(TASKS.replace("Say x.", "Say y."))
+    assert main(["runs", "export", "run", "-o", "second.zip"]) == 0
+    assert "without a.tasks.yaml (buy): changed after the run" in capsys.readouterr().out
+    with zipfile.ZipFile("second.zip") as archive:
+        assert "tasks/a.tasks.yaml" not in archive.namelist()
 
 
 def test_damaged_run_is_not_exported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,11 +15,13 @@ from typing import Any
 import pytest
 from docker.errors import APIError, NotFound
 
-from pytest_webarena.errors import SiteError
+from pytest_webarena.errors import SiteError, SiteMissing
 from pytest_webarena.sites.backends.docker import containers
+from pytest_webarena.sites.backends.docker.bridge_routes import unrouted
 from pytest_webarena.sites.backends.docker.cleanup import remove_labelled
 from pytest_webarena.sites.backends.docker.engine import connect, require_local
 from pytest_webarena.sites.backends.docker.labels import HOST, OWNER, RUN, is_orphan, owner_labels
+from pytest_webarena.sites.catalogues.manifest import DockerManifest
 from pytest_webarena.sites.cleanup.reaper import identity
 from tests.cases import each_case
 
@@ -95,6 +97,68 @@ def test_containers_must_be_reachable(url: str, system: str, security: str, usab
     else:
         with pytest.raises(SiteError, match=r"can't be reached by their address"):
             require_local(client)
+
+
+@each_case(
+    "address", ["ssh://lab@far.example", "tcp://10.0.0.7:2375", "tcp://localhost:2376", "https://far.example:2376"]
+)
+def test_engine_of_another_machine_is_refused_before_it_is_asked(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+    def ask(**_: object) -> None:
+        raise AssertionError("the engine was asked")
+
+    monkeypatch.setenv("DOCKER_HOST", address)
+    monkeypatch.setattr("docker.DockerClient.from_env", ask)
+    with pytest.raises(SiteMissing) as caught:
+        connect()
+    what, remedy = str(caught.value).splitlines()
+    assert what.startswith(f"containers of this Docker engine ({address}) can't be reached by their address from here")
+    assert remedy.startswith("Run the tests on Linux, on the engine's own machine")
+
+
+TABLE = """Iface Destination Gateway Flags RefCnt Use Metric Mask MTU Window IRTT
+eth0 00000000 010200C0 0003 0 0 0 00000000 0 0 0
+br-1 0000590A 00000000 0001 0 0 0 0000FFFF 0 0 0
+eth1 0001590A 00000000 0001 0 0 0 00FFFFFF 0 0 0
+"""
+
+
+@each_case(
+    ("address", "where"),
+    [
+        ("10.89.0.5", ""),
+        ("10.89.1.5", "out by eth1"),  # a narrower route
+        ("10.88.0.5", "out by eth0"),
+        ("fd00::5", ""),
+    ],
+)
+@pytest.mark.skipif(sys.byteorder != "little", reason="the table is in native order")
+def test_container_address_must_lead_to_a_bridge(tmp_path: Path, address: str, where: str) -> None:
+    (tmp_path / "net" / "br-1" / "bridge").mkdir(parents=True, exist_ok=True)
+    (tmp_path / "net" / "eth1").mkdir(exist_ok=True)
+    (tmp_path / "route").write_text(TABLE)
+    assert unrouted(address, routes=tmp_path / "route", interfaces=tmp_path / "net") == where
+    (tmp_path / "route").write_text(TABLE.splitlines()[0] + "\n")
+    assert unrouted("10.89.0.5", routes=tmp_path / "route") == "nowhere"
+
+
+def test_container_whose_address_leads_elsewhere_is_removed_and_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Podman keeps internal networks to itself, so a request would leave by the default route."""
+    removed: list[str] = []
+    container = SimpleNamespace(
+        id="c" * 64, start=lambda: None, reload=lambda: None, remove=lambda **_: removed.append("c"),
+        attrs={"NetworkSettings": {"Networks": {"run": {"IPAddress": "10.88.0.5"}}}},
+    )  # fmt: skip
+    client: Any = SimpleNamespace(
+        containers=SimpleNamespace(create=lambda *_, **__: container),
+        api=SimpleNamespace(inspect_container=lambda _: {"State": {"Running": True}}),
+    )
+    order = containers.Order(image="i", name="n", labels={}, manifest=DockerManifest(image="i"), network="run")
+    monkeypatch.setattr(containers, "unrouted", lambda ip: "out by eth0")
+    with pytest.raises(SiteMissing, match=r"\(packets to 10\.88\.0\.5 go out by eth0, and not to a bridge"):
+        containers.launch(client, order)
+    assert removed == ["c"]
+    monkeypatch.setattr(containers, "unrouted", lambda ip: "")
+    assert containers.launch(client, order).ip == "10.88.0.5"
 
 
 def test_is_orphan_only_if_the_owner_is_known_to_be_dead() -> None:

@@ -154,4 +154,5 @@ def test_duplicate_host_is_reported_for_the_second_site(folder: Path) -> None:
     path = add(folder, "gallery", "sites: {gallery: {host: forum.test}}\n")
     with pytest.raises(UsageError) as error:
         load_catalogue("embedded")
-    assert str(error.value) == f"{path}:1:1: expected each host once, found 'forum.test' again (also in 'forum')"
+    hint = "also in 'forum'; give one of them another host"
+    assert str(error.value) == f"{path}:1:1: expected each host once, found 'forum.test' again ({hint})"

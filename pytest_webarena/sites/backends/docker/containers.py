@@ -14,7 +14,8 @@ from docker.errors import APIError, NotFound
 from docker.types import IPAMConfig, IPAMPool, LogConfig, Mount
 
 from pytest_webarena.errors import SiteError
-from pytest_webarena.sites.backends.docker.engine import ENGINE_ERRORS, explain
+from pytest_webarena.sites.backends.docker.bridge_routes import unrouted
+from pytest_webarena.sites.backends.docker.engine import ENGINE_ERRORS, explain, unreachable_containers
 from pytest_webarena.sites.backends.processes import is_signal
 from pytest_webarena.sites.catalogues.manifest import DockerManifest
 
@@ -190,6 +191,8 @@ def launch(client: DockerClient, order: Order) -> Running:
             ip = container.attrs["NetworkSettings"]["Networks"][order.network]["IPAddress"]
         if not ip:
             raise SiteError(f"the container {name} got no address on {order.network}")
+        if order.pod is None and (where := unrouted(ip)):
+            raise unreachable_containers(f"packets to {ip} go {where}, and not to a bridge of the engine")
         return Running(
             id=str(container.id),
             name=name,

@@ -13,11 +13,13 @@ from requests.exceptions import RequestException
 
 from pytest_webarena.errors import SiteMissing
 
-__all__ = ["ENGINE_ERRORS", "connect", "explain", "require_local"]
+__all__ = ["ENGINE_ERRORS", "connect", "explain", "require_local", "unreachable_containers"]
 
 ENGINE_ERRORS = (DockerException, RequestException)
 """Errors of a call to the engine: refusals, and connections that fail or time out."""
 
+_REMOTE = frozenset({"ssh", "tcp", "http", "https"})
+"""Schemes of addresses that may lead to another machine, also those of a tunnel that ends here."""
 _TIMEOUT = 60
 """Time limit in seconds of one request to the engine."""
 
@@ -39,6 +41,8 @@ def connect(timeout: float = _TIMEOUT) -> DockerClient:
             _require_listener(address)
             client = DockerClient(base_url=address, tls=context.TLSConfig or False, timeout=int(timeout))
         client.ping()
+    except SiteMissing:
+        raise
     except Exception as error:  # docker-py raises OSError, ValueError and its own errors, depending on the address
         if client is not None:
             client.close()
@@ -47,8 +51,13 @@ def connect(timeout: float = _TIMEOUT) -> DockerClient:
 
 
 def _require_listener(address: str) -> None:
-    """Connect once, to fail early and clearly if nothing listens; docker-py would leave half-open sockets behind."""
+    """Connect once, to fail early and clearly if nothing listens; docker-py would leave half-open sockets behind.
+
+    Raises `SiteMissing` for an address by which an engine of another machine is reached, before anything is sent.
+    """
     scheme, _, path = address.partition("://")
+    if scheme in _REMOTE:
+        raise unreachable_containers(address)
     if scheme == "unix":
         with socket.socket(socket.AF_UNIX) as probe:
             probe.settimeout(_TIMEOUT)
@@ -80,10 +89,15 @@ def require_local(client: DockerClient) -> None:
         system = f"rootless, on {system}"
     elif sys.platform == "linux" and local and "Docker Desktop" not in system:
         return
-    raise SiteMissing(
-        f"containers of this Docker engine ({system or url}) can't be reached by their address from here, "
-        "and sites are never published on the network.\nRun the tests on Linux, on the engine's own machine "
-        "(or in its virtual machine), or use the catalogue 'embedded', which needs no Docker."
+    raise unreachable_containers(system or url)
+
+
+def unreachable_containers(what: str) -> SiteMissing:
+    """Return the error for an engine whose containers have no address here; ``what`` names it or says why."""
+    return SiteMissing(
+        f"containers of this Docker engine ({what}) can't be reached by their address from here, "
+        "and sites are never published on the network.\nRun the tests on Linux, on the engine's own machine (or in its "
+        "virtual machine), with the socket of root's engine; or use the catalogue 'embedded', which needs no Docker."
     )
 
 

@@ -11,7 +11,6 @@ import ipaddress
 import itertools
 import os
 import random
-import sys
 import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from pytest_webarena.errors import SiteError, UsageError
 from pytest_webarena.sites.backends.docker import containers
+from pytest_webarena.sites.backends.docker.bridge_routes import kernel_address
 from pytest_webarena.sites.backends.docker.containers import Place, SubnetTaken
 
 if TYPE_CHECKING:
@@ -114,10 +114,5 @@ def _routes(table: Path = Path("/proc/net/route")) -> list[ipaddress.IPv4Network
     except OSError:
         return []
     fields = [line.split() for line in lines]
-    pairs = [(_address(words[1]), _address(words[7])) for words in fields if len(words) > 7]
+    pairs = [(kernel_address(words[1]), kernel_address(words[7])) for words in fields if len(words) > 7]
     return [ipaddress.IPv4Network((address, str(mask))) for address, mask in pairs if int(mask)]
-
-
-def _address(text: str) -> ipaddress.IPv4Address:
-    """Parse an address of the kernel's table, whose bytes are in native order."""
-    return ipaddress.IPv4Address(int.from_bytes(bytes.fromhex(text), sys.byteorder))

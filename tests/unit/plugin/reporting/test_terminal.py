@@ -13,11 +13,11 @@ from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm.model_calls import CallTotals
 from pytest_webarena.llm_judge.config import JudgeSettings
 from pytest_webarena.llm_judge.judge import NO_JUDGE
+from pytest_webarena.plugin.reporting.ended_trials import cut_off_lines, unattributed_lines
 from pytest_webarena.plugin.reporting.rates import summary_lines
-from pytest_webarena.plugin.reporting.summary_lines import Line
+from pytest_webarena.plugin.reporting.summary_lines import Line, shorter
 from pytest_webarena.plugin.reporting.terminal import (
     budget_lines,
-    cut_off_lines,
     grading_lines,
     judge_lines,
     left_out_lines,
@@ -29,6 +29,7 @@ from pytest_webarena.plugin.selection import LeftOut
 from pytest_webarena.results import JudgeRecord, TrialKey, TrialRecord, summarise
 from pytest_webarena.results.records import MemoryUse
 from pytest_webarena.sites.protocol.report import AppReport, BrokerReport, Durations
+from tests.made_up import make_run, make_trial
 
 from ....made_up import graded
 
@@ -342,3 +343,26 @@ def test_judge_line_shows_whether_the_judge_was_measured(monkeypatch: pytest.Mon
         "judge m on rubrics, not measured (webarena judge measure m --set=rubrics)"
     )
     assert {line.mark for line in rubrics} == {"yellow"}
+
+
+def plain(lines: Iterable[Line]) -> list[str]:
+    """Return lines that contain commands, which are not broken."""
+    return [line.text for line in lines]
+
+
+def test_trials_of_an_undecided_owner_are_named_with_the_commands_that_repeat_them(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run")
+    lost = [make_trial(run, f"t{n}", "failed", stop_reason="unattributed", message="the process died\nx") for n in "12"]
+    names = [record.key.folder for record in lost]
+    lines = plain(unattributed_lines([*lost, make_trial(run, "t3")], run.path))
+    assert lines[0].startswith("undecided owner: 2 trials")
+    assert lines[1:3] == [f"  {name}  the process died" for name in names]
+    place = shorter(run.path)
+    moved = " ".join(f"{place}/trials/{name}" for name in names)
+    assert lines[3] == f"  to repeat them: mkdir -p set-aside && mv {moved} set-aside/"
+    assert f"--accept {names[0]} --accept {names[1]}" in lines[4]
+    assert lines[4].endswith(f"&& pytest --resume={place}")
+    many = plain(unattributed_lines(lost * 5, run.path))
+    assert len(many) == 10
+    assert many[-1] == f"  and 2 more: webarena runs explain {place}"
+    assert not list(unattributed_lines([make_trial(run, "t4")], run.path))

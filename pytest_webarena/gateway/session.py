@@ -9,6 +9,7 @@ import ssl
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
+from types import MappingProxyType
 
 from pytest_webarena.evidence import RequestRecord, Unfinished, Unrecorded
 from pytest_webarena.gateway.authority import Authority
@@ -44,9 +45,11 @@ class Gateway:
         linger: float = 5.0,
         authority: Callable[[], Authority] | None = None,
         keep: Callable[[Entry], None] | None = None,
+        own_addresses: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         """``keep`` receives each finished exchange, with bodies of any kind and size that are dropped afterwards.
-        ``authority`` returns the certificate authority when it is first needed; None: this gateway makes its own."""
+        ``authority`` returns the certificate authority when it is first needed; None: this gateway makes its own.
+        ``own_addresses`` are base URLs by the own addresses of hosted sites."""
         self._authority = authority or cache(Authority)
         self._settings = GatewaySettings(
             body_limit=body_limit,
@@ -58,6 +61,7 @@ class Gateway:
             hold=hold,
             linger=linger,
             keep=keep,
+            own_addresses=own_addresses,
             certificates=lambda host: self._authority().context(host),
         )
         self._sessions: set[GatewaySession] = set()
@@ -134,7 +138,7 @@ class GatewaySession:
 
     def __init__(self, settings: GatewaySettings) -> None:
         self.settings = settings
-        self.routes = RouteTable()
+        self.routes = RouteTable(settings.own_addresses)
         self.log, self._harness_log = (
             RequestLog(
                 body_limit=settings.body_limit,

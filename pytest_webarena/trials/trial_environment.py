@@ -12,6 +12,7 @@ from pytest_webarena.browser.pageless import Pageless
 from pytest_webarena.checks import needs
 from pytest_webarena.errors import TrialError
 from pytest_webarena.gateway.log import as_tunnel
+from pytest_webarena.own_addresses import OwnAddresses
 from pytest_webarena.sites.catalogues.external import EXTERNAL
 from pytest_webarena.trials.collecting import require_answers
 from pytest_webarena.trials.images import load_images
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
     from pytest_webarena.tasks.setup_form import BrowserSetup
 
 __all__ = ["Resources", "TrialEnvironment", "needs_browser", "set_up_environment"]
+
+
+_NO_HOSTED_SITES = OwnAddresses({})
 
 
 class Resources(Protocol):
@@ -95,6 +99,11 @@ class TrialEnvironment:
     def sites(self) -> Mapping[str, str]:
         """Addresses of the task's sites, by name."""
         return self.live.sites
+
+    @property
+    def own_addresses(self) -> OwnAddresses:
+        """Names of the catalogue's hosted sites."""
+        return self.lease.own_addresses if self.lease is not None else _NO_HOSTED_SITES
 
     @property
     def reach(self) -> Mapping[str, str]:
@@ -248,6 +257,7 @@ def set_up_environment(
                 if max_age is not None:
                     more["max_age"] = max_age
                 lease = exits.enter_context(resources.lease(task.leased, users=task.user, holder=holder, **more))
+                task = lease.own_addresses.in_value(task)
         with timed("session"):
             if lease is not None:
                 state = resources.login_state(lease, task.user)

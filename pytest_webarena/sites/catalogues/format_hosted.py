@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import urlsplit
 
 from pytest_webarena.sites.catalogues.format_parts import HEADER, STATUS, URL, WORDS, key
 from pytest_webarena.sites.catalogues.running import HostedReset, HttpCall
@@ -121,6 +122,9 @@ def hosted_fault(values: Mapping[str, Any]) -> Fault | None:
             return Fault(expected, found)
         if kept := [name for name, site in sites.items() if site["keep_address"] and counts[name] > 1]:
             return Fault("one 'url' with 'keep_address'", f"{counts[kept[0]]} of {kept[0]}")
+        paths = {name: {urlsplit(url.rstrip("/")).path for url in site["url"]} for name, site in sites.items()}
+        if other := [name for name, found in paths.items() if len(found) > 1]:
+            return Fault("the same path in each 'url' of a site", f"{len(paths[other[0]])} of {other[0]}")
         if values["reset"] and values["read_only"]:
             return Fault("'reset' on apps that visitors may change", "a read-only app")
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -123,6 +124,47 @@ def test_tasks_on_one_host_stay_signed_in_and_are_reset(tmp_path: Path, apps: li
     facts = {record["key"]["task"]: record["environment"] for record in records}
     assert [facts[name]["site_resets"]["shop"]["number"] for name in ("writes", "looks")] == [0, 1]
     assert facts["looks"]["external_sites"] == {app.name: app.url for app in apps}
+
+
+OWN = """
+defaults: {{sites: [shop, forum], reach: task}}
+tasks:
+  - id: {id}
+    mutates: true
+    intent: Save Milk at {a}/ and say where the account page is.
+    start: ["{b}/?from=start"]
+    checks:
+      - url: {{exact: "{a}/"}}
+      - network: {{url: "{b}/note", method: POST, body: {{includes: "see {a}/x"}}, regex: '{regex}'}}
+      - page: {{open: "{b}/", locate: "css=#note", exact: "see {a}/x"}}
+      - page: {{open: "shop:/", locate: js=document.querySelector('a').href, exact: "{a}/account"}}
+      - answer: {{url: "{a}/account"}}
+    solution:
+      - goto: "{a}/"
+      - fill: {{"css=[name=note]": "see {b}/x"}}
+      - click: css=button
+      - stop: "{said}/account"
+"""
+
+
+def test_checks_and_agents_may_use_the_address_of_any_instance(tmp_path: Path, apps: list[HostedApp]) -> None:
+    with hosted_app("shop") as other:
+        one, two = apps[0].url, other.url
+        catalogue = "apps:" + SITE.format(name="shop", url=f"[{one}, {two}]").replace(f'"[{one}, {two}]/', '"{url}/')
+        (tmp_path / "sites.yaml").write_text(catalogue + SITE.format(name="forum", url=apps[1].url))
+        for name, a, b, said in (("right", one, two, two), ("wrong", two, one, f"{one}0")):
+            text = OWN.format(id=name, a=a, b=b, said=said, regex=rf"^{re.escape(b)}/no\w+$")
+            (tmp_path / f"{name}.tasks.yaml").write_text(text)
+        unread = "tasks: [{id: unread, intent: Where?, sites: [shop], checks: [answer: {exact: 'X/a'}]}]"
+        (tmp_path / "unread.tasks.yaml").write_text(unread.replace("X", one[7:]))
+        result = run_pytest(tmp_path, "--agent=oracle", "--sites=./sites.yaml", "--run-dir=run", "-rs")
+        result.assert_outcomes(passed=1, failed=1, skipped=1)
+        result.stdout.fnmatch_lines(["*unread.tasks.yaml:1: expected shop:/path or *"])
+        assert not [why for app in (*apps, other) for why in app.rejected]
+    records = [json.loads(path.read_text()) for path in (tmp_path / "run/trials").glob("*/trial.json")]
+    verdicts = {record["key"]["task"]: record["verdict"]["results"] for record in records}
+    assert [each["path"] for each in verdicts["wrong"] if each["score"] == 0] == ["checks[4]"]
+    run_pytest(tmp_path, "--rescore=run").assert_outcomes(passed=1, failed=1)
 
 
 def test_doctor_tests_assumptions_of_a_suite_together(

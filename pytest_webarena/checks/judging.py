@@ -235,7 +235,8 @@ def judge(
         raise TaskError(f"{task.id}: expected checks of the grading {grading.name!r}, found {', '.join(known)}")
     if name != grading.name:
         grading = find_grading(name)
-    task, evidence = _with_names(task, evidence)
+    names = OwnAddresses(evidence.own_addresses)
+    task, evidence = names.in_value(task), names.in_value(evidence)
     judging = _Judging(task, evidence, grading, asker, watch)
     results = tuple(judging.check(check) for check in task.gradings.get(name, task.checks))
     weights = [result.weight for result in results] if task.score == "mean" else None
@@ -272,21 +273,12 @@ def judge_all(
     ``repaired`` is judged without the repairs that ``headline`` leaves out. Raises `TaskError`, as `judge` does.
     """
     name = headline_of(task, headline.name)
-    task, evidence = _with_names(task, evidence)
     first = judge(task, evidence, grading=headline, asker=asker, watch=watch)
     others = (other for other in gradings_of(task, headline.name) if other != name)
     return {
         name or headline.name: first,
         **{other: judge(task, evidence, grading=find_grading(other), asker=asker, watch=watch) for other in others},
     }
-
-
-def _with_names(task: Task, evidence: Evidence) -> tuple[Task, Evidence]:
-    """Returns both with names in place of hosted sites' own addresses, whichever of them task, pages and agent use."""
-    if not evidence.own_addresses:
-        return task, evidence
-    table = OwnAddresses(evidence.own_addresses)
-    return table.in_value(task), table.in_value(replace(evidence, own_addresses={}))
 
 
 class _Judging:

@@ -50,7 +50,7 @@ CALL: Record[HttpCall] = Record(
             "The method.",
             'url: "http://{host}:7565/reset"\nmethod: GET',
             default="",
-            default_text="`POST`; `GET` in `ready`",
+            default_text="`POST`; `GET` in `ready` and `proof`",
         ),
         key(
             "headers",
@@ -104,6 +104,16 @@ RESET: Record[HostedReset] = Record(
                 "awaited, at most `start_timeout` in all."
             ),
             'http: {url: "http://{host}:7565/reset"}\nready: {url: "http://{host}:7565/status", includes: Ready}',
+            default=None,
+        ),
+        key(
+            "proof",
+            CALL,
+            (
+                "A request that shows the data, without times and tokens. Its response must be the same after each "
+                "reset of each instance; otherwise the trial is an error (`site`)."
+            ),
+            'http: {url: "http://{host}:7565/reset"}\nproof: {url: "{url}/api/orders?status=open"}',
             default=None,
         ),
     ],

@@ -367,6 +367,7 @@ def _digest(app: AppManifest) -> str:
     for site in data["sites"]:
         del site["keep_address"]  # of no effect on what the app does
     later = [(site, name) for site in data["sites"] for name in ("reach_header", "https", "http_credentials", "hosted")]
+    later += [(data["reset"], "proof")] if data["reset"] else []
     for keys, name in ((data, "reads"), (data, "quiet"), (data, "reset"), *later):
         if not keys[name]:  # later versions' keys must not change the digests of apps without them
             del keys[name]

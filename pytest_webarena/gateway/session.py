@@ -135,6 +135,8 @@ class GatewaySession:
     upstream_error: str
     """The first fault of a replica (refused, died, not HTTP), e.g. ``homepage.test (served by …): no connection: …``;
     empty while all work. A trial with a fault was not judged on a working site."""
+    own_address_fault: str
+    """The first use of a hosted site's own address that fails under its name; empty if there was none."""
 
     def __init__(self, settings: GatewaySettings) -> None:
         self.settings = settings
@@ -154,7 +156,7 @@ class GatewaySession:
         self.unsafe_hosts = {}
         self.unfinished_hosts = {}
         self.visited_hosts = set()
-        self.upstream_error = ""
+        self.upstream_error = self.own_address_fault = ""
         self.sign_in_hosts = {}
         self.port = self.harness_port = self.sign_in_port = 0
         self.closed = False
@@ -226,7 +228,7 @@ class GatewaySession:
                 self.routes.put_own_address(route)
 
     def _report_fault(self, reason: str) -> None:
-        self.upstream_error = self.upstream_error or reason
+        self.own_address_fault = self.own_address_fault or reason
 
     def enter(self, world: Guarded) -> None:
         """Ask ``world`` from now on for routes to hosts that are not in the table."""

@@ -20,6 +20,7 @@ from pytest_webarena.trials.late_work import require_quiet
 from pytest_webarena.trials.live import LiveTrial, absolute_url, as_requested
 from pytest_webarena.trials.live_sites import wishes_of
 from pytest_webarena.trials.options import TrialOptions
+from pytest_webarena.trials.page_policies import require_no_own_policy
 from pytest_webarena.trials.reachable_sites import FirstVisits, reachable_names
 from pytest_webarena.trials.setup import run_setup
 
@@ -148,6 +149,7 @@ class TrialEnvironment:
     def open_first_pages(self) -> None:
         """Load the task's first tabs, and wait for queued work. All later changes on the sites count as the agent's."""
         self.session.open_tabs(self.start)
+        require_no_own_policy(self.session, self.own_addresses)
         if self.lease is not None:
             require_quiet(self.lease)
             self.lease.mark(required=self.asks_changes)

@@ -61,7 +61,7 @@ def test_both_stay_signed_in_by_absolute_links_and_forms(lab: Lab, apps: list[Ho
         assert {cookie.get("domain") for cookie in await context.cookies()} == {".shop.test", ".forum.test"}
         asks = f"fetch('{apps[1].url}/me', {{headers: {{'X-Wish': '1'}}}}).then(answer => answer.json())"
         assert await page.evaluate(asks) == ""  # browsers send no cookies there, which is a fault of the trial
-        assert "keep_address: true" in session.upstream_error
+        assert "keep_address: true" in session.own_address_fault
         await context.close()
         await session.close()
 
@@ -165,6 +165,20 @@ def test_checks_and_agents_may_use_the_address_of_any_instance(tmp_path: Path, a
     verdicts = {record["key"]["task"]: record["verdict"]["results"] for record in records}
     assert [each["path"] for each in verdicts["wrong"] if each["score"] == 0] == ["checks[4]"]
     run_pytest(tmp_path, "--rescore=run").assert_outcomes(passed=1, failed=1)
+
+
+def test_policy_in_a_page_that_allows_the_own_address_only_is_an_error(tmp_path: Path, apps: list[HostedApp]) -> None:
+    apps[0].note = f"<meta http-equiv='Content-Security-Policy' content='default-src {apps[0].url}'>"
+    (tmp_path / "sites.yaml").write_text(
+        f"apps: {{shop: {{backend: external, sites: {{shop: {{url: '{apps[0].url}'}}}}}}}}"
+    )
+    task = "tasks: [{id: a, intent: Where?, sites: [shop], checks: [answer: {number: 1}], solution: [{stop: '1'}]}]"
+    (tmp_path / "a.tasks.yaml").write_text(task)
+    result = run_pytest(tmp_path, "--agent=oracle", "--sites=./sites.yaml", "--run-dir=run")
+    result.assert_outcomes(errors=1)
+    [record] = [json.loads(path.read_text()) for path in (tmp_path / "run/trials").glob("*/trial.json")]
+    assert record["cause"] == "site"
+    assert "keep_address: true" in record["message"]
 
 
 def test_doctor_tests_assumptions_of_a_suite_together(

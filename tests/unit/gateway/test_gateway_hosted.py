@@ -113,7 +113,7 @@ def test_script_that_lacks_cookies_at_own_address_is_a_fault(world: World, cooki
             assert browser.response(body=False)[0] == 204
         _, head, _ = browser.get(f"{at}/me", f"Origin: {origin}")
         assert f"Access-Control-Allow-Origin: {origin}" in head
-    error = world.call(lambda: session.upstream_error)
+    error = world.call(lambda: session.own_address_fault)
     assert ("keep_address: true" in error) == (fault and kind == "application/json")
 
 

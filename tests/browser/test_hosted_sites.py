@@ -164,6 +164,8 @@ def test_checks_and_agents_may_use_the_address_of_any_instance(tmp_path: Path, a
     records = [json.loads(path.read_text()) for path in (tmp_path / "run/trials").glob("*/trial.json")]
     verdicts = {record["key"]["task"]: record["verdict"]["results"] for record in records}
     assert [each["path"] for each in verdicts["wrong"] if each["score"] == 0] == ["checks[4]"]
+    steps = [path.read_text().splitlines()[0] for path in (tmp_path / "run/trials").glob("*/*/steps.jsonl")]
+    assert [json.loads(step)["action"]["url"] for step in steps] == ["http://shop.test/"] * 2
     run_pytest(tmp_path, "--rescore=run").assert_outcomes(passed=1, failed=1)
 
 

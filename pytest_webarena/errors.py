@@ -14,6 +14,7 @@
         │   ├── SiteBlocked       cause "blocked": a live site turned its visitor away
         │   ├── SiteRestless      its page never stops writing
         │   ├── SiteUnanswered    it did not answer a write
+        │   ├── SiteKeepsAddress  its pages work at its own address only
         │   └── SiteBusy          its database is locked, and may soon be free
         ├── BrowserError          cause "browser": launch, crash, protocol
         │   ├── BrowserLost       a browser that several trials shared crashed
@@ -75,6 +76,7 @@ __all__ = [
     "SiteBlocked",
     "SiteBusy",
     "SiteError",
+    "SiteKeepsAddress",
     "SiteMissing",
     "SiteRestless",
     "SiteUnanswered",
@@ -236,6 +238,14 @@ class SiteUnanswered(SiteError):
     """A site did not answer a request that may have changed it, so its state is unknown."""
 
     event = "unanswered_write"
+
+
+class SiteKeepsAddress(SiteError):
+    """A page of a hosted site works at the site's own address only (`keep_address`). Another attempt would fail in the
+    same way."""
+
+    event = "own_address"
+    again = False
 
 
 class SiteBusy(SiteError):

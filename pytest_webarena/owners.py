@@ -84,6 +84,7 @@ EVENTS: Mapping[str, Event] = MappingProxyType(
             _event("unread_site", "site", "a site does not answer what a check reads", "trial", "broke_site"),
             _event("unanswered_write", "site", "a site does not answer the last write", "trial", "broke_site"),
             _event("endless_writes", "site", "a page never stops writing", "trial", "endless_writes"),
+            _event("own_address", "site", "a page asks a hosted site's own address for data", "trial", "undecided"),
             _event("unreached_site", "site", "a reachable site does not start", "none", "error"),
             _event("yielded_site", "site", "two trials wait for each other's sites", "none", "error"),
             _event("live_site", "blocked", "a live site fails or blocks its visitor", "impossible", "undecided"),

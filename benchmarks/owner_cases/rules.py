@@ -19,7 +19,7 @@ KNOWN = frozenset({
 """Events that the agent cannot have caused."""
 NOT_MET = frozenset({"too_large", "forged_verdict", "overdue"})
 """Events that fail a check."""
-DOUBTFUL = frozenset({"judge_rejects", "model_access", "harness"})
+DOUBTFUL = frozenset({"judge_rejects", "model_access", "harness", "own_address"})
 """Events that may have another cause even if they recur with the agent's actions."""
 RETRIED = frozenset({
     "before_agent", "site", "unread_site", "unanswered_write", "renderer", "unusable_page", "browser",

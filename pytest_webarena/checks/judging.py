@@ -16,6 +16,7 @@ from pytest_webarena.checks.sign_ins import SignIns, TabsNoted, Watched, weigh_s
 from pytest_webarena.checks.verdict import CheckResult, Verdict
 from pytest_webarena.errors import BrowserError, JudgeError, SiteError, TaskError, TooLarge, TrialError
 from pytest_webarena.evidence import Evidence, Probe
+from pytest_webarena.own_addresses import OwnAddresses
 from pytest_webarena.tasks.kinds import BUILTIN, find_kind
 from pytest_webarena.tasks.model import Check, Task
 from pytest_webarena.tasks.placeholders import readable
@@ -234,6 +235,8 @@ def judge(
         raise TaskError(f"{task.id}: expected checks of the grading {grading.name!r}, found {', '.join(known)}")
     if name != grading.name:
         grading = find_grading(name)
+    names = OwnAddresses(evidence.own_addresses)
+    task, evidence = names.in_value(task), names.in_value(evidence)
     judging = _Judging(task, evidence, grading, asker, watch)
     results = tuple(judging.check(check) for check in task.gradings.get(name, task.checks))
     weights = [result.weight for result in results] if task.score == "mean" else None

@@ -90,6 +90,7 @@ def _validate(options: argparse.Namespace) -> int:
             known.update(read.accounts)
             ledgers.update(site.name for app in read.apps.values() if app.forbid_side_effects for site in app.sites)
             served.update(site.url for site in read.sites.values())
+            served.update(read.own_addresses)
             live.update(site.name for app in read.apps.values() if app.backend == LIVE for site in app.sites)
     report = validate([path for path in files if path not in catalogues], sites=known or None)
     if catalogues:

@@ -263,6 +263,8 @@ class Evidence:
     versions, which has no DOM events. Without listeners it is unknown what was clicked."""
     sites: Mapping[str, str] = field(default_factory=dict)
     """Site name to base URL as the agent saw it, without a trailing slash."""
+    own_addresses: Mapping[str, str] = field(default_factory=dict)
+    """Base URL as the agent saw it by own address, for hosted sites. What was recorded may contain either."""
     reached: tuple[ReachedSite, ...] = ()
     """Reachable sites that were visited although the task does not list them; empty in evidence of older versions."""
     changes: tuple[SiteChanges, ...] | None = None
@@ -337,6 +339,7 @@ class Evidence:
             pages=tuple(SeenPage(**page) for page in data.get("pages", ())),
             dom_events=data.get("dom_events"),
             sites=dict(data["sites"]),
+            own_addresses=dict(data.get("own_addresses", {})),
             reached=tuple(ReachedSite(**each) for each in data.get("reached", ())),
             changes=tuple(map(changes_from_json, changes)) if (changes := data.get("changes")) is not None else None,
             quiet_waits=tuple(QuietWait(**each) for each in data.get("quiet_waits", ())),

@@ -160,10 +160,10 @@ class BrowserConnection(asyncio.Protocol):
                 route, path = routes.resolve(request.target, visits=self._owner.visits)
             else:
                 route, path = routes.resolve_inside(inside, request.target, visits=self._owner.visits)
-            if isinstance(route, OwnAddressRoute) and request.websocket:  # browsers follow no redirect of it
-                route = route.route_for(path)
-                if route.has_cookies:
-                    route.report_own_address(entry.url)
+            if isinstance(route, OwnAddressRoute) and request.websocket and (named := route.route_for(path)):
+                route = named  # browsers follow no redirect of it
+                if named.has_cookies:
+                    named.report_own_address(entry.url)
             self._owner.visited_hosts.add(route.host)
             if (own := route.answer_itself(request, path, close=request.close or has_body)) is not None:
                 self._answer_itself(request, entry, own, has_body)

@@ -7,13 +7,14 @@ link or form) is redirected to its name. Heads of requests and responses are tra
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from pytest_webarena.gateway.archive_misses import is_navigation
 from pytest_webarena.gateway.pages import answer_preflight, answer_redirect
 from pytest_webarena.gateway.upstream import Route
+from pytest_webarena.own_addresses import OwnAddresses, origin_of, rest_of
 
 if TYPE_CHECKING:
     from pytest_webarena.gateway.heads import RequestHead, ResponseHead
@@ -30,40 +31,34 @@ _PUBLIC = re.compile(r"(?:font|image|video|audio)/|text/css|(?:text|application)
 class AddressBook:
     """Translation between the own addresses of hosted sites and their names, for all sites of one gateway."""
 
-    def __init__(self) -> None:
-        self._names: dict[str, dict[str, str]] = {}
-        """By own origin and path prefix: the origin of the name."""
-        self._own: dict[str, str] = {}
-        """Own origin by the origin of the name."""
+    def __init__(self, declared: Mapping[str, str] | None = None) -> None:
+        """``declared`` are the names of all instances, whether or not they are served here."""
+        self._declared = declared or {}
+        self._served: dict[str, str] = {}
+        """Own address by the origin of the name."""
+        self._table = OwnAddresses(self._declared)
 
     def add(self, address: str, name: str) -> None:
         """Register that the site at ``address`` is called ``name``, an origin."""
-        own = origin_of(address)
-        self._own[name] = own
-        for names in self._names.values():
-            for path in [path for path, known in names.items() if known == name]:
-                del names[path]
-        if own:
-            self._names.setdefault(own, {})[urlsplit(address).path.rstrip("/")] = name
+        self._served[name] = address
+        served = {address: name for name, address in self._served.items() if address}
+        self._table = OwnAddresses({**self._declared, **served})
+
+    def origins_of(self, name: str) -> Sequence[str]:
+        """Return the own origins of the site called ``name``, of all its instances."""
+        own = [self._served.get(name, ""), *(own for own, known in self._declared.items() if origin_of(known) == name)]
+        return tuple(dict.fromkeys(filter(None, map(origin_of, own))))
 
     def named(self, url: str, *, base: str = "") -> str:
         """Return an absolute address with the site's name in place of its own address; others unchanged. ``base``: the
         origin for addresses that begin with ``//``."""
         full = f"{urlsplit(base).scheme}:{url}" if base and url.startswith("//") else url
-        origin = origin_of(full)
-        if not self._names.get(origin):
-            return url
-        return self._nearest(origin, urlsplit(full).path) + _rest(full)
-
-    def _nearest(self, origin: str, path: str) -> str:
-        names = self._names[origin]
-        fitting = [prefix for prefix in names if path == prefix or path.startswith(f"{prefix}/")]
-        return names[max(fitting, key=len)] if fitting else next(iter(names.values()))
+        return self._table.named_url(full) or url
 
     def owned(self, url: str) -> str:
         """Return an absolute address with the site's own address in place of its name; others unchanged."""
-        own = self._own.get(origin_of(url))
-        return own + _rest(url) if own else url
+        own = origin_of(self._served.get(origin_of(url), ""))
+        return own + rest_of(url) if own else url
 
 
 class HostedRoute(Route):
@@ -199,42 +194,18 @@ class OwnAddressRoute(Route):
         """The routes of the sites at this address, by the origin of their names."""
         self._book = book
 
-    def route_for(self, path: str) -> HostedRoute:
-        """Return the route of the site to which ``path`` belongs."""
-        return self.names[origin_of(self._book.named(self.url + path))]
+    def route_for(self, path: str) -> HostedRoute | None:
+        """Return the route of the site to which ``path`` belongs; None if that site is not served."""
+        return self.names.get(origin_of(self._book.named(self.url + path)))
 
     def answer_itself(self, request: RequestHead, path: str, *, close: bool) -> tuple[int, str, bytes] | None:
         """Answer with a redirect; allow preflights, which must not be redirected."""
         if request.method == "OPTIONS" and _field(request.fields, "access-control-request-method"):
             return 204, *_preflight(request, close=close)
-        route = self.route_for(path)
-        route.note_redirect(request, path)
+        if (route := self.route_for(path)) is not None:
+            route.note_redirect(request, path)
         origin = _field(request.fields, "origin")
-        return 307, *answer_redirect(route.url + path, origin=origin, close=close)
-
-
-def origin_of(url: str) -> str:
-    """Return scheme, host and port, the latter only where it is not the scheme's own; empty for other texts.
-
-    >>> origin_of("HTTP://Shop.example:80/a"), origin_of("https://h:8443"), origin_of("/a")
-    ('http://shop.example', 'https://h:8443', '')
-    """
-    try:
-        parts = urlsplit(url)
-        host, port = parts.hostname, parts.port
-    except ValueError:
-        return ""
-    if parts.scheme not in ("http", "https") or not host:
-        return ""
-    host = f"[{host}]" if ":" in host else host
-    own = port in (None, 443 if parts.scheme == "https" else 80)
-    return f"{parts.scheme}://{host}" if own else f"{parts.scheme}://{host}:{port}"
-
-
-def _rest(url: str) -> str:
-    """Return what follows the origin."""
-    found = re.match(r"[^:]*://[^/?#]*", url)
-    return url[found.end() :] if found else ""
+        return 307, *answer_redirect(self._book.named(self.url + path), origin=origin, close=close)
 
 
 def _field(fields: Sequence[str], wanted: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Protocol
 from urllib.parse import urlsplit
 
@@ -61,13 +61,14 @@ class Guarded(Protocol):
 class RouteTable:
     """Mapping from host and port to route."""
 
-    def __init__(self) -> None:
+    def __init__(self, own_addresses: Mapping[str, str]) -> None:
+        """``own_addresses``: base URLs by the own addresses of hosted sites."""
         self._routes: dict[tuple[str, int], Route] = {}
         self.world: Guarded | None = None
         """Source of routes for hosts that are not in the table; None: they are refused."""
         self.live_routes: dict[tuple[str, int], Route] = {}
         """Routes that `world` has given, which are not listed."""
-        self.addresses = AddressBook()
+        self.addresses = AddressBook(own_addresses)
         """Names of sites that run elsewhere."""
         self.sent_on = RedirectSources()
         """Redirects of archived sites' pages."""
@@ -85,16 +86,15 @@ class RouteTable:
         return before
 
     def put_own_address(self, route: HostedRoute) -> None:
-        """Redirect requests to a hosted site's own address to its name, unless another route serves that address."""
+        """Redirect requests to a hosted site's own addresses to its name, unless another route serves them."""
         self._forget_own_address(route)
-        if not route.own_origin:  # of a site that is leased on its first visit
-            return
-        parts = urlsplit(route.own_origin)
-        tls = parts.scheme == "https"
-        key = parts.netloc.rpartition("@")[2].removesuffix(f":{parts.port}"), parts.port or (443 if tls else 80)
-        own = self._routes.setdefault(key, OwnAddressRoute(*key, tls=tls, book=self.addresses))
-        if isinstance(own, OwnAddressRoute):
-            own.names[route.url] = route
+        for origin in self.addresses.origins_of(route.url):
+            parts = urlsplit(origin)
+            tls = parts.scheme == "https"
+            key = parts.netloc.removesuffix(f":{parts.port}"), parts.port or (443 if tls else 80)
+            own = self._routes.setdefault(key, OwnAddressRoute(*key, tls=tls, book=self.addresses))
+            if isinstance(own, OwnAddressRoute):
+                own.names[route.url] = route
 
     def _forget_own_address(self, route: Route) -> None:
         for key, known in list(self._routes.items()):

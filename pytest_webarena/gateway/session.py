@@ -9,6 +9,7 @@ import ssl
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
+from types import MappingProxyType
 
 from pytest_webarena.evidence import RequestRecord, Unfinished, Unrecorded
 from pytest_webarena.gateway.authority import Authority
@@ -44,9 +45,11 @@ class Gateway:
         linger: float = 5.0,
         authority: Callable[[], Authority] | None = None,
         keep: Callable[[Entry], None] | None = None,
+        own_addresses: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         """``keep`` receives each finished exchange, with bodies of any kind and size that are dropped afterwards.
-        ``authority`` returns the certificate authority when it is first needed; None: this gateway makes its own."""
+        ``authority`` returns the certificate authority when it is first needed; None: this gateway makes its own.
+        ``own_addresses`` are base URLs by the own addresses of hosted sites."""
         self._authority = authority or cache(Authority)
         self._settings = GatewaySettings(
             body_limit=body_limit,
@@ -58,6 +61,7 @@ class Gateway:
             hold=hold,
             linger=linger,
             keep=keep,
+            own_addresses=own_addresses,
             certificates=lambda host: self._authority().context(host),
         )
         self._sessions: set[GatewaySession] = set()
@@ -131,10 +135,12 @@ class GatewaySession:
     upstream_error: str
     """The first fault of a replica (refused, died, not HTTP), e.g. ``homepage.test (served by …): no connection: …``;
     empty while all work. A trial with a fault was not judged on a working site."""
+    own_address_fault: str
+    """The first use of a hosted site's own address that fails under its name; empty if there was none."""
 
     def __init__(self, settings: GatewaySettings) -> None:
         self.settings = settings
-        self.routes = RouteTable()
+        self.routes = RouteTable(settings.own_addresses)
         self.log, self._harness_log = (
             RequestLog(
                 body_limit=settings.body_limit,
@@ -150,7 +156,7 @@ class GatewaySession:
         self.unsafe_hosts = {}
         self.unfinished_hosts = {}
         self.visited_hosts = set()
-        self.upstream_error = ""
+        self.upstream_error = self.own_address_fault = ""
         self.sign_in_hosts = {}
         self.port = self.harness_port = self.sign_in_port = 0
         self.closed = False
@@ -222,7 +228,7 @@ class GatewaySession:
                 self.routes.put_own_address(route)
 
     def _report_fault(self, reason: str) -> None:
-        self.upstream_error = self.upstream_error or reason
+        self.own_address_fault = self.own_address_fault or reason
 
     def enter(self, world: Guarded) -> None:
         """Ask ``world`` from now on for routes to hosts that are not in the table."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from pytest_webarena.gateway.log_entry import Entry
@@ -31,6 +31,7 @@ class GatewaySettings:
     It is shorter than browsers' own timeout for pages."""
     keep: Callable[[Entry], None] | None
     """Receives each finished exchange with its bodies."""
+    own_addresses: Mapping[str, str]
     certificates: Callable[[str], ssl.SSLContext]
     """Returns the server-side TLS context for a host."""
     linger: float

@@ -174,6 +174,7 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
             self._environment.open_first_pages()
             self._episode_exits = exits.pop_all()
         environment = self._environment
+        task = self._task = environment.own_addresses.in_value(task)
         collector = self._collector = Collector(task, environment, self._options)
 
         browsergym = self._browsergym = BrowserGymObservation(self._goal(), environment.images, _LINE)

@@ -93,13 +93,15 @@ def refusal(task: Task, node: pytest.Collector) -> str:
         return ""
     # Late, as the catalogue itself: who only judges again has none.
     from pytest_webarena.sites.catalogues.archived import account_mismatch
-    from pytest_webarena.sites.catalogues.external import why_not_lent
+    from pytest_webarena.sites.catalogues.external import untranslated_address, why_not_lent
     from pytest_webarena.sites.catalogues.privileged_accounts import why_not_privileged
     from pytest_webarena.sites.catalogues.signing_in import why_not_signed_in
 
     catalogue = config.stash[CATALOGUE]
     if not settings.allow_unreset and (refused := why_not_lent(catalogue, task)):
         return refused
+    if wrong := untranslated_address(catalogue, task):
+        return wrong
     if other := account_mismatch(catalogue, task):
         return other
     if (unknown := why_not_signed_in(catalogue, task)) and not overridden(node, "webarena_sign_in"):

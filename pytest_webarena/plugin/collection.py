@@ -77,7 +77,8 @@ class TaskFile(pytest.Module):
         labels = self.config.pluginmanager.hasplugin("allure_pytest")
         for task in tasks:
             missing = [site for site in task.leased if known is not None and site not in known]
-            function = _as_function(task, allure_labels=labels, missing=missing, refused=refusal(task, self))
+            refused = _relative_to_here(refusal(task, self), self.path)
+            function = _as_function(task, allure_labels=labels, missing=missing, refused=refused)
             setattr(module, task.id, function)
         if self.config.stash[SETTINGS].audit:
             auditing.plan([vars(module)[task.id] for task in tasks], self.config)

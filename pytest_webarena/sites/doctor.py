@@ -12,7 +12,7 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from pytest_webarena.errors import SiteError
-from pytest_webarena.sites.backends.reset_hook import reset_instance
+from pytest_webarena.sites.backends.external import ExternalBackend
 from pytest_webarena.sites.backends.wsgi import importable
 from pytest_webarena.sites.catalogues.data_folders import data_problem
 from pytest_webarena.sites.catalogues.external import EXTERNAL
@@ -149,21 +149,28 @@ def _external(app: AppManifest) -> Diagnosis:
 def examine_resets(apps: Iterable[AppManifest]) -> Iterator[Diagnosis]:
     """Reset each instance of ``apps`` that run elsewhere and have a reset, as a run does at its first use of it.
 
-    An answer does not show that data were restored: no data of an unknown app are known here.
+    Without a `proof`, an answer does not show that data were restored: no data of an unknown app are known here.
     """
     for app in apps:
         if app.backend != EXTERNAL or app.reset is None:
             continue
-        count = len(app.sites[0].hosted)
         try:
-            for number in range(count):
-                addresses = {site.name: site.hosted[number] for site in app.sites}
-                asyncio.run(reset_instance(app, addresses, number + 1))
+            asyncio.run(_reset_all(app))
         except SiteError as error:
             yield Diagnosis(subject=app.name, state="failed", text=str(error), app=app.name)
             continue
+        count = len(app.sites[0].hosted)
         instances = "the reset answers" if count == 1 else f"the reset of each of {count} instances answers"
-        yield Diagnosis(subject=app.name, state="ok", text=f"{instances}; whether it restores the data is not tested")
+        proved = "its proof is stable" if count == 1 else "their proofs are equal"
+        rest = proved if app.reset.proof is not None else "whether it restores the data is not tested (key 'proof')"
+        yield Diagnosis(subject=app.name, state="ok", text=f"{instances}; {rest}")
+
+
+async def _reset_all(app: AppManifest) -> None:
+    backend = ExternalBackend(None)
+    await backend.prepare(app)
+    for number in range(len(app.sites[0].hosted)):
+        await backend.start(app, f"{app.name}-{number + 1}")
 
 
 def _memory(apps: Iterable[AppManifest]) -> Diagnosis:

@@ -15,7 +15,6 @@ from pytest_webarena.evidence import Evidence, Probe, RequestRecord, SeenPage, S
 from pytest_webarena.gateway.log_entry import SAFE_METHODS
 from pytest_webarena.trials.late_work import LateWork
 from pytest_webarena.trials.options import TrialOptions
-from pytest_webarena.trials.own_addresses import named_tab
 from pytest_webarena.trials.refused_requests import with_browsers_record
 
 if TYPE_CHECKING:
@@ -65,7 +64,7 @@ class Collector:
     def __init__(
         self, task: Task, environment: TrialEnvironment, options: TrialOptions = _USUAL, *, see_pages: bool = False
     ) -> None:
-        self._task = task
+        task = self._task = environment.own_addresses.in_value(task)
         self._environment = environment
         self._checks = task.every_check
         self._ends_session = task.ends_session
@@ -144,8 +143,7 @@ class Collector:
         environment.check_sites(
             ask=stop_reason == "time"
         )  # a dead or hanging site must not look like an agent's failure
-        sites = list(environment.lease.sites.values()) if environment.lease is not None else []
-        tabs = tuple(named_tab(tab, sites) for tab in environment.session.tabs())
+        tabs = environment.session.tabs()
         signals = environment.session.signals
         changes = environment.lease.changes() if environment.lease is not None else ()  # before checks open pages
         late.await_checks(that_visit=True)
@@ -177,6 +175,7 @@ class Collector:
             pages=tuple(self._pages),
             dom_events=signals.dom_events,
             sites=environment.live.sites,
+            own_addresses=environment.own_addresses.names,
             reached=environment.visits.reached(),
             changes=changes,
             quiet_waits=late.quiet_waits,

@@ -125,8 +125,9 @@ class LateWork:
                         # No sign-in is tested here: that is done for the reading that counts.
                         probes += collect([check], environment.live, state="end", ends_session=True)
             evidence = Evidence(
-                answer=None, stop_reason="answered", probes=tuple(probes), changes=changes, sites=environment.live.sites
-            )
+                answer=None, stop_reason="answered", probes=tuple(probes), changes=changes,
+                sites=environment.live.sites, own_addresses=environment.own_addresses.names,
+            )  # fmt: skip
             verdict = judge_bounded(task, evidence, seconds=self._limit(checks))
             return {result.path for result in verdict.results if result.passed}
         return set()

@@ -18,7 +18,6 @@ from pytest_webarena.errors import SiteError, TaskError, closest
 from pytest_webarena.sites.client.visitor import Answer, Visitor
 from pytest_webarena.text import shorten
 from pytest_webarena.trials.login_redirect import redirected_to_login
-from pytest_webarena.trials.own_addresses import named_reading
 from pytest_webarena.trials.session_joining import cookies_at, is_of, join, paths_elsewhere
 
 if TYPE_CHECKING:
@@ -415,8 +414,6 @@ class LiveTrial:
     def _decided(self, reading: PageReading, *, harness: bool) -> PageReading:
         """``reading`` after the gateway's record has decided which requests are pending for which the browser reported
         no end."""
-        if self._lease is not None:
-            reading = named_reading(reading, self._lease.sites.values())
         if reading.waiting or not reading.doubts:
             return reading
         if self._lease is None:

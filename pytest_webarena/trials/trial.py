@@ -37,7 +37,6 @@ from pytest_webarena.trials.hung_agent import guarded
 from pytest_webarena.trials.live_sites import obstacles, reporting_obstacles, with_obstacles
 from pytest_webarena.trials.memory import Recollection, recollection
 from pytest_webarena.trials.outcome import Decided, decide
-from pytest_webarena.trials.own_addresses import named
 from pytest_webarena.trials.progress import Progress, Recorder
 from pytest_webarena.trials.tamper import tamper_with
 from pytest_webarena.trials.trial_environment import TrialEnvironment, set_up_environment
@@ -300,6 +299,8 @@ def _gather(
                 visited=progress.visited,
             )
         )
+        task = environment.own_addresses.in_value(task)
+        plan = replace(plan, task=task)
         exits.callback(_note_visits, environment, progress)
         exits.callback(_note_places, environment, progress)
         progress.replicas, progress.sites = environment.replicas, environment.live.sites
@@ -329,9 +330,6 @@ def _gather(
             with reporting_misses(environment.requests, facts), guarded(plan, so_far, writer) as guard:
                 progress.begun = True
                 episode = run_agent(plan, environment, recorder, writer, recalled, guard)
-                sites = environment.lease.sites.values() if environment.lease is not None else ()
-                if episode.answer is not None:
-                    episode = replace(episode, answer=named(episode.answer, sites))
                 progress.episode = episode
         with environment.attributing_site_errors(), progress.timed("collect"):
             try:

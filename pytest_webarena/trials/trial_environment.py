@@ -12,6 +12,7 @@ from pytest_webarena.browser.pageless import Pageless
 from pytest_webarena.checks import needs
 from pytest_webarena.errors import TrialError
 from pytest_webarena.gateway.log import as_tunnel
+from pytest_webarena.own_addresses import OwnAddresses
 from pytest_webarena.sites.catalogues.external import EXTERNAL
 from pytest_webarena.trials.collecting import require_answers
 from pytest_webarena.trials.images import load_images
@@ -19,6 +20,7 @@ from pytest_webarena.trials.late_work import require_quiet
 from pytest_webarena.trials.live import LiveTrial, absolute_url, as_requested
 from pytest_webarena.trials.live_sites import wishes_of
 from pytest_webarena.trials.options import TrialOptions
+from pytest_webarena.trials.page_policies import require_no_own_policy
 from pytest_webarena.trials.reachable_sites import FirstVisits, reachable_names
 from pytest_webarena.trials.setup import run_setup
 
@@ -34,6 +36,9 @@ if TYPE_CHECKING:
     from pytest_webarena.tasks.setup_form import BrowserSetup
 
 __all__ = ["Resources", "TrialEnvironment", "needs_browser", "set_up_environment"]
+
+
+_NO_HOSTED_SITES = OwnAddresses({})
 
 
 class Resources(Protocol):
@@ -97,6 +102,11 @@ class TrialEnvironment:
         return self.live.sites
 
     @property
+    def own_addresses(self) -> OwnAddresses:
+        """Names of the catalogue's hosted sites."""
+        return self.lease.own_addresses if self.lease is not None else _NO_HOSTED_SITES
+
+    @property
     def reach(self) -> Mapping[str, str]:
         """Base URLs of the reachable sites that the task does not list, by name."""
         return self.visits.sites
@@ -139,6 +149,7 @@ class TrialEnvironment:
     def open_first_pages(self) -> None:
         """Load the task's first tabs, and wait for queued work. All later changes on the sites count as the agent's."""
         self.session.open_tabs(self.start)
+        require_no_own_policy(self.session, self.own_addresses)
         if self.lease is not None:
             require_quiet(self.lease)
             self.lease.mark(required=self.asks_changes)
@@ -248,6 +259,7 @@ def set_up_environment(
                 if max_age is not None:
                     more["max_age"] = max_age
                 lease = exits.enter_context(resources.lease(task.leased, users=task.user, holder=holder, **more))
+                task = lease.own_addresses.in_value(task)
         with timed("session"):
             if lease is not None:
                 state = resources.login_state(lease, task.user)

@@ -50,7 +50,7 @@ class Tryout:
     """One task in its environment, operated step by step."""
 
     def __init__(self, task: Task, environment: TrialEnvironment, say: Callable[[str], None], pictures: Path) -> None:
-        self._task = task
+        task = self._task = environment.own_addresses.in_value(task)
         self._environment = environment
         self._say = say
         self._pictures = pictures

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -60,7 +61,7 @@ def test_both_stay_signed_in_by_absolute_links_and_forms(lab: Lab, apps: list[Ho
         assert {cookie.get("domain") for cookie in await context.cookies()} == {".shop.test", ".forum.test"}
         asks = f"fetch('{apps[1].url}/me', {{headers: {{'X-Wish': '1'}}}}).then(answer => answer.json())"
         assert await page.evaluate(asks) == ""  # browsers send no cookies there, which is a fault of the trial
-        assert "keep_address: true" in session.upstream_error
+        assert "keep_address: true" in session.own_address_fault
         await context.close()
         await session.close()
 
@@ -148,6 +149,63 @@ def test_doctor_visits_each_instance_without_a_suite(
     confirmed = [site for site, claim, state in rows if "distinguishes ada from bob" in claim and state == "confirmed"]
     assert confirmed == ["| shop, instance 1"]
     assert "127.0.0.1" not in report
+
+
+OWN = """
+defaults: {{sites: [shop, forum], reach: task}}
+tasks:
+  - id: {id}
+    mutates: true
+    intent: Save Milk at {a}/ and say where the account page is.
+    start: ["{b}/?from=start"]
+    checks:
+      - url: {{exact: "{a}/"}}
+      - network: {{url: "{b}/note", method: POST, body: {{includes: "see {a}/x"}}, regex: '{regex}'}}
+      - page: {{open: "{b}/", locate: "css=#note", exact: "see {a}/x"}}
+      - page: {{open: "shop:/", locate: js=document.querySelector('a').href, exact: "{a}/account"}}
+      - answer: {{url: "{a}/account"}}
+    solution:
+      - goto: "{a}/"
+      - fill: {{"css=[name=note]": "see {b}/x"}}
+      - click: css=button
+      - stop: "{said}/account"
+"""
+
+
+def test_checks_and_agents_may_use_the_address_of_any_instance(tmp_path: Path, apps: list[HostedApp]) -> None:
+    with hosted_app("shop") as other:
+        one, two = apps[0].url, other.url
+        catalogue = "apps:" + SITE.format(name="shop", url=f"[{one}, {two}]").replace(f'"[{one}, {two}]/', '"{url}/')
+        (tmp_path / "sites.yaml").write_text(catalogue + SITE.format(name="forum", url=apps[1].url))
+        for name, a, b, said in (("right", one, two, two), ("wrong", two, one, f"{one}0")):
+            text = OWN.format(id=name, a=a, b=b, said=said, regex=rf"^{re.escape(b)}/no\w+$")
+            (tmp_path / f"{name}.tasks.yaml").write_text(text)
+        unread = "tasks: [{id: unread, intent: Where?, sites: [shop], checks: [answer: {exact: 'X/a'}]}]"
+        (tmp_path / "unread.tasks.yaml").write_text(unread.replace("X", one[7:]))
+        result = run_pytest(tmp_path, "--agent=oracle", "--sites=./sites.yaml", "--run-dir=run", "-rs")
+        result.assert_outcomes(passed=1, failed=1, skipped=1)
+        result.stdout.fnmatch_lines(["*unread.tasks.yaml:1: expected shop:/path or *"])
+        assert not [why for app in (*apps, other) for why in app.rejected]
+    records = [json.loads(path.read_text()) for path in (tmp_path / "run/trials").glob("*/trial.json")]
+    verdicts = {record["key"]["task"]: record["verdict"]["results"] for record in records}
+    assert [each["path"] for each in verdicts["wrong"] if each["score"] == 0] == ["checks[4]"]
+    steps = [path.read_text().splitlines()[0] for path in (tmp_path / "run/trials").glob("*/*/steps.jsonl")]
+    assert [json.loads(step)["action"]["url"] for step in steps] == ["http://shop.test/"] * 2
+    run_pytest(tmp_path, "--rescore=run").assert_outcomes(passed=1, failed=1)
+
+
+def test_policy_in_a_page_that_allows_the_own_address_only_is_an_error(tmp_path: Path, apps: list[HostedApp]) -> None:
+    apps[0].note = f"<meta http-equiv='Content-Security-Policy' content='default-src {apps[0].url}'>"
+    (tmp_path / "sites.yaml").write_text(
+        f"apps: {{shop: {{backend: external, sites: {{shop: {{url: '{apps[0].url}'}}}}}}}}"
+    )
+    task = "tasks: [{id: a, intent: Where?, sites: [shop], checks: [answer: {number: 1}], solution: [{stop: '1'}]}]"
+    (tmp_path / "a.tasks.yaml").write_text(task)
+    result = run_pytest(tmp_path, "--agent=oracle", "--sites=./sites.yaml", "--run-dir=run")
+    result.assert_outcomes(errors=1)
+    [record] = [json.loads(path.read_text()) for path in (tmp_path / "run/trials").glob("*/trial.json")]
+    assert record["cause"] == "site"
+    assert "keep_address: true" in record["message"]
 
 
 def test_doctor_tests_assumptions_of_a_suite_together(

@@ -17,6 +17,7 @@ from pytest_webarena.agents.shipped import agent_directories
 from pytest_webarena.browser.config import Deadlines, SessionConfig
 from pytest_webarena.browser.engine import BrowserEngine
 from pytest_webarena.checks import find_grading
+from pytest_webarena.own_addresses import OwnAddresses
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
 from pytest_webarena.results.attempts import read_evidence
 from pytest_webarena.tasks import Task
@@ -90,6 +91,7 @@ def attempt(engine: BrowserEngine, web: Web, quick: Deadlines, tmp_path: Path) -
 
     class Lease:
         reach: ClassVar[dict[str, str]] = {}
+        own_addresses = OwnAddresses({})
         live: ClassVar[dict[str, str]] = {}
         sites: ClassVar = {
             "board": SimpleNamespace(
@@ -101,7 +103,6 @@ def attempt(engine: BrowserEngine, web: Web, quick: Deadlines, tmp_path: Path) -
                 login=None,
                 users={},
                 default_user="",
-                own_address="",
             )
         }
         replicas = ()

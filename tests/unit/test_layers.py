@@ -25,6 +25,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
         "evidence",
         "file_digests",
         "har",
+        "own_addresses",
         "owners",
         "plain_data",
         "record_files",

@@ -40,8 +40,8 @@ PUBLIC: dict[str, str] = {
     "errors": (
         "AgentAbsent AgentError BrowserError BrowserLost BudgetError Cause ControlResult DeclaredError HarnessError "
         "JudgeError ModelError NetworkChanged PageUnusable Problem RecordingError RunChanged SiteAbsent "
-        "SiteBlocked SiteBusy SiteError SiteMissing SiteRestless SiteUnanswered SiteUnreached SiteUnready SiteYielded "
-        "TaskError TaskFailed TaskFileError TaskFileWarning "
+        "SiteBlocked SiteBusy SiteError SiteKeepsAddress SiteMissing SiteRestless SiteUnanswered SiteUnreached "
+        "SiteUnready SiteYielded TaskError TaskFailed TaskFileError TaskFileWarning "
         "TooLarge TrialError Unready UsageError WebArenaError closest error_of recording unwritten writing"
     ),
     "evidence": (

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from pytest_webarena.errors import SiteError, UsageError
 from pytest_webarena.sites.backends.base import BackendContext, Replica
 from pytest_webarena.sites.backends.ready import wait_ready
-from pytest_webarena.sites.backends.reset_hook import reset_instance
+from pytest_webarena.sites.backends.reset_hook import prove_reset, reset_instance
 from pytest_webarena.sites.backends.unmanaged import UnmanagedBackend
 from pytest_webarena.sites.catalogues.manifest import AppManifest
 
@@ -27,12 +27,14 @@ class ExternalBackend(UnmanagedBackend):
     (`external.why_not_lent`).
     """
 
-    def __init__(self, context: BackendContext) -> None:
+    def __init__(self, context: BackendContext | None) -> None:
         del context
         self._free: dict[str, deque[int]] = {}
         """By app: numbers of the instances that no replica uses, those given back last at the end."""
         self._used: dict[str, int] = {}
         """Number of the instance by replica."""
+        self._proofs: dict[str, str] = {}
+        """By app: the proof after the first reset, which all later ones of all instances must equal."""
 
     async def prepare(self, app: AppManifest) -> None:
         """Check that something answers at the addresses of an instance. Raises `SiteError` when nothing does."""
@@ -64,12 +66,18 @@ class ExternalBackend(UnmanagedBackend):
             raise
 
     async def reset(self, app: AppManifest, replica: Replica) -> Replica:
-        """Reset the instance by its hook, if there is one, and wait until all of its sites are ready."""
+        """Reset the instance by its hook, if there is one, wait until all of its sites are ready, and prove the
+        reset."""
         began = time.monotonic()
         if app.reset is not None:
             await reset_instance(app, replica.addresses, self._used[replica.id] + 1)
         for address in replica.addresses.values():
             await _ready(app, address, began)
+        if app.reset is not None and app.reset.proof is not None:
+            number = self._used[replica.id] + 1
+            proof = await prove_reset(app, replica.addresses, number, self._proofs.get(app.name))
+            if (first := self._proofs.setdefault(app.name, proof)) != proof:  # another instance was faster
+                await prove_reset(app, replica.addresses, number, first)
         seconds = time.monotonic() - began if app.reset is not None else 0.0
         return replace(replica, generation=replica.generation + 1, reset_seconds=seconds)
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from pytest_webarena.errors import SiteError
+from pytest_webarena.errors import SiteError, SiteKeepsAddress
 from pytest_webarena.gateway.session import GatewaySession
 from pytest_webarena.sites.broker.ledgers import Ledger
 from pytest_webarena.sites.broker.pool import Pool
@@ -77,6 +77,8 @@ class ActiveLease:
                 await self._examine(pool)
                 await asyncio.sleep(0.02)
             raise SiteError(f"expected working sites, found: {problem}")
+        if self.session.own_address_fault:
+            raise SiteKeepsAddress(self.session.own_address_fault)
         if ask or self.session.doubtful:
             wrote = self.session.doubtful or bool(self.session.unsafe)
             for lease in self.leases:

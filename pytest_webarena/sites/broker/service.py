@@ -62,7 +62,9 @@ class LeaseService:
         self._authority = cache(Authority)
         self._recording = _recording(settings.record, catalogue)
         self._gateway = Gateway(
-            authority=self._authority, keep=self._recording.keep if self._recording is not None else None
+            authority=self._authority,
+            keep=self._recording.keep if self._recording is not None else None,
+            own_addresses=catalogue.own_addresses,
         )
         self._pool = Pool(catalogue.apps, self._backends.get, self._limits, budget=Budget(settings.memory))
         self._sessions = Sessions(catalogue, self._pool)
@@ -176,6 +178,7 @@ class LeaseService:
             reach={site.name: site.url for site in others},
             trust=self._trust(session),
             live=live_restrictions,
+            own_addresses=self.catalogue.own_addresses,
         )
 
     def _is_ours(self, site: SiteManifest) -> bool:
@@ -415,7 +418,6 @@ class LeaseService:
             login=app.login.get(site.name),
             api=site.api,
             forbid_side_effects=app.forbid_side_effects and not app.read_only,
-            own_address=replica.addresses.get(site.name, "") if replica is not None and not site.base else "",
             sessions=self._sessions.of(app.name, site.name, replica.edition if replica is not None else 0),
         )
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from pytest_webarena.errors import UsageError
+from pytest_webarena.own_addresses import OwnAddresses, origin_of
 from pytest_webarena.sites.catalogues.running import HostedReset, HttpCall
 from pytest_webarena.sites.catalogues.site_addresses import FULL_RESET, addresses_in
 
@@ -21,7 +22,9 @@ __all__ = [
     "EXTERNAL",
     "hosted_app",
     "hosted_site",
+    "untranslated_address",
     "why_not_lent",
+    "with_distinct_addresses",
     "with_external_sites",
 ]
 
@@ -129,13 +132,28 @@ def hosted_site(site: SiteManifest, urls: Sequence[str]) -> SiteManifest:
     """Returns ``site`` as one that runs at ``urls``, one for each instance. Browsers see its ``host``, ``NAME.test`` if
     it has none, or its own address with `keep_address`."""
     addresses = tuple(f"{url.rstrip('/')}{'' if urlsplit(url).path.strip('/') else site.root}" for url in urls)
+    if site.keep_address and len(addresses) > 1:
+        raise UsageError(f"site {site.name}: expected one address because of 'keep_address', found {len(addresses)}")
     first = urlsplit(addresses[0])
+    if other := next((each for each in addresses if urlsplit(each).path != first.path), ""):
+        raise UsageError(f"site {site.name}: expected instances with the path {first.path or '/'}, found {other}")
     start = site.start if site.start not in (site.root, "/") else first.path or "/"
     site = replace(site, hosted=addresses, start=start)
     if site.keep_address:
         return replace(site, host=first.hostname or "", base=addresses[0], https=False)
     host = site.host or f"{site.name.lower().replace('_', '-')}.test"
     return replace(site, host=host, root=first.path, https=first.scheme == "https")
+
+
+def with_distinct_addresses(catalogue: Catalogue) -> Catalogue:
+    """Returns ``catalogue``. Raises `UsageError` if an address is of two sites: which one it names is unknown."""
+    known: dict[tuple[str, str], str] = {}
+    for site in catalogue.sites.values():
+        for own in site.hosted:
+            key = origin_of(own), urlsplit(own).path
+            if known.setdefault(key, site.name) != site.name:
+                raise UsageError(f"sites {known[key]} and {site.name}: expected different addresses, found {own} twice")
+    return catalogue
 
 
 def why_not_lent(catalogue: Catalogue, task: Task) -> str:
@@ -153,6 +171,21 @@ def why_not_lent(catalogue: Catalogue, task: Task) -> str:
     return (
         f"changes {', '.join(sites)}, which can't be reset: the site is external; "
         "--allow-unreset runs such tasks anyway"
+    )
+
+
+def untranslated_address(catalogue: Catalogue, task: Task) -> str:
+    """Returns why ``task`` can't be judged on hosted sites, because it has an own address in a form that is not
+    translated to the site's name; empty when it can be."""
+    table = OwnAddresses(catalogue.own_addresses)
+    found = table.untranslated((task.start, task.every_check, task.setup, task.solution or ()))
+    if not found:
+        return ""
+    name = next((own for own in table.names if found.casefold() in own.casefold()), "")
+    site = next((site.name for site in catalogue.sites.values() if name in site.hosted), "")
+    return (
+        f"{task.location.path}:{task.location.line}: expected {site}:/path or an address with http://, found {found!r} "
+        f"of the hosted site {site}, which can't be translated to the site's name"
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import urlsplit
 
 from pytest_webarena.sites.catalogues.format_parts import HEADER, STATUS, URL, WORDS, key
 from pytest_webarena.sites.catalogues.running import HostedReset, HttpCall
@@ -49,7 +50,7 @@ CALL: Record[HttpCall] = Record(
             "The method.",
             'url: "http://{host}:7565/reset"\nmethod: GET',
             default="",
-            default_text="`POST`; `GET` in `ready`",
+            default_text="`POST`; `GET` in `ready` and `proof`",
         ),
         key(
             "headers",
@@ -105,6 +106,16 @@ RESET: Record[HostedReset] = Record(
             'http: {url: "http://{host}:7565/reset"}\nready: {url: "http://{host}:7565/status", includes: Ready}',
             default=None,
         ),
+        key(
+            "proof",
+            CALL,
+            (
+                "A request that shows the data, without times and tokens. Its response must be the same after each "
+                "reset of each instance; otherwise the trial is an error (`site`)."
+            ),
+            'http: {url: "http://{host}:7565/reset"}\nproof: {url: "{url}/api/orders?status=open"}',
+            default=None,
+        ),
     ],
     rule=_rule,
 )
@@ -121,6 +132,9 @@ def hosted_fault(values: Mapping[str, Any]) -> Fault | None:
             return Fault(expected, found)
         if kept := [name for name, site in sites.items() if site["keep_address"] and counts[name] > 1]:
             return Fault("one 'url' with 'keep_address'", f"{counts[kept[0]]} of {kept[0]}")
+        paths = {name: {urlsplit(url.rstrip("/")).path for url in site["url"]} for name, site in sites.items()}
+        if other := [name for name, found in paths.items() if len(found) > 1]:
+            return Fault("the same path in each 'url' of a site", f"{len(paths[other[0]])} of {other[0]}")
         if values["reset"] and values["read_only"]:
             return Fault("'reset' on apps that visitors may change", "a read-only app")
         return None

@@ -21,7 +21,13 @@ from pytest_webarena.sites.backends import backend_names, is_backend
 from pytest_webarena.sites.catalogues.archived import ARCHIVE, archive_of, archived_app, archived_catalogue
 from pytest_webarena.sites.catalogues.data_folders import data_problem
 from pytest_webarena.sites.catalogues.embedded_sites import CATALOGUES, embedded_apps
-from pytest_webarena.sites.catalogues.external import EXTERNAL, hosted_app, hosted_site, with_external_sites
+from pytest_webarena.sites.catalogues.external import (
+    EXTERNAL,
+    hosted_app,
+    hosted_site,
+    with_distinct_addresses,
+    with_external_sites,
+)
 from pytest_webarena.sites.catalogues.format import APP, FILE, FORMAT_VERSION
 from pytest_webarena.sites.catalogues.live import LIVE, live_app
 from pytest_webarena.sites.catalogues.manifest import (
@@ -103,7 +109,7 @@ def load_catalogue(name_or_path: str | Path, *, site_urls: Mapping[str, str] = M
     Raises `UsageError` for an unknown name; for an invalid file it lists every problem with file and line.
     """
     catalogue = read_catalogue(name_or_path)
-    return with_external_sites(catalogue, site_urls) if site_urls else catalogue
+    return with_distinct_addresses(with_external_sites(catalogue, site_urls))
 
 
 def read_catalogue(name_or_path: str | Path, *, thorough: bool = False) -> Catalogue:
@@ -363,6 +369,7 @@ def _digest(app: AppManifest) -> str:
     for site in data["sites"]:
         del site["keep_address"]  # of no effect on what the app does
     later = [(site, name) for site in data["sites"] for name in ("reach_header", "https", "http_credentials", "hosted")]
+    later += [(data["reset"], "proof")] if data["reset"] else []
     for keys, name in ((data, "reads"), (data, "quiet"), (data, "reset"), *later):
         if not keys[name]:  # later versions' keys must not change the digests of apps without them
             del keys[name]

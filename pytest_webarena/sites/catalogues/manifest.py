@@ -346,6 +346,12 @@ class Catalogue:
             for site in app.sites
         }
 
+    @property
+    def own_addresses(self) -> Mapping[str, str]:
+        """Base URLs by the own addresses of hosted sites, of all instances; see `OwnAddresses`."""
+        sites = [site for site in self.sites.values() if not site.base]
+        return {own: site.url for site in sites for own in site.hosted}
+
     def site(self, name: str) -> SiteManifest:
         """Returns the site called ``name``. Raises `UsageError`, with the known names, for an unknown one."""
         sites = self.sites

@@ -86,6 +86,8 @@ class HostedReset:
     """Program and arguments; runs in the catalogue's folder and must exit with 0."""
     ready: HttpCall | None = None
     """Request that succeeds when the reset has finished; None: it has when the request or the program ends."""
+    proof: HttpCall | None = None
+    """Request whose response must be the same after each reset, of each instance; None: resets are not proved."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,6 +12,7 @@ from typing import Any
 from pytest_webarena.changes import SiteChanges, changes_from_json
 from pytest_webarena.errors import SiteError, WebArenaError
 from pytest_webarena.evidence import QuietWait, ReachedSite, RequestRecord, Unfinished, Unrecorded
+from pytest_webarena.own_addresses import OwnAddresses
 from pytest_webarena.sites.backends.base import Rows
 from pytest_webarena.sites.cleanup.private_directory import abandon_after_fork
 from pytest_webarena.sites.client.connection import ANSWER, Connection, Waiting
@@ -186,6 +187,8 @@ class Lease:
         """Certificate authority that visitors of its https sites must trust; None: it has none."""
         self.live = grant.live
         """Restrictions for live sites; empty: it has none."""
+        self.own_addresses = OwnAddresses(grant.own_addresses)
+        """Names of all hosted sites of the catalogue."""
         self.waited = grant.waited
         """Seconds from the request to the grant."""
 

@@ -108,8 +108,6 @@ class SiteAccess:
     """How checks authenticate at its API."""
     forbid_side_effects: bool = False
     """Whether only visitors change its data (`changes`)."""
-    own_address: str = ""
-    """For a site that runs elsewhere and has a name here: its own address."""
     sessions: Mapping[str, StoredSession] = field(default_factory=dict)
     """Sessions by account that the leased replica has from its start."""
 
@@ -181,6 +179,8 @@ class Grant:
     """Certificate authority that visitors of its https sites must trust; None: there are none."""
     live: Mapping[str, JsonValue] = field(default_factory=dict)
     """Restrictions and visit policy of live sites, for the record. Empty: there are none."""
+    own_addresses: Mapping[str, str] = field(default_factory=dict)
+    """Base URLs by the own addresses of all hosted sites of the catalogue."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -113,7 +113,7 @@ def test_script_that_lacks_cookies_at_own_address_is_a_fault(world: World, cooki
             assert browser.response(body=False)[0] == 204
         _, head, _ = browser.get(f"{at}/me", f"Origin: {origin}")
         assert f"Access-Control-Allow-Origin: {origin}" in head
-    error = world.call(lambda: session.upstream_error)
+    error = world.call(lambda: session.own_address_fault)
     assert ("keep_address: true" in error) == (fault and kind == "application/json")
 
 
@@ -135,6 +135,19 @@ def test_replaced_site_takes_its_own_address_along(world: World) -> None:
     world.call(session.unroute, "shop.test")
     assert world.browser(session).get(f"http://127.0.0.1:{other.port}/")[0] == 403
     assert not site.seen
+
+
+def test_addresses_of_all_instances_lead_to_the_leased_one(world: World) -> None:
+    declared = {"http://one:7770": NAME, "http://two:7770": NAME, "http://one:8023": "http://git.test"}
+    session, site = world.session(own_addresses=declared), world.site()
+    world.route(session, site.port, "shop.test", address="http://one:7770")
+    browser = world.browser(session)
+    for own in ("http://one:7770", "http://two:7770"):
+        status, head, _ = browser.get(f"{own}/a?to={own}")
+        assert (status, f"Location: {NAME}/a?to={own}\r" in head) == (307, True)
+    assert [browser.get(f"http://{other}/")[0] for other in ("one:8023", "two:77701", "two")] == [403, 403, 403]
+    browser.get(f"{NAME}/a", "Origin: http://shop.test")
+    assert [seen.fields for seen in site.seen] == [["Host: one:7770", "Origin: http://one:7770"]]
 
 
 def test_site_leased_on_first_visit_gets_its_address_then(world: World) -> None:

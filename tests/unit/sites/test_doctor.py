@@ -127,7 +127,10 @@ def test_each_instance_is_reset_and_an_answer_is_no_proof() -> None:
         (finding,) = examine_resets([replace(app, reset=hook)])
         assert (one.resets, two.resets) == (1, 1)
         assert finding.state == "ok"
-        assert finding.text.endswith("whether it restores the data is not tested")
+        assert finding.text.endswith("whether it restores the data is not tested (key 'proof')")
+        proof = HttpCall(url="{url}/", method="")
+        (finding,) = examine_resets([replace(app, reset=replace(hook, proof=proof))])
+        assert finding.text == "the reset of each of 2 instances answers; their proofs are equal"
         wrong = HostedReset(http=HttpCall(url="{url}/no-reset", method="POST"))
         (finding,) = examine_resets([replace(app, reset=wrong)])
     assert finding.state == "failed"

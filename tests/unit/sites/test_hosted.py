@@ -128,6 +128,38 @@ def test_failed_reset_names_its_cause(tmp_path: Path, apps: list[HostedApp], hoo
     assert str(error.value).startswith(f"the reset of shop ({apps[0].url})") or "shopp" in message
 
 
+PROOF = "\n      reset: {run: [sh, -c, 'RESET'], proof: {url: '{url}/'}}"
+
+
+def test_reset_that_does_not_restore_the_data_is_an_error(tmp_path: Path, apps: list[HostedApp]) -> None:
+    async def work(app: AppManifest, *, note: str) -> None:
+        external = backend()
+        await external.prepare(app)
+        first = await external.start(app, "shop-1")
+        apps[0].note = note
+        await external.reset(app, first)
+        await external.start(app, "shop-2")
+
+    app = catalogue(tmp_path, *apps, hook=PROOF.replace("RESET", "true")).apps["shop"]
+    asyncio.run(work(app, note=""))  # though pages have the addresses of their instances
+    with pytest.raises(SiteError, match=r"not proved: GET .*expected the response after the first reset, found .*Milk"):
+        asyncio.run(work(app, note="Milk"))
+    apps[1].note, apps[0].note = "another edition", ""
+    with pytest.raises(SiteError, match=r"not proved.*another edition.*or the instances differ"):
+        asyncio.run(work(app, note=""))
+    missing = catalogue(tmp_path, apps[0], hook=PROOF.replace("RESET", "true").replace("{url}/", "{url}/missing"))
+    with pytest.raises(SiteError, match=r"not proved: GET .*expected status 200 to 299, found 404"):
+        starting(missing.apps["shop"])
+
+
+def test_proof_must_be_stable(tmp_path: Path, apps: list[HostedApp], monkeypatch: pytest.MonkeyPatch) -> None:
+    counter = iter(range(9))
+    monkeypatch.setattr(HostedApp, "note", property(lambda _: str(next(counter)), lambda *_: None), raising=False)
+    app = catalogue(tmp_path, apps[0], hook=PROOF.replace("RESET", "true")).apps["shop"]
+    with pytest.raises(SiteError, match=r"expected the same response twice .*without times and tokens"):
+        starting(app)
+
+
 def test_program_resets_the_instance(tmp_path: Path, apps: list[HostedApp]) -> None:
     hook = "\n      reset: {run: [sh, -c, 'echo {url} {instance} > done']}"
     starting(catalogue(tmp_path, apps[0], hook=hook).apps["shop"])

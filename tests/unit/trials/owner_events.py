@@ -28,6 +28,7 @@ from pytest_webarena.errors import (
     NetworkChanged,
     PageUnusable,
     RecordingError,
+    SiteKeepsAddress,
     TaskError,
     TooLarge,
 )
@@ -286,6 +287,7 @@ SCENARIOS: dict[str, Scenario] = {
     "unread_site": half_down,
     "unanswered_write": lambda path, patch, result: breaking(path, SlowSite, result, SAVED),
     "endless_writes": lambda path, patch, result: breaking(path, RestlessSite, result, SAVED),
+    "own_address": lambda path, patch, result: faulty(path, lambda: SiteKeepsAddress("a script"), result),
     "unreached_site": lambda path, patch, result: run(path, WideSite(1, 2), task=REACHING),
     "yielded_site": lambda path, patch, result: run(path, YieldingSite(1, 2, 3, more=0), task=REACHING),
     "live_site": lambda path, patch, result: run(path, LivingSite(1, 2)),

@@ -18,6 +18,7 @@ from pytest_webarena.browser.config import SessionConfig
 from pytest_webarena.browser.reports import Outcome, PageReading
 from pytest_webarena.errors import SiteError, SiteUnreached, SiteYielded
 from pytest_webarena.evidence import QuietWait, ReachedSite, RequestRecord, TabState, Unfinished
+from pytest_webarena.own_addresses import OwnAddresses
 from pytest_webarena.plugin.runner import facts
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
 from pytest_webarena.results.export import results_csv
@@ -48,6 +49,7 @@ class Site:
     replicas = ()
     reach: ClassVar[Mapping[str, str]] = {}
     live: ClassVar[Mapping[str, object]] = {}
+    own_addresses = OwnAddresses({})
 
     def __init__(self, *breaks: int, at_once: bool = False) -> None:
         self.breaks, self.at_once, self.leases = breaks, at_once, 0

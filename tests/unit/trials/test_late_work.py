@@ -13,6 +13,7 @@ import pytest
 from pytest_webarena.changes import SiteChanges, TableChanges
 from pytest_webarena.errors import SiteError, TaskError
 from pytest_webarena.evidence import QuietWait
+from pytest_webarena.own_addresses import OwnAddresses
 from pytest_webarena.sites.backends.base import Rows
 from pytest_webarena.tasks import Task
 from pytest_webarena.testing import make_task
@@ -60,7 +61,7 @@ class Site:
 
 def late(checks: str, site: Site, *, patient: bool = True) -> LateWork:
     task: Task = make_task(f"intent: x\nsites: [shop]\nchecks: {checks}", id="t")
-    environment = SimpleNamespace(lease=site, live=site, session=site)
+    environment = SimpleNamespace(lease=site, live=site, session=site, own_addresses=OwnAddresses({}))
     return LateWork(task, cast(Any, environment), seconds_per_check=0, patient=patient)
 
 

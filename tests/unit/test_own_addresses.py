@@ -1,0 +1,110 @@
+"""Own addresses of hosted sites become names in texts of any spelling, and in values."""
+
+from __future__ import annotations
+
+import re
+
+from pytest_webarena.evidence import Evidence, TabState
+from pytest_webarena.own_addresses import OwnAddresses
+from tests.cases import each_case
+
+TABLE = OwnAddresses(
+    {
+        "http://h:80": "http://home.test",
+        "http://h:80/wiki": "http://wiki.test/wiki",
+        "http://h:7770": "http://shop.test",
+        "http://two:7770": "http://shop.test",
+        "http://h:8023": "http://git.test",
+        "https://shop.example.org": "https://secure.test",
+        "http://[::1]:7780/admin": "http://admin.test/admin",
+    }
+)
+
+
+@each_case(
+    "text, expected",
+    [
+        ("at http://h:80/a?b#c, or", "at http://home.test/a?b#c, or"),
+        ("http://h", "http://home.test"),
+        ("HTTP://H/a", "http://home.test/a"),
+        ("http://h:80/wiki/Tea", "http://wiki.test/wiki/Tea"),
+        ("http://h/wikis", "http://home.test/wikis"),
+        ("http://h/wiki.", "http://wiki.test/wiki."),
+        ("http://h/wiki.html", "http://home.test/wiki.html"),
+        ("http%3A%2F%2Fh%2Fwiki%2FTea", "http%3A%2F%2Fwiki.test%2Fwiki%2FTea"),
+        ("http://h:7770/product/1", "http://shop.test/product/1"),
+        ("http://two:7770/product/1", "http://shop.test/product/1"),
+        ("http://h.:7770/a", "http://shop.test/a"),
+        ("http://ada:pw@h:7770/a", "http://ada:pw@shop.test/a"),
+        ("http://h:8023/a http://h:7770/b", "http://git.test/a http://shop.test/b"),
+        (r"http:\/\/h:7770\/a", r"http:\/\/shop.test\/a"),
+        (r"https://shop\.example\.org/\d+", r"https://secure\.test/\d+"),
+        ("?to=http%3A%2F%2Fh%3A7770%2Fa&b=1", "?to=http%3A%2F%2Fshop.test%2Fa&b=1"),
+        ("%22http%3a%2f%2fh%3a7770", "%22http%3a%2f%2fshop.test"),
+        ('<a href="//h:7770/a">', '<a href="//shop.test/a">'),
+        ("ws://h:7770/live", "ws://shop.test/live"),
+        ("see https://shop.example.org.", "see https://secure.test."),
+        ("http://[::1]:7780/admin/x", "http://admin.test/admin/x"),
+    ],
+)
+def test_own_addresses_become_names(text: str, expected: str) -> None:
+    assert TABLE.named(text) == expected
+    assert TABLE.named(expected) == expected
+    assert OwnAddresses({}).named(text) == text
+
+
+@each_case(
+    "text",
+    [
+        "http://h:77701/a",
+        "http://h:777/a",
+        "http://h:7771",
+        "http://hh:7770/a",
+        "http://a.h:7770/a",
+        "http://h.evil:7770/a",
+        "http://h:7770.evil/a",
+        "http://h:7770@evil/a",
+        "http://h:7770;x@evil/a",
+        "http%3A%2F%2Fh%3A7770%40evil",
+        "http://h-2:7770",
+        "https://h:7770/a",
+        "https://shop.example.org.uk",
+        "https://shop.example.org:444/",
+        r"https://shop\.example\.org\.uk",
+        "h:7770/a",
+        "http://evil//h:7770/a",
+        "http://[::1]:778/admin",
+    ],
+)
+def test_other_addresses_are_unchanged(text: str) -> None:
+    assert TABLE.named(text) == text
+
+
+@each_case(
+    "text, found",
+    [
+        ("h:7770/a", "h:7770"),
+        ("https://h:7770/a", "h:7770"),
+        ("http%253A%252F%252Fh%253A7770", "h:7770"),
+        ("shop[.]example[.]org/a", "shop.example.org"),
+        ("http://h:7770/a", ""),
+        ("h:77701", ""),
+        ("git@shop.example.org:a/b.git", ""),
+        ("http://other/a", ""),
+    ],
+)
+def test_forms_that_are_not_translated_are_found(text: str, found: str) -> None:
+    assert TABLE.untranslated(text) == found
+    assert TABLE.untranslated({"a": [re.compile(text)]}) == found
+
+
+def test_values_are_translated_throughout() -> None:
+    own, name = "http://two:7770/a", "http://shop.test/a"
+    tab = TabState(url=own, title="", html=own, active=True)
+    evidence = Evidence(answer=own, stop_reason="answered", tabs=(tab,), sites={"shop": "http://shop.test"})
+    found = TABLE.in_value(evidence)
+    assert (found.answer, found.tabs[0].html, found.url) == (name, name, name)
+    assert found.sites == evidence.sites
+    assert TABLE.in_value(found) is found
+    pattern = TABLE.in_value(re.compile(own, re.IGNORECASE))
+    assert (pattern.pattern, pattern.flags & re.IGNORECASE) == (name, re.IGNORECASE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ from pytest_webarena.commands.project import DEFAULT_SITES
 from pytest_webarena.errors import UsageError, writing
 
 if TYPE_CHECKING:
+    from pytest_webarena.tasks.known_sites import KnownSites
     from pytest_webarena.tasks.model import Task
 
 __all__ = ["add_commands"]
@@ -80,14 +81,14 @@ def _validate(options: argparse.Namespace) -> int:
     named = [] if options.sites_given else [path for path in catalogues if path in options.paths]
     if not named and not options.sites_given and options.sites == DEFAULT_SITES:
         named = catalogues  # catalogues in the folders apply where no ini file names another
-    known: dict[str, Collection[str] | None] = {}
+    known: KnownSites | None = None
     ledgers: set[str] = set()
     served: set[str] = set()
     live: set[str] = set()
     for catalogue in named or [options.sites]:
         if catalogue not in named or not problems_of(catalogue):
             read = load_catalogue(str(catalogue))
-            known.update(read.accounts)
+            known = known.merged(read.accounts) if known is not None else read.accounts
             ledgers.update(site.name for app in read.apps.values() if app.forbid_side_effects for site in app.sites)
             served.update(site.url for site in read.sites.values())
             live.update(site.name for app in read.apps.values() if app.backend == LIVE for site in app.sites)

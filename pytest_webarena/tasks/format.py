@@ -81,7 +81,10 @@ TASK_FIELDS = (
     ),
     Field(
         key="start",
-        shape=Convert(ListOf(AddressShape(blank=True), or_one=True, label="an address or a list of them"), _start),
+        shape=Convert(
+            ListOf(AddressShape(blank=True, visited="always"), or_one=True, label="an address or a list of them"),
+            _start,
+        ),
         default=(),
         default_text="the first site's start page",
         doc=(

@@ -54,6 +54,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("cluster",),
     ("monitoring",),
     ("recorder",),
+    ("validation",),
     ("task_generation",),
     ("gym",),
     ("testing", "extending", "fixtures", "reports", "plugin"),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_webarena.actions import Upload
 from pytest_webarena.agents.builtin import describe_step
 from pytest_webarena.errors import Problem, SiteMissing, SiteUnready, TaskError, TrialError
 from pytest_webarena.trials.setup import SetupError
@@ -39,6 +40,9 @@ def replay(task: Task, runtime: Runtime, places: Places) -> Replay:
     Of a task without a solution, only checks that nothing can meet are problems.
     """
     done = Replay(task=task)
+    if any(isinstance(step, Upload) for step in task.solution or ()):
+        done.untried = "its solution uploads files, which only fixtures of pytest provide"
+        return done
     try:
         with tryout(task, runtime, lambda line: None, Path("tryout")) as trying:
             done.problems += _start_problems(task, trying, places)

@@ -8,6 +8,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from pytest_webarena.commands import suites
 from pytest_webarena.commands.cli import main
 from pytest_webarena.results.rundir import RunDir
 from pytest_webarena.tasks.reference import SCHEMA_PATH
@@ -140,3 +141,12 @@ def test_unknown_option_shows_usage_and_nearest_name(capsys: pytest.CaptureFixtu
     stderr = capsys.readouterr().err
     assert stderr.startswith("usage: webarena judge measure ")
     assert stderr.endswith("unrecognized arguments: --min-kappa 0.3; did you mean --judge-min-kappa?\n")
+
+
+def test_stats_of_the_shipped_tasks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.yaml").write_text("tasks: [{id: a, intent: x, sites: [map], checks: [{answer: x}]}]")
+    monkeypatch.setattr(suites, "shipped", lambda what: tmp_path)
+    assert main(["tasks", "stats", "shipped"]) == 0
+    assert "1 task" in capsys.readouterr().out

@@ -33,6 +33,7 @@ def validate_on_sites_of(
         own = [task for task in left if last or set(task.leased) <= set(catalogue.sites)]
         left = [task for task in left if task not in own]
         with open_runtime(source, headed=False, executable=options.browser_executable) as runtime:
+            runtime.engine()  # without a browser, nothing can be said about any file
             found.append(validate_on_sites(own, catalogue, runtime, all_apps=all_apps, say=_say))
     return found
 

@@ -24,6 +24,7 @@ __all__ = ["SiteReport", "validate_on_sites"]
 
 _AT_ONCE = 3
 """Number of solutions that are replayed at the same time; most of their time they wait for pages."""
+_NO_SOLUTION = "it has no solution, so that only its SQL, its set-up and the tables of its checks were validated"
 _NAMED = 3
 """Maximum number of tasks that a note names."""
 
@@ -61,19 +62,23 @@ def validate_on_sites(
     problems += statements
     chosen, untried = _choose(tasks, catalogue, closed)
     say(f"replaying {_count(len(chosen), 'solution')}")
+    replayed = 0
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         for done in pool.map(lambda task: replay(task, runtime, places), chosen):
             problems += [each for each in done.problems if (each.path, each.line, each.column) not in known]
-            if done.untried:
-                untried.setdefault(done.untried, []).append(done.task.id)
+            why = done.untried or ("" if done.task.solution else _NO_SOLUTION)
+            replayed += not why
+            if why:
+                untried.setdefault(why, []).append(done.task.id)
     notes += [f"not done: {_names(names)}: {why}" for why, names in untried.items()]
-    several = len({task.id for task in tasks}) > len(chosen)
-    summary = (
-        f"{_count(len(apps), 'app')} started, {_count(sum(each.signed_in for each in examined), 'account')} signed in, "
-        f"{_count(len(chosen), 'solution')} replayed{', one of each template' if several else ''}, "
-        f"in {time.monotonic() - began:.0f} s"
+    counts = (
+        f"{_count(sum(not each.unexamined for each in examined), 'app')} started",
+        f"{_count(sum(each.signed_in for each in examined), 'account')} signed in",
+        f"{_count(replayed, 'solution')} replayed",
+        *(["one of each template"] if len({task.id for task in tasks}) > len(chosen) else []),
+        f"in {time.monotonic() - began:.0f} s",
     )
-    return SiteReport(problems=tuple(dict.fromkeys(problems)), notes=tuple(notes), summary=summary)
+    return SiteReport(problems=tuple(dict.fromkeys(problems)), notes=tuple(notes), summary=", ".join(counts))
 
 
 def _examine(

@@ -99,6 +99,13 @@ def test_check_of_an_address_elsewhere_is_a_warning(tmp_path: Path) -> None:
     assert "expected a host of a site, found 'shoping.test' (write 'shopping:/kettle?a=1'" in str(warning)
 
 
+def test_hosts_of_two_catalogues_are_joined() -> None:
+    other = KnownSites({"map": ()}, {"map": ["http://map.test"]})
+    assert KNOWN.merged(other).foreign_host("http://map.test/") is None
+    assert KNOWN.merged(other).foreign_host("http://elsewhere.test/") is not None
+    assert KNOWN.merged(KnownSites({"live": ()})).foreign_host("http://elsewhere.test/") is None
+
+
 def test_catalogue_knows_its_hosts() -> None:
     assert load_catalogue("embedded").accounts.foreign_host("http://homepage.tset/") is not None
     assert load_catalogue("live").accounts.foreign_host("http://www.example.com/") is None

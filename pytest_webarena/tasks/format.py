@@ -89,8 +89,8 @@ TASK_FIELDS = (
         default_text="the first site's start page",
         doc=(
             "Where the agent starts. A list opens several tabs; the first is current. `/path` is on the "
-            "first site, `site:/path` on another one; `'site:'` is its start page. Full addresses and "
-            "`about:blank` also work."
+            "first site, `site:/path` on another one; `'site:'` is its start page. Full addresses on "
+            "hosts of sites and `about:blank` also work."
         ),
         example="start: [/accounts/orders/, homepage:/calculator/]",
     ),

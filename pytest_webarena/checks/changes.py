@@ -380,7 +380,8 @@ CHANGES: Kind[ChangesSpec] = Kind(
     doc=(
         "Checks that only the listed data changed since the agent began ([side effects](side-effects.md)). Takes a "
         "mapping from tables of the first site to numbers of rows, a mapping from sites to such tables, or `nothing`. "
-        f"`{FILES}` is the table of files outside the databases, with the column `path`. "
+        f"`{FILES}` is the table of files outside the databases, with the column `path`: "
+        f"`{FILES}: {{added: 1}}`. "
         "`webarena tasks side-effects` writes this check."
     ),
     form=_Form(),

@@ -57,7 +57,7 @@ class _Open(Shape[Address | None]):
     label = "an address, or 'current'"
 
     def __init__(self) -> None:
-        self.address = AddressShape()
+        self.address = AddressShape(visited="always")
 
     def read(self, node: Node, reading: Reading) -> Address | Invalid | None:
         if isinstance(node, ScalarNode) and node.value == "current":

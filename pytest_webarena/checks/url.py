@@ -51,11 +51,12 @@ def _fault(values: dict[str, Any], node: MapNode, reading: Reading) -> Fault | N
     return None
 
 
-_ADDRESSES = ListOf(AddressShape(), or_one=True, label="an address or a list of them", low=1)
+_ADDRESS = AddressShape(visited="perhaps")
+_ADDRESSES = ListOf(_ADDRESS, or_one=True, label="an address or a list of them", low=1)
 
 FORM: Any = Either(
     "an address, a list of them, or a mapping of conditions",
-    scalar=Convert(AddressShape(), lambda address, _: UrlSpec(address=(address,))),
+    scalar=Convert(_ADDRESS, lambda address, _: UrlSpec(address=(address,))),
     sequence=Convert(_ADDRESSES, lambda addresses, _: UrlSpec(address=addresses)),
     mapping=Record(
         "url check",

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from pytest_webarena.errors import UsageError
 
-__all__ = ["DEFAULT_SITES", "fill_in"]
+__all__ = ["DEFAULT_SITES", "fill_in", "import_as_pytest"]
 
 DEFAULT_SITES = "embedded"
 
@@ -34,6 +35,20 @@ def fill_in(options: argparse.Namespace) -> None:
             options.site_url = _list(settings.get("webarena_site_urls", ()))
         else:
             options.browser_executable = settings.get("webarena_browser_executable") or None
+
+
+def import_as_pytest(files: Iterable[Path]) -> None:
+    """Let Python find the modules that pytest finds when it runs task ``files``: in the folders of the ini file's
+    ``pythonpath``, and in those of each ``conftest.py`` above a file."""
+    files = [file.absolute() for file in files]
+    root, settings = _ini([str(file) for file in files])
+    found = [root / path for path in _list(settings.get("pythonpath", ()))]
+    for folder in dict.fromkeys(parent for file in files for parent in file.parents):
+        if folder.is_relative_to(root) and (folder / "conftest.py").is_file():
+            found.append(next(each for each in (folder, *folder.parents) if not (each / "__init__.py").is_file()))
+    for path in map(str, found):
+        if path not in sys.path:
+            sys.path.insert(0, path)
 
 
 def _ini(paths: Sequence[str]) -> tuple[Path, dict[str, Any]]:

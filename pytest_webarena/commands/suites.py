@@ -7,10 +7,12 @@ from pathlib import Path
 
 from pytest_webarena.docs_site import docs
 from pytest_webarena.errors import TaskFileError, UsageError
+from pytest_webarena.shipped import shipped
 from pytest_webarena.suites.export import export
 from pytest_webarena.suites.lint import lint
 from pytest_webarena.suites.live_catalogue import write_live_catalogue
 from pytest_webarena.suites.loading import is_suite, load_suite
+from pytest_webarena.suites.published import SHIPPED
 from pytest_webarena.suites.stats import distribution
 from pytest_webarena.tasks import validate
 from pytest_webarena.tasks.model import Task
@@ -72,7 +74,9 @@ def run_lint(sources: Sequence[str], form: str) -> int:
 def tasks_of(source: str) -> tuple[Task, ...]:
     """Return the tasks of a suite, a file or a folder. Raises `TaskFileError` with all their errors."""
     path = Path(source)
-    if is_suite(source) or not path.exists():
+    if source == SHIPPED and not path.exists() and (folder := shipped("tasks")) is not None:
+        path = folder
+    elif is_suite(source) or not path.exists():
         return load_suite(source).tasks
     report = validate([path])
     if report.problems:

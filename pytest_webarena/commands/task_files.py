@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ from pytest_webarena.commands.project import DEFAULT_SITES
 from pytest_webarena.errors import UsageError, writing
 
 if TYPE_CHECKING:
+    from pytest_webarena.tasks.known_sites import KnownSites
     from pytest_webarena.tasks.model import Task
 
 __all__ = ["add_commands"]
@@ -31,6 +32,11 @@ def add_commands(tasks: Any) -> None:
         help="catalogue whose sites are known (default: one named next to the tasks, the ini file's, or embedded)",
     )
     validate.add_argument("--answers", action="store_true", help="also try wrong answers on the checks")
+    validate.add_argument(
+        "--with-sites", action="store_true",
+        help="also start the sites, and do the solutions",
+    )  # fmt: skip
+    validate.add_argument("--browser-executable", metavar="PATH", help="browser to use (default: as for pytest)")
     validate.set_defaults(run=_validate)
 
     schema = tasks.add_parser("schema", help="print the JSON schema of task files")
@@ -73,21 +79,21 @@ def _validate(options: argparse.Namespace) -> int:
     from pytest_webarena.checks.unserved_hosts import with_unserved_hosts
     from pytest_webarena.sites.catalogues.live import LIVE
     from pytest_webarena.sites.catalogues.loading import load_catalogue, looks_like_catalogue, problems_of
-    from pytest_webarena.tasks.validate import find_files, render, validate
+    from pytest_webarena.tasks.validate import find_files, render, validate, with_problems
 
     files = find_files(options.paths, also=looks_like_catalogue)
     catalogues = [path for path in files if looks_like_catalogue(path)]
     named = [] if options.sites_given else [path for path in catalogues if path in options.paths]
     if not named and not options.sites_given and options.sites == DEFAULT_SITES:
         named = catalogues  # catalogues in the folders apply where no ini file names another
-    known: dict[str, Collection[str] | None] = {}
+    known: KnownSites | None = None
     ledgers: set[str] = set()
     served: set[str] = set()
     live: set[str] = set()
     for catalogue in named or [options.sites]:
         if catalogue not in named or not problems_of(catalogue):
             read = load_catalogue(str(catalogue))
-            known.update(read.accounts)
+            known = known.merged(read.accounts) if known is not None else read.accounts
             ledgers.update(site.name for app in read.apps.values() if app.forbid_side_effects for site in app.sites)
             served.update(site.url for site in read.sites.values())
             served.update(read.own_addresses)
@@ -95,9 +101,17 @@ def _validate(options: argparse.Namespace) -> int:
     report = validate([path for path in files if path not in catalogues], sites=known or None)
     if catalogues:
         wrong = [problem for path in catalogues for problem in problems_of(path)]
-        report = replace(report, files=(*report.files, *catalogues), problems=(*report.problems, *wrong))
+        report = with_problems(replace(report, files=(*report.files, *catalogues)), wrong)
+    site_reports = []
+    if options.with_sites:
+        from pytest_webarena.commands.validating_sites import validate_on_sites_of
+
+        sources = [str(each) for each in named if not problems_of(each)] if named else [options.sites]
+        site_reports = validate_on_sites_of(report, sources, options, all_apps=bool(named))
+        report = with_problems(report, [problem for each in site_reports for problem in each.problems])
     print(render(report, options.format))
     notes = (
+        *(line for each in site_reports for line in (*each.notes, each.summary)),
         *map(str, report.warnings),
         without_guard(report.tasks, ledgers),
         with_open_ends(report.tasks),

@@ -95,6 +95,8 @@ def choose(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Deselect items and sort the rest; called by `entry`."""
     try:
         suite_items.narrow(config, items)
+        selection.check_mark_expression(config, items)
+        planning.check_plugins(config, items)
         catalogue.check_reachable(config)
         if config.stash[SETTINGS].until is not None:
             from pytest_webarena.plugin import sequential_stop  # late: only for --stop-when-settled
@@ -189,6 +191,12 @@ def pytest_runtest_makereport(
     allure.complete_report(item, call, report)
     html.complete_report(item, report)
     return report
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest starts its debugger
+def pytest_exception_interact(node: pytest.Item | pytest.Collector) -> None:
+    if isinstance(node, TaskItem) and node.config.getoption("usepdb"):
+        tracebacks.write_debugging_hint(node)
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest and xdist record it

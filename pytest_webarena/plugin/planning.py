@@ -61,6 +61,16 @@ def check_needs(config: pytest.Config, items: Iterable[pytest.Item]) -> None:
         raise UsageError("\n".join(problems[:_SHOWN]) + more)
 
 
+def check_plugins(config: pytest.Config, items: Iterable[pytest.Item]) -> None:
+    """Raise `UsageError` if pytest-playwright, whose fixture names the browser of a trial, is switched off."""
+    if config.pluginmanager.hasplugin("playwright") or not any(isinstance(item, TaskItem) for item in items):
+        return
+    raise UsageError(
+        "-p no:playwright: expected the plugin pytest-playwright, from which tasks have --browser, found it switched "
+        "off; leave the option out"
+    )
+
+
 def make_plan(config: pytest.Config, items: Iterable[pytest.Item]) -> None:
     """Store the trials to run. Tasks with ``skip`` in their file are not planned."""
     config.stash[PLAN] = tuple(

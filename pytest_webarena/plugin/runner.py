@@ -86,7 +86,7 @@ def run_task(request: pytest.FixtureRequest, browser_name: str) -> None:
     report_trial(item, stored, runtime.folder(stored))
     html.remember(item, runtime.folder(stored))
     link_artifacts(item, runtime.folder(stored), stored)
-    message = printable(rerun_words(record) + record.message)
+    message = printable(record.message + rerun_words(record))
     if record.outcome == "failed":
         raise TaskFailed(message)
     if record.outcome == "error":

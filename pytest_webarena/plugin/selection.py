@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_webarena.errors import UsageError
+from pytest_webarena.errors import UsageError, closest
 from pytest_webarena.plugin import replay_run
 from pytest_webarena.plugin.items import TaskItem
 from pytest_webarena.plugin.rescoring import stored_trials
@@ -21,7 +22,11 @@ if TYPE_CHECKING:
 
     from pytest_webarena.plugin.items import TaskItem
 
-__all__ = ["Digests", "LeftOut", "Shard", "deselect", "left_out", "parse_shard"]
+__all__ = ["FACTS", "Digests", "LeftOut", "Shard", "check_mark_expression", "deselect", "left_out", "parse_shard"]
+
+
+FACTS = ("site", "evaluation", "category", "template", "mutates", "achievable", "suite", "sites", "user")
+"""Keywords of the mark ``webarena``: of tasks, and of Python tests."""
 
 
 class Digests(NamedTuple):
@@ -71,6 +76,25 @@ def parse_shard(text: str) -> Shard:
     if match is None or not 1 <= int(match[1]) <= int(match[2]):
         raise UsageError(f"--shard: expected I/N with 1 <= I <= N, e.g. 2/5, found {text!r}")
     return Shard(int(match[1]), int(match[2]))
+
+
+def check_mark_expression(config: pytest.Config, items: Iterable[pytest.Item]) -> None:
+    """Raise `UsageError` if ``-m`` selected no item and asks for a fact that the marks of tasks lack.
+
+    Marks of Python tests may have other facts, so nothing is said while an item is selected.
+    """
+    try:
+        expression = ast.parse(config.getoption("markexpr").strip() or "None", mode="eval")
+    except SyntaxError:  # its names are no names of Python; pytest reports other errors
+        return
+    for call in ast.walk(expression) if not any(True for _ in items) else ():
+        if not isinstance(call, ast.Call) or ast.unparse(call.func) != "webarena":
+            continue
+        if wrong := [keyword.arg or "" for keyword in call.keywords if keyword.arg not in FACTS]:
+            raise UsageError(
+                f"-m: expected a fact of the mark webarena, found {wrong[0]!r}; {closest(wrong[0], FACTS)}; "
+                "-k selects by tags and ids"
+            )
 
 
 def deselect(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -10,13 +10,11 @@ import pytest
 
 from pytest_webarena.errors import UsageError
 from pytest_webarena.plugin.option_groups import Subject
-from pytest_webarena.suites.published import SUITES, find_data, find_suite
+from pytest_webarena.suites.published import SHIPPED, SUITES, find_data, find_suite
 
 if TYPE_CHECKING:
     from pytest_webarena.suites.selecting import Criterion
 
-SHIPPED = "shipped"
-"""Name of the tasks of the embedded sites, which are part of the package."""
 ARB = "arb:"
 """Prefix of a file of problems in ARB's format; its content determines the variant."""
 MIND2WEB = "mind2web-live:"

@@ -267,11 +267,11 @@ def why_undecided(record: TrialRecord) -> str:
 
 
 def rerun_words(record: TrialRecord) -> str:
-    """Return the results of running a trial again, as a line of its own; empty where there are none."""
+    """Return the results of running a trial again, as a last line of its own; empty where there are none."""
     if not record.reruns:
         return ""
     later = ", ".join({"error": "no verdict"}.get(each.outcome, each.outcome) for each in record.reruns)
-    return f"the first verdict counts, not those of later runs of the trial ({later})\n"
+    return f"\nthe first verdict counts, not those of later runs of the trial ({later})"
 
 
 def sign_in_words(signed_in: Mapping[str, SignedInAtEnd]) -> str:

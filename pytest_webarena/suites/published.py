@@ -12,7 +12,10 @@ from typing import Literal
 
 from pytest_webarena.errors import UsageError, closest
 
-__all__ = ["SUITES", "DataFile", "Format", "Suite", "data_facts", "find_data", "find_suite", "subset_ids"]
+__all__ = ["SHIPPED", "SUITES", "DataFile", "Format", "Suite", "data_facts", "find_data", "find_suite", "subset_ids"]
+
+SHIPPED = "shipped"
+"""Name of the tasks of the embedded sites, which are part of the package."""
 
 Format = Literal["webarena", "webarena-lite", "visualwebarena", "webarena-verified"]
 """The JSON formats; the first three differ in a few keys and in their evaluators."""

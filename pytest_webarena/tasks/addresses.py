@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 from urllib.parse import urlsplit
 
 from pytest_webarena.tasks.file_reading import INVALID, Invalid, Reading
@@ -103,9 +104,11 @@ class AddressShape(Shape[Address]):
 
     label = "an address: /path, site:/path or http://…"
 
-    def __init__(self, *, blank: bool = False) -> None:
+    def __init__(self, *, blank: bool = False, visited: Literal["always", "perhaps", ""] = "") -> None:
+        """``visited``: whether the address is of use only on a host that a site has. ``perhaps`` only warns."""
         self.text = Text(self.label)
         self.site = SiteShape()
+        self.visited = visited
         self.blank = blank
         """Whether ``about:blank`` is allowed, and ``site:`` alone for the site's start page."""
 
@@ -132,6 +135,11 @@ class AddressShape(Shape[Address]):
             return Address(reading.sites[0], text)
         if address.site and (fault := _site_fault(address.site, reading)):
             return reading.problem(node, fault.expected, fault.found, fault.hint)
+        if self.visited and not address.site and (foreign := reading.foreign_host(address.path)):
+            host, hint = foreign
+            if self.visited == "always":
+                return reading.problem(node, "a host of a site", f"'{clip(host)}'", hint)
+            reading.warning(node, "a host of a site", f"'{clip(host)}'", hint)
         return address
 
     def _pair(self, node: MapNode, reading: Reading) -> Address | Invalid:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pytest_webarena.errors import Problem
 from pytest_webarena.tasks.comments import TextForm, is_suspicious, left_open
+from pytest_webarena.tasks.known_sites import KnownSites
 from pytest_webarena.tasks.model import Location
 from pytest_webarena.tasks.nodes import PLAIN, QUOTED, RENDERED, ListNode, MapNode, Node, ScalarNode, near
 from pytest_webarena.tasks.scalars import BOOLS, NULLS, json_scalar
@@ -85,8 +86,7 @@ class Reading:
             return False
         if is_suspicious(node.value, node.comment, form):
             hint = "without quotes YAML ends a text at ' #': put it in quotes, or the comment on a line of its own"
-            warning = self._problem(node, "text in quotes before a comment", found, hint)
-            self.warnings.setdefault((node.line, node.column), warning)
+            self.warning(node, "text in quotes before a comment", found, hint)
         return True
 
     def accounts(self, *sites: str) -> Collection[str] | None:
@@ -104,6 +104,17 @@ class Reading:
         """Whether the task being read may name this site: it is in the catalogue, or the catalogue is not known
         here."""
         return self.catalogue is None or site in self.catalogue or self.imported
+
+    def foreign_host(self, url: str) -> tuple[str, str] | None:
+        """Returns the host of a full address that no site of the catalogue has, and a hint; None when one may have
+        it."""
+        if self.imported or not isinstance(self.catalogue, KnownSites):
+            return None
+        return self.catalogue.foreign_host(url)
+
+    def warning(self, node: Node, expected: str, found: str, hint: str) -> None:
+        """Note a value at ``node`` that is valid but may be a mistake."""
+        self.warnings.setdefault((node.line, node.column), self._problem(node, expected, found, hint))
 
     def location(self, node: Node) -> Location:
         """Returns the location of ``node``, as tasks and checks record it."""

@@ -81,13 +81,16 @@ TASK_FIELDS = (
     ),
     Field(
         key="start",
-        shape=Convert(ListOf(AddressShape(blank=True), or_one=True, label="an address or a list of them"), _start),
+        shape=Convert(
+            ListOf(AddressShape(blank=True, visited="always"), or_one=True, label="an address or a list of them"),
+            _start,
+        ),
         default=(),
         default_text="the first site's start page",
         doc=(
             "Where the agent starts. A list opens several tabs; the first is current. `/path` is on the "
-            "first site, `site:/path` on another one; `'site:'` is its start page. Full addresses and "
-            "`about:blank` also work."
+            "first site, `site:/path` on another one; `'site:'` is its start page. Full addresses on "
+            "hosts of sites and `about:blank` also work."
         ),
         example="start: [/accounts/orders/, homepage:/calculator/]",
     ),

@@ -111,7 +111,7 @@ STEPS: Mapping[str, Field] = {
     for field in (
         Field(
             key="goto",
-            shape=Convert(AddressShape(blank=True), lambda address, _: (actions.Goto(str(address)),)),
+            shape=Convert(AddressShape(blank=True, visited="always"), lambda address, _: (actions.Goto(str(address)),)),
             doc="Load an address in the current tab: `/path` on the first site, `site:/path`, or a full address.",
             example="- goto: /accounts/orders/",
         ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from pytest_webarena.errors import Problem, UsageError
@@ -14,7 +14,7 @@ from pytest_webarena.tasks.nodes import DEFAULT_LIMITS, NodeLimits
 from pytest_webarena.workflow_commands import annotation
 from pytest_webarena.yaml_files import is_named_for_tasks, look_for_tasks, yaml_files_below
 
-__all__ = ["FORMATS", "Report", "duplicate_ids", "find_files", "render", "validate"]
+__all__ = ["FORMATS", "Report", "duplicate_ids", "find_files", "render", "validate", "with_problems"]
 
 FORMATS = ("text", "json", "github")
 """Formats of `render`."""
@@ -81,10 +81,18 @@ def validate(
         tasks += read.tasks
         problems += read.problems
         warnings += read.warnings
-    places = {str(path): index for index, path in enumerate(files)}
-    problems += duplicate_ids(tasks)
-    problems.sort(key=lambda problem: (places.get(problem.path, len(places)), problem.line, problem.column))
-    return Report(files=tuple(files), tasks=tuple(tasks), problems=tuple(problems), warnings=tuple(warnings))
+    report = Report(files=tuple(files), tasks=tuple(tasks), problems=tuple(problems), warnings=tuple(warnings))
+    return with_problems(report, duplicate_ids(tasks))
+
+
+def with_problems(report: Report, problems: Iterable[Problem]) -> Report:
+    """Returns ``report`` with further problems, in the order of its files and their lines."""
+    places = {str(path): index for index, path in enumerate(report.files)}
+    every = sorted(
+        (*report.problems, *problems),
+        key=lambda problem: (places.get(problem.path, len(places)), problem.line, problem.column),
+    )
+    return replace(report, problems=tuple(every))
 
 
 def find_files(paths: Iterable[Path | str], also: Callable[[Path], bool] = lambda _: False) -> list[Path]:

@@ -16,7 +16,15 @@ if TYPE_CHECKING:
     from pytest_webarena.tasks.model import SetupStep
     from pytest_webarena.trials.live import LiveTrial
 
-__all__ = ["run_setup"]
+__all__ = ["SetupError", "run_setup"]
+
+
+class SetupError(TaskError):
+    """A set-up step of a task that failed. ``number`` counts from 1."""
+
+    def __init__(self, message: str, number: int = 0) -> None:
+        self.number = number
+        super().__init__(message)
 
 
 def run_setup(
@@ -37,24 +45,26 @@ def run_setup(
                 try:
                     lease.query(step.site, sql, database=database, write=True)
                 except TaskError as error:
-                    raise TaskError(f"{where}: {error}") from error
+                    raise SetupError(f"{where}: {error}", number) from error
             case ApiRequest() as request:
-                _send(request, step.site, live, where)
+                if problem := _send(request, step.site, live):
+                    raise SetupError(f"{where}: {problem}", number)
             case BrowserSetup(steps=actions) as browsing:
                 with visit(browsing) as session:
                     session.open_tabs([live.start(step.site)])
                     for action in actions:
                         outcome = session.execute(with_full_address(action, live.sites))
                         if outcome.error:
-                            raise TaskError(
-                                f"{where}: {describe_step(action)} failed at {outcome.url_after}: {outcome.error}"
-                            )
+                            failure = f"{describe_step(action)} failed at {outcome.url_after}: {outcome.error}"
+                            raise SetupError(f"{where}: {failure}", number)
             case other:
                 raise TaskError(f"{where}: expected SQL, a request or browser steps, found {type(other).__name__}")
 
 
-def _send(request: ApiRequest, site: str, live: LiveTrial, where: str) -> None:
+def _send(request: ApiRequest, site: str, live: LiveTrial) -> str:
+    """Send a request. Returns why its response is not the expected one; empty if it is."""
     status, text = live.fetch(site, request.path, method=request.method, headers=request.headers, body=request.body)
     expected = f"status {request.status}" if request.status else "a status below 400"
     if status != request.status if request.status else status >= 400:
-        raise TaskError(f"{where}: {request.method} {request.path}: expected {expected}, found {status}: {text[:300]}")
+        return f"{request.method} {request.path}: expected {expected}, found {status}: {text[:300]}"
+    return ""

@@ -86,6 +86,10 @@ class Tryout:
         """Why the last action had no effect; empty when it had one."""
         return self._steps[-1].error if self._steps else ""
 
+    def first_pages(self) -> list[tuple[str, int]]:
+        """Address and HTTP status of each tab that is open; 200 if the status is unknown."""
+        return [(tab.url, tab.status or 200) for tab in self._environment.session.tabs()]
+
     def next_step(self) -> bool:
         """Do the solution's next step; False when there is none or it failed."""
         if not self._solution:

@@ -40,7 +40,7 @@ tasks:
     sites: [homepage]
     intent: What is 12 times 34?
     checks: [{answer: {number: 408}}]
-    solution: [{goto: "http://shop.test/"}, {goto: "https://shop.test/"}, {stop: "408"}]
+    solution: [{goto: "http://map.test/"}, {goto: "https://map.test/"}, {stop: "408"}]
 """
 
 
@@ -82,8 +82,8 @@ def test_step_to_address_rejected_by_gateway_fails(
     monkeypatch.setattr("sys.stdin", io.StringIO("s\ns\nq"))
     assert main(["tasks", "try", f"{tasks}::astray"]) == 0
     output = capsys.readouterr().out
-    why = "the gateway refused it, for shop.test is not one of this task's sites: name its site in the task's 'sites'"
-    assert f"✗ step 1 of 3: goto 'http://shop.test/'\n  → {why}" in output
+    why = "the gateway refused it, for map.test is not one of this task's sites: name its site in the task's 'sites'"
+    assert f"✗ step 1 of 3: goto 'http://map.test/'\n  → {why}" in output
     assert output.count(why) == 2  # https, too, where the gateway sees only the host
 
 

@@ -230,3 +230,31 @@ def test_collection_imports_no_heavy_package(canned: pytest.Pytester, make_tasks
         )
     run = canned.runpytest_subprocess("--collect-only", "-s", "-p", "no:playwright")
     run.stdout.fnmatch_lines(["*HEAVY []"])
+
+
+def test_switched_off_playwright_is_named(canned: pytest.Pytester, make_tasks: Callable[..., None]) -> None:
+    make_tasks("one")
+    result = canned.runpytest("-p", "no:playwright")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*-p no:playwright: expected the plugin pytest-playwright, *leave the option out"])
+
+
+def test_unknown_fact_of_the_mark_that_selects_nothing_has_a_hint(
+    canned: pytest.Pytester, make_tasks: Callable[..., None]
+) -> None:
+    make_tasks("one")
+    result = canned.runpytest("-m", "webarena(sit='shop') and not slow")
+    result.stderr.fnmatch_lines(["*found 'sit'; did you mean 'site'*-k selects by tags and ids"])
+    assert canned.runpytest("-m", "webarena(suite='') or webarena(team='x')").ret != pytest.ExitCode.USAGE_ERROR
+    assert canned.runpytest("-m", "webarena(site='shop')").ret == pytest.ExitCode.NO_TESTS_COLLECTED
+
+
+def test_debugger_is_preceded_by_the_command_that_does_the_steps(
+    canned: pytest.Pytester, make_tasks: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_tasks("wrong")
+    monkeypatch.setattr("_pytest.debugging.post_mortem", lambda traceback: None)
+    result = canned.runpytest("--pdb")
+    result.stdout.fnmatch_lines(
+        ["the trial is over; do its steps with: webarena tasks try tasks/demo.yaml::wrong --headed", "*entering PDB*"]
+    )

@@ -55,6 +55,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("cluster",),
     ("monitoring",),
     ("recorder",),
+    ("validation",),
     ("task_generation",),
     ("gym",),
     ("testing", "extending", "fixtures", "reports", "plugin"),

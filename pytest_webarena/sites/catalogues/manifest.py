@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -28,6 +28,7 @@ from pytest_webarena.sites.catalogues.running import (
     Readiness,
     VolumeManifest,
 )
+from pytest_webarena.tasks.known_sites import KnownSites
 
 __all__ = [
     "Account",
@@ -337,14 +338,17 @@ class Catalogue:
         return {site.name: site for app in self.apps.values() for site in app.sites}
 
     @property
-    def accounts(self) -> Mapping[str, Collection[str] | None]:
+    def accounts(self) -> KnownSites:
         """Names of the accounts that can log in, by site; None for archived sites, whose pages show the account of the
-        recording."""
-        return {
+        recording. Also the sites' addresses, unless browsers can visit further hosts."""
+        accounts = {
             site.name: tuple(app.users) if app.backend != "archive" else None
             for app in self.apps.values()
             for site in app.sites
         }
+        if any(app.backend in ("archive", "live") for app in self.apps.values()):
+            return KnownSites(accounts)
+        return KnownSites(accounts, {name: (site.url, *site.hosted) for name, site in self.sites.items()})
 
     @property
     def own_addresses(self) -> Mapping[str, str]:

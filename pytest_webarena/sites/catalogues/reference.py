@@ -113,7 +113,8 @@ apps:
       snapshot: true
 ```
 
-* `webarena tasks validate sites.yaml` reports all mistakes, as `file:line:column`.
+* `webarena tasks validate sites.yaml` reports all mistakes, as `file:line:column`; `--with-sites` also those
+  that only running sites show.
 * `webarena tasks schema --sites --write sites.schema.json` writes the JSON schema for editors (first line above).
 * Values are read [as in task files](task-format.md#how-values-are-read), without templates.
 * A key that is not *required* may be left out.

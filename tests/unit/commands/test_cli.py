@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import jsonschema
 import pytest
 
+from pytest_webarena.commands import suites
 from pytest_webarena.commands.cli import main
+from pytest_webarena.commands.project import import_as_pytest
 from pytest_webarena.results.rundir import RunDir
 from pytest_webarena.tasks.reference import SCHEMA_PATH
 
@@ -114,6 +117,17 @@ def test_validate_uses_a_catalogue_named_with_the_tasks(project: Path, capsys: p
     assert "'todo'" not in stdout  # the catalogue must be fixed first
 
 
+def test_commands_import_modules_as_pytest_does(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    for name in ("tasks/own/conftest.py", "tasks/package/__init__.py", "tasks/package/conftest.py", "tasks/own/a.yaml"):
+        (project / name).parent.mkdir(parents=True, exist_ok=True)
+        (project / name).touch()
+    (project / "pytest.ini").write_text("[pytest]\npythonpath = library\n")
+    import_as_pytest([project / "tasks/own/a.yaml", project / "tasks/package/b.yaml"])
+    found = {path for path in sys.path if Path(path).is_relative_to(project)}
+    assert found == {str(project / name) for name in ("library", "tasks/own", "tasks")}
+
+
 def test_validate_suggests_exact_for_equals(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "a.yaml").write_text(
         "tasks: [{id: a, intent: x, sites: [homepage], checks: [{answer: {equals: x}}, {page: {open: /, equals: x}}]}]"
@@ -140,3 +154,12 @@ def test_unknown_option_shows_usage_and_nearest_name(capsys: pytest.CaptureFixtu
     stderr = capsys.readouterr().err
     assert stderr.startswith("usage: webarena judge measure ")
     assert stderr.endswith("unrecognized arguments: --min-kappa 0.3; did you mean --judge-min-kappa?\n")
+
+
+def test_stats_of_the_shipped_tasks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.yaml").write_text("tasks: [{id: a, intent: x, sites: [map], checks: [{answer: x}]}]")
+    monkeypatch.setattr(suites, "shipped", lambda what: tmp_path)
+    assert main(["tasks", "stats", "shipped"]) == 0
+    assert "1 task" in capsys.readouterr().out

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from werkzeug.test import Client
 
+from pytest_webarena.sites.catalogues.loading import load_catalogue
+
 Rows = Callable[..., list[tuple[Any, ...]]]
 
 PAGEFOLD = "/api/v4/projects/makers%2Fpagefold"
@@ -26,6 +28,12 @@ def token(visitor: Client) -> Callable[[str, str], dict[str, str]]:
 @pytest.fixture
 def dario_token(token: Callable[[str, str], dict[str, str]]) -> dict[str, str]:
     return token("dario.penhallow", "green-branch-91")
+
+
+def test_account_of_the_catalogue_gets_a_token(visitor: Client) -> None:
+    api = load_catalogue("embedded").site("gitlab").api
+    assert api is not None
+    assert api.token in visitor.post(api.path, json=api.body).get_json()
 
 
 def test_tokens_identify_the_user(visitor: Client, dario: Client, dario_token: dict[str, str]) -> None:

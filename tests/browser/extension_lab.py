@@ -4,6 +4,7 @@ extensions, so tests skip where there is no other Chromium."""
 from __future__ import annotations
 
 import asyncio
+import secrets
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -67,6 +68,7 @@ def serve_recording(
     with open_server(Panel("", "", ["site"]), options, port=0, pictures=pictures) as server:
         assert isinstance(server, ExtensionServer)
         yield server
+        server.extension_token = secrets.token_urlsafe(24)  # open connections outlive a server in the same process
 
 
 def recorded_steps(server: ExtensionServer) -> list[str]:

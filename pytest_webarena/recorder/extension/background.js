@@ -3,13 +3,14 @@
 // script, or if the server is gone or begins again.
 'use strict';
 
-const NAME = 'recording', BATCH = 500000, HEARTBEAT = 1000, PATIENCE = 5000, DOCUMENTS = 300, PICTURE = 600;
+const NAME = 'recording', BATCH = 500000, HEARTBEAT = 1000, PATIENCE = 5000, DOCUMENTS = 300, PICTURE = 600, ANSWERS = 2000;
 const GONE = 'webarena tasks record does not answer. What you do is kept; start it again with the same folder.';
 const session = chrome.storage.session;
 let meta = null;  // the recording; null while there is none
 let config = null;
 let hasFailed = false;
 const nonces = new Map();
+const ports = new Set();  // of the recorded documents
 
 // --- order and storage
 
@@ -58,7 +59,27 @@ const batch = async () => {
     events.push(found);
     size += JSON.stringify(found).length;
   }
-  return {recording: meta.id, from, events, waiting: until - from - events.length};
+  return {recording: meta.id, from, events, waiting: until - from - events.length, confirmed};
+};
+// The server asks whether that is all. Each document answers behind all that it has reported; a busy one may not.
+let asked = 0, confirmed = 0;
+const unanswered = new Map();  // the ports of documents that have to answer, with the number that they answer
+const confirm = number => {
+  asked = number;
+  for (const port of ports) {
+    unanswered.set(port, number);
+    port.postMessage({ask: number});
+  }
+  const isDone = () => ![...unanswered.values()].includes(number);
+  const limit = Date.now() + ANSWERS;
+  const look = () => {
+    if (!isDone() && Date.now() < limit) return void setTimeout(look, 50);
+    inTurn(() => {
+      confirmed = number;
+      flush();
+    });
+  };
+  look();
 };
 let sending = false;
 const send = async () => {
@@ -71,6 +92,7 @@ const send = async () => {
       const answer = await post('events', JSON.stringify(said));
       if (meta !== recording) return;
       hasFailed = false;
+      if (answer.ask && answer.ask !== asked) confirm(answer.ask);
       recording.have = Math.max(0, Math.min(answer.have, recording.next));
       if (answer.state !== 'recording') {
         inTurn(() => meta === recording && end());
@@ -136,6 +158,9 @@ const begin = async () => {
 const end = async () => {
   meta = null;
   hasFailed = false;
+  for (const port of ports) port.postMessage({stop: true});
+  ports.clear();
+  unanswered.clear();
   clearInterval(heartbeat);
   await chrome.alarms.clear('wake');
   await session.clear();
@@ -163,6 +188,7 @@ const hear = async (port, said) => {
     port.postMessage({stop: true});
     return;
   }
+  ports.add(port);
   if (said.enclosed) {
     const nonce = `NONCE${crypto.randomUUID()}`;
     nonces.set(nonce, {tab: tab.id, frame: frameId});
@@ -176,6 +202,8 @@ const hear = async (port, said) => {
     port.postMessage({follow: `${about.frame}`, nonceOf: said.found});
   } else if (typeof said.unrecorded === 'string') {
     await unrecorded(said.unrecorded);
+  } else if (said.asked) {
+    if (unanswered.get(port) === said.asked) unanswered.delete(port);
   } else if (said.number) {
     const heard = meta.heard[documentId] || 0;
     if (said.number > heard) {
@@ -193,6 +221,10 @@ const hear = async (port, said) => {
 chrome.runtime.onConnect.addListener(port => {
   if (port.sender.id !== chrome.runtime.id || !port.sender.tab || port.sender.frameId === undefined) return;
   port.onMessage.addListener(said => inTurn(() => hear(port, said)));
+  port.onDisconnect.addListener(() => {
+    ports.delete(port);
+    unanswered.delete(port);
+  });
 });
 
 // --- addresses and tabs

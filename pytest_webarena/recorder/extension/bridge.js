@@ -5,6 +5,7 @@
 'use strict';
 if (globalThis['BINDING']) return;
 const KEY = Symbol.for('DOM_EVENTS'), FRAMES = 'iframe, frame, object, embed', MOST = 20000;
+const SETTLES = 60;  // milliseconds, in which the listener reports letters that it has collected
 const waiting = new Map();
 const followed = new WeakSet();
 let port = null, last = 0, isOver = false;
@@ -40,6 +41,7 @@ const hear = said => {
     isOver = true;
     waiting.clear();
   }
+  if (said.ask) setTimeout(() => post({asked: said.ask}), SETTLES);
   if (said.nonce) window.parent.postMessage(said.nonce, '*');
   if (said.follow && sought.has(said.nonceOf)) {
     const element = sought.get(said.nonceOf);

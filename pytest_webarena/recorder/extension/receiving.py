@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -69,8 +70,8 @@ class _State:
     unrecorded: dict[str, None] = field(default_factory=dict)
     """Sentences on what was not recorded."""
     pictures: list[Picture] = field(default_factory=list)
-    is_empty: bool = False
-    """Whether the extension has sent all that it had, since somebody last waited for that."""
+    confirmed: object = 0
+    """Last of the server's questions after which the extension has sent all that its documents had reported."""
 
 
 class ExtensionRecording:
@@ -87,6 +88,8 @@ class ExtensionRecording:
         self._lock = threading.Condition()
         self._state = _State()
         self._phase = "recording"
+        self._ask = 0
+        """Number of the last question whether the extension has sent everything."""
         self._over: set[str] = set()
         """Recordings that the extension is to forget."""
 
@@ -122,20 +125,21 @@ class ExtensionRecording:
             for event in events[state.have - first :]:
                 self._read(event if isinstance(event, Mapping) else {})
                 state.have += 1
-            state.is_empty = body.get("waiting") == 0
-            self._lock.notify_all()
-        return {"have": state.have, "state": "recording"}
+            if body.get("waiting") == 0:
+                state.confirmed = body.get("confirmed")
+                self._lock.notify_all()
+        return {"have": state.have, "state": "recording", "ask": self._ask}
 
     def _keep_picture(self, query: Mapping[str, Sequence[str]], data: bytes) -> None:
         known = {name: values[0] for name, values in query.items()}
         tab = known.get("tab", "")
-        time = known.get("time", "")
-        if not (tab.isdecimal() and time.isdecimal() and data[:2] == b"\xff\xd8"):
+        moment = known.get("time", "")
+        if not (tab.isdecimal() and moment.isdecimal() and data[:2] == b"\xff\xd8"):
             raise UsageError("expected the tab and the time of a JPEG picture, found something else")
         state = self._state
         shown = state.tabs.get(int(tab))
         if known.get("recording") == state.recording and shown is not None and len(state.pictures) < _PICTURES:
-            state.pictures.append(Picture(time=int(time) / 1000, tab=shown.number, data=data))
+            state.pictures.append(Picture(time=int(moment) / 1000, tab=shown.number, data=data))
 
     # --- events
 
@@ -231,8 +235,8 @@ class ExtensionRecording:
     def wait_until_complete(self, seconds: float) -> bool:
         """Return whether the extension confirms within ``seconds`` that it has sent everything."""
         with self._lock:
-            self._state.is_empty = False
-            return self._lock.wait_for(lambda: self._state.is_empty, seconds)
+            self._ask = time.time_ns() // 1_000_000  # unlike those of an earlier server
+            return self._lock.wait_for(lambda: self._state.confirmed == self._ask, seconds)
 
     def end(self) -> None:
         """Make the extension forget the recording, which is complete."""

@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import json
+import queue
+import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_webarena.commands import record
+from pytest_webarena.commands.cli import main
 from pytest_webarena.recorder.extension.packing import ORIGIN
-from pytest_webarena.recorder.extension.serving import pictures_before
+from pytest_webarena.recorder.extension.serving import UNTRIED, pictures_before
 from pytest_webarena.recorder.steps import steps_of
+from pytest_webarena.recorder.writing import as_step
+from pytest_webarena.tasks import load_tasks
 
 from .extension_lab import Chrome, in_chrome, recorded_steps, serve_pages, serve_recording
+
+if TYPE_CHECKING:
+    from playwright.async_api import Page
 
 pytestmark = [pytest.mark.browser, pytest.mark.exhaustive, pytest.mark.timeout(300)]
 
@@ -219,3 +229,97 @@ def test_screenshots_show_the_page_before_each_step(site: str, tmp_path: Path) -
     assert all(each.startswith(b"\xff\xd8") for each in pictures)
     assert pictures[0] != pictures[1]
     assert server.extension.warnings() == ()
+
+
+SHOP = """<title>Tea</title><form action="/search"><label>Search <input name="q"></label></form><p id="price">8.50</p>
+<div id="member"></div><script>
+if (document.cookie.includes('member')) document.querySelector('#member').innerHTML = '<a href="/orders">My orders</a>';
+</script>"""
+CATALOGUE = """
+schema_version: 1
+apps:
+  tea:
+    backend: external
+    sites: {tea: {url: "%s"}}
+"""
+
+
+@pytest.mark.parametrize("is_member", [False, True])
+def test_task_is_written_from_a_recording(is_member: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It passes if the harness's browser can do the steps again. The steps that only the person's signed-in browser can
+    do are kept, and the task does not count as tried."""
+    monkeypatch.chdir(tmp_path)
+    opened: queue.Queue[str] = queue.Queue()
+    codes: list[int] = []
+    monkeypatch.setattr(record, "_show_nowhere", opened.put)
+    folder, made, seen = tmp_path / "ext", tmp_path / "made.yaml", tmp_path / "seen"
+    with serve_pages(lambda path: SHOP) as base:
+        (tmp_path / "sites.yaml").write_text(CATALOGUE % base)
+        words = [
+            f"{base}/",
+            "--sites",
+            "sites.yaml",
+            "--extension",
+            str(folder),
+            "-o",
+            str(made),
+            "--annotate",
+            str(seen),
+        ]
+        recording = threading.Thread(target=lambda: codes.append(main(["tasks", "record", *words])))
+        recording.start()
+        address = opened.get(timeout=60)
+
+        async def act(chrome: Chrome) -> None:
+            panel = await chrome.context.new_page()
+            await panel.goto(address)
+            await panel.get_by_label("Intent").fill("What does Assam cost?")
+            await panel.get_by_label("Intent").blur()
+            page = await chrome.record(f"{base}/")
+            if is_member:
+                await page.evaluate("document.cookie = 'member=1'")
+                await page.goto(f"{base}/")
+            await page.get_by_label("Search").click()
+            await page.keyboard.type("assam")
+            await page.keyboard.press("Enter")
+            await page.wait_for_url("**/search?q=assam")
+            if is_member:
+                await page.get_by_role("link", name="My orders").click()
+            await panel.get_by_label("The answer, if there is one").fill("8.50")
+            await panel.get_by_role("button", name="Finish and verify").click()
+            await until(panel, "state.phase === 'choosing'")
+            await panel.get_by_label("the address has q = assam").check()
+            await panel.get_by_role("button", name="Try the task on fresh sites").click()
+            await until(panel, "state.trials > 0 && state.phase === 'choosing'")
+            if is_member:
+                assert await panel.inner_text("#verdict") == "not tried: 1 of 4 steps could not be done again here"
+                await panel.get_by_role("button", name="Save anyway").click()
+            await until(panel, "state.result.written")
+            await panel.get_by_role("button", name="Leave", exact=True).click()
+            await asyncio.to_thread(recording.join, 60)
+
+        try:
+            in_chrome(folder, tmp_path / "profile", act)
+        finally:
+            recording.join(60)
+    assert codes == [int(is_member)]
+    [task] = load_tasks(made)
+    field = 'role=textbox[name="Search"s]'
+    search = [{"fill": {field: "assam"}}, {"press": {field: "Enter"}}]
+    orders = {"click": 'role=link[name="My orders"s]'}
+    expected = [*([{"goto": "/"}] if is_member else []), *search, *([orders] if is_member else []), {"stop": "8.50"}]
+    assert [as_step(step) for step in task.solution or ()] == expected
+    assert [check.kind for check in task.checks][-1] == "key_nodes"
+    assert (UNTRIED in made.read_text()) is is_member
+    annotated = json.loads((seen / "annotation.json").read_text())["steps"]
+    assert [each["solution"] for each in annotated] == expected[:-1]
+    if is_member:
+        assert annotated[-1]["element"]["name"] == "My orders"
+    assert not list(tmp_path.glob("*.recording.json")) or is_member
+
+
+async def until(panel: Page, expression: str) -> None:
+    """Wait for an expression to be true on the recorder's page, whose policy forbids Playwright's own way."""
+    async with asyncio.timeout(120):
+        while not await panel.evaluate(expression):
+            await asyncio.sleep(0.1)

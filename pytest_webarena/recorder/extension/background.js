@@ -145,15 +145,14 @@ const begin = async () => {
   if (!hello.ready) return {problem: 'webarena tasks record is not recording now. Press Restart on its page.'};
   if (meta) await end();
   await listen();
-  const window = await chrome.windows.create({url: 'about:blank', focused: true}), [tab] = window.tabs;
+  const window = await chrome.windows.create({url: hello.start, focused: true}), [tab] = window.tabs;
   meta = {
     id: crypto.randomUUID(), window: window.id, tabs: {[tab.id]: ''}, heard: {}, hosts: [], first: 0, next: 0, have: 0,
     pictures: hello.pictures, began: false,
   };
   await keep({kind: 'opened', tab: tab.id, cause: 'browser'});
   watch();
-  await chrome.tabs.update(tab.id, {url: hello.start});
-  return {};
+  return {};  // events of the new window wait for their turn until now
 };
 const end = async () => {
   meta = null;

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pytest_webarena.recorder.page.panel import Panel
     from pytest_webarena.tasks import Task
 
-__all__ = ["ExtensionOptions", "ExtensionServer", "annotate_recording", "open_server", "with_untried_steps"]
+__all__ = ["UNTRIED", "ExtensionOptions", "ExtensionServer", "annotate_recording", "open_server", "with_untried_steps"]
 
 _LAST_EVENTS = 6.0
 """Seconds within which the extension has to confirm that it has sent everything."""
@@ -49,6 +49,8 @@ class ExtensionServer(PageServer):
     """Server of the page that the extension also sends to."""
 
     extension: ExtensionRecording
+    folder: Path
+    """Folder of the extension."""
 
     def session(self, answer: str) -> RecordedSession:
         """Return the recording as it is. `UsageError` if events are missing."""
@@ -80,7 +82,7 @@ def open_server(panel: Panel, options: ExtensionOptions, *, port: int, pictures:
             raise
         server = ExtensionServer(panel, live=False)
     server.extension = ExtensionRecording(options.sites, options.start, pictures=pictures, named=options.named)
-    server.extension_token = token
+    server.extension_token, server.folder = token, options.folder
     write_config(options.folder, server.extension_address, digest)
     return server
 

@@ -169,10 +169,9 @@ class _Recording:
 
     def _do_in_extension(self, server: ExtensionServer) -> PanelRequest:
         """Follow what the extension sends until the author ends the recording and it is complete."""
-        assert self._options.extension is not None
         self._panel.begin()
         self._autosaver.begin()
-        hint = f"load the folder {self._options.extension.folder} as an unpacked extension, then record with its button"
+        hint = f"load the folder {server.folder} as an unpacked extension, then record with its button"
         self._panel.log(hint)
         self._options.report(hint)
         while True:

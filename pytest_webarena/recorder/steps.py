@@ -275,7 +275,7 @@ class _Reader:
                 options = tuple(value.split("\n"))
                 self._add_on_element(lambda target: actions.Select(target, options), event, instead=True)
         elif value is None:
-            problem = "what was typed is not recorded: a password or another secret; write it, or have the site signed in"
+            problem = "what was typed is not recorded: a password or the like; write it, or have the site signed in"
             self._add_on_element(
                 lambda target: actions.Type(target, "", clear=True), event, instead=True, problem=problem
             )

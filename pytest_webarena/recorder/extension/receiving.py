@@ -225,10 +225,11 @@ class ExtensionRecording:
         with self._lock:
             return tuple(sorted(self._state.pictures, key=lambda each: each.time))
 
-    def warnings(self) -> tuple[str, ...]:
-        """Return sentences on what was not recorded."""
+    def warnings(self, *, at_end: bool = False) -> tuple[str, ...]:
+        """Return sentences on what was not recorded. ``at_end``: also on pages whose listener has not reported, which
+        may still do so before."""
         with self._lock:
-            silent = sorted({urlsplit(url).netloc for url in self._state.documents.values()})
+            silent = sorted({urlsplit(url).netloc for url in self._state.documents.values()}) if at_end else []
             pages = [f"nothing was recorded on a page of {host}: what was done there is missing" for host in silent]
             return (*self._state.unrecorded, *pages)
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["UNTRIED", "ExtensionOptions", "ExtensionServer", "annotate_recording", "open_server", "with_untried_steps"]
 
-_LAST_EVENTS = 6.0
+_LAST_EVENTS = 20.0
 """Seconds within which the extension has to confirm that it has sent everything."""
 UNTRIED = "not done again, so nothing shows that this selector finds one element"
 

@@ -119,6 +119,8 @@ class _Recording:
         self._nodes: list[ProposedNode] = []
         self._result: Result | None = None
         self._files, self._autosaver = files, autosaver
+        self._printed: set[str] = set()
+        """Keys of steps, and warnings, that are printed."""
 
     def handle_request(self) -> bool:
         """Carry out the author's next request; return False if it is to leave."""
@@ -171,6 +173,7 @@ class _Recording:
         """Follow what the extension sends until the author ends the recording and it is complete."""
         self._panel.begin()
         self._autosaver.begin()
+        self._printed = set()
         hint = f"load the folder {server.folder} as an unpacked extension, then record with its button"
         self._panel.log(hint)
         self._options.report(hint)
@@ -197,6 +200,7 @@ class _Recording:
             )
             self._panel.begin()
             self._autosaver.begin()
+            self._printed = set()
             try:
                 request = self._follow(running_tryout)
             finally:
@@ -219,15 +223,13 @@ class _Recording:
             return RecordedSession(steps=steps, answer=answer, url="", sites=running_tryout.sites, changes=())
 
     def _follow(self, source: SignalSource, warnings: Callable[[], Sequence[str]] = lambda: ()) -> PanelRequest:
-        printed: set[str] = set()
-        logged: set[str] = set()
-        request = None
+        request, printed = None, self._printed
         while request is None:
             request = self._panel.next_request(_LOOK)
             self._autosaver.save_changes(source, self._task, intent=self._panel.intent, answer=self._panel.edits.answer)
             for warning in warnings():
-                if warning not in logged:
-                    logged.add(warning)
+                if warning not in printed:
+                    printed.add(warning)
                     self._panel.log(warning)
                     self._options.report(warning)
             steps = steps_of(source.signals(), before=source.signals_before)
@@ -319,7 +321,7 @@ class _Recording:
         panel.set_result(self._result)
 
     def _warnings(self) -> tuple[str, ...]:
-        return self._server.extension.warnings() if isinstance(self._server, ExtensionServer) else ()
+        return self._server.extension.warnings(at_end=True) if isinstance(self._server, ExtensionServer) else ()
 
     def _text(
         self,

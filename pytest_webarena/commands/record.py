@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from pytest_webarena.actions import Action, Stop, Upload
 from pytest_webarena.commands.playing import open_runtime
+from pytest_webarena.commands.record_extension import extension_options, site_of_address
 from pytest_webarena.errors import TaskFileError, UsageError, closest
 from pytest_webarena.recorder.autosave import Autosaver, SavedRecording, read_saved, uploads_of
 from pytest_webarena.recorder.page.flow import PageOptions, record_on_page
@@ -53,7 +54,9 @@ _SHOWN = 6
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("places", nargs="*", metavar="SITE[:/PATH]", help="sites of the task, and its first page")
+    parser.add_argument(
+        "places", nargs="*", metavar="SITE[:/PATH]", help="sites of the task, and its first page (or ADDRESS)"
+    )
     parser.add_argument("--intent", default="", metavar="TEXT", help="the agent's instruction (default: a question)")
     parser.add_argument("--id", default="", help="the task's id (default: made of the intent)")
     parser.add_argument("--user", action="append", default=[], metavar="SITE=NAME", help="account to sign in with")
@@ -65,6 +68,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--all-checks", action="store_true", help="take all recommended checks without a question")
     parser.add_argument(
         "--serve", action="store_true", help="show the browser on a page of this machine (default: where no display is)"
+    )
+    parser.add_argument(
+        "--extension", type=Path, metavar="DIR", help="write an extension that records your own Chrome here"
     )
     parser.add_argument("--panel", action="store_true", help="use the browser's window; a second page shows the task")
     parser.add_argument("--port", type=int, default=0, metavar="PORT", help="port of that page (default: any free one)")
@@ -88,7 +94,7 @@ def run_record(options: argparse.Namespace) -> int:
     evidence = _evidence(options.source) if options.source is not None else None
     task = _task(options, catalogue, evidence, ask=not page)
     with ExitStack() as exits:
-        headed = evidence is None and not live
+        headed = evidence is None and not live and options.extension is None
         runtime = exits.enter_context(open_runtime(name, headed=headed, executable=options.browser_executable))
         if page:
             return record_on_page(task, runtime, _page_options(options, task, catalogue, live=live))
@@ -111,10 +117,17 @@ def run_record(options: argparse.Namespace) -> int:
 def _on_page(options: argparse.Namespace) -> tuple[bool, bool]:
     """Whether the browser is shown on a page, and whether the task is edited there."""
     if options.source is not None:
-        for given, flag in ((options.serve, "--serve"), (options.panel, "--panel"), (options.port, "--port")):
+        for given, flag in (
+            (options.serve, "--serve"),
+            (options.panel, "--panel"),
+            (options.extension, "--extension"),
+            (options.port, "--port"),
+        ):
             if given:
                 raise UsageError(f"{flag}: expected no --from, found both: there is no browser to be used")
         return False, False
+    if options.extension is not None:
+        return False, True
     live = bool(options.serve)
     if (
         not live
@@ -135,11 +148,12 @@ def _page_options(options: argparse.Namespace, task: Task, catalogue: Catalogue,
         output=options.output,
         answer=options.answer or "",
         annotate=options.annotate,
+        extension=extension_options(options.extension, task, catalogue) if options.extension is not None else None,
         ignored=ignored_of(catalogue),
-        accounts=_signed_in_as(task, catalogue),
+        accounts=_signed_in_as(task, catalogue) if options.extension is None else (),
         name=lambda intent: options.id or _id(intent),
         report=lambda text: print(text, flush=True),
-        open=_show_nowhere if live else _open,
+        open=_show_nowhere if live or options.extension is not None else _open,
     )
 
 
@@ -261,11 +275,14 @@ def _task(options: argparse.Namespace, catalogue: Catalogue, evidence: Evidence 
     known = [*catalogue.sites]
     sites, start = [], []
     for each in named:
-        site, _, path = each.partition(":")
+        is_address = each.startswith(("http://", "https://"))
+        site, _, path = (site_of_address(each, catalogue), "", "") if is_address else each.partition(":")
         if site not in known:
             raise UsageError(f"{each}: expected a site of the catalogue; {closest(site, known)}")
         sites.append(site)
-        if path:
+        if is_address:
+            start.append(each)
+        elif path:
             start.append(f"{site}:{path}")
     start = start or _start_of(evidence)
     intent = (

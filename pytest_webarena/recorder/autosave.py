@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pytest_webarena.errors import RecordingError, UsageError
 from pytest_webarena.evidence import Evidence
@@ -17,14 +17,32 @@ from pytest_webarena.text import clip
 if TYPE_CHECKING:
     from pytest_webarena.signals import Signal
     from pytest_webarena.tasks import Task
-    from pytest_webarena.trials.tryout import Tryout
 
-__all__ = ["FILES", "SUFFIX", "Autosaver", "SavedRecording", "read_saved", "upload_of", "uploads_of"]
+__all__ = ["FILES", "SUFFIX", "Autosaver", "SavedRecording", "SignalSource", "read_saved", "upload_of", "uploads_of"]
 
 SUFFIX = ".recording.json"
 FILES = "-files"
 """Suffix of the folder next to the recording that contains files uploaded to pages."""
 _FORMAT = 1
+
+
+class SignalSource(Protocol):
+    """A recording in progress, such as `Tryout`."""
+
+    def signals(self) -> tuple[Signal, ...]:
+        """Return all signals so far."""
+
+    @property
+    def signals_before(self) -> int:
+        """Number of signals from the start pages."""
+
+    @property
+    def signals_lost(self) -> int:
+        """Number of signals that are missing."""
+
+    @property
+    def sites(self) -> Mapping[str, str]:
+        """Address of each site, by name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,11 +76,11 @@ class Autosaver:
         """Begin another recording. An earlier one stays on disk unless it was dropped."""
         self._target, self._last, self._count = None, None, 0
 
-    def save_changes(self, running_tryout: Tryout, task: Task, *, intent: str, answer: str) -> None:
+    def save_changes(self, source: SignalSource, task: Task, *, intent: str, answer: str) -> None:
         """Save the recording if it has changed. A failure to write is printed once."""
-        signals = running_tryout.signals()
+        signals = source.signals()
         texts = (intent, answer)
-        if len(signals) <= running_tryout.signals_before or self._failed:
+        if len(signals) <= source.signals_before or self._failed:
             return
         if (len(signals), texts) == (self._count, self._saved_texts) and signals[-1] is self._last:
             return
@@ -70,10 +88,10 @@ class Autosaver:
             answer=answer or None,
             stop_reason="answered",
             signals=signals,
-            signals_before=running_tryout.signals_before,
-            lost_signals=running_tryout.signals_lost,
+            signals_before=source.signals_before,
+            lost_signals=source.signals_lost,
             dom_events=True,
-            sites=dict(running_tryout.sites),
+            sites=dict(source.sites),
         )
         data = {
             "format": _FORMAT,

@@ -275,7 +275,7 @@ class _Reader:
                 options = tuple(value.split("\n"))
                 self._add_on_element(lambda target: actions.Select(target, options), event, instead=True)
         elif value is None:
-            problem = "what was typed is not recorded: a password; write it, or have the site signed in"
+            problem = "what was typed is not recorded: a password or the like; write it, or have the site signed in"
             self._add_on_element(
                 lambda target: actions.Type(target, "", clear=True), event, instead=True, problem=problem
             )
@@ -354,7 +354,7 @@ class _Reader:
     ) -> None:
         """Add a step at the event's element. ``instead``: replace the last step if it did the same kind of thing."""
         selectors = selectors_of(event)
-        if not selectors:
+        if event.chain and event.chain[-1].within == "frame":
             problem = problem or "the element is in a frame that the page around it did not report"
         action = make(Selector(selectors[0] if selectors else "css=body"))
         step = RecordedStep(action=action, selectors=selectors, url=event.url, time=event.time, problem=problem)

@@ -74,6 +74,10 @@ class ReplayedSteps:
     """Changes made by these steps and no others."""
     requests: tuple[RequestRecord, ...] = ()
     """Requests that may have changed something."""
+    records: tuple[StepRecord, ...] = ()
+    """Records of the steps."""
+    untried: int = 0
+    """Number of steps at the end of ``chosen`` that were recorded elsewhere and could not be done."""
 
     @property
     def unknown_changes_warning(self) -> str:
@@ -163,6 +167,7 @@ def replay_steps(
         sites=evidence.sites,
         changes=evidence.changes or (),
         requests=writing_requests(evidence.requests),
+        records=tuple(records),
     )
 
 
@@ -183,7 +188,7 @@ def task_keys(task: Task, *, mutates: bool) -> dict[str, object]:
     """Return the keys of a task that come before its checks."""
     keys: dict[str, object] = {"id": task.id, "intent": task.intent, "sites": list(task.sites)}
     if task.start:
-        keys["start"] = [f"{start.site}:{start.path}" for start in task.start]
+        keys["start"] = [start.path if "://" in start.path else f"{start.site}:{start.path}" for start in task.start]
     if task.user:
         keys["user"] = dict(task.user)
     keys["mutates"] = mutates

@@ -93,7 +93,7 @@ const TEXTS = new Set(['text', 'search', 'email', 'url', 'tel', 'number', 'passw
 const BUTTONS = new Set(['button', 'submit', 'reset', 'image', 'hidden']);
 const secrets = new WeakSet();  // fields that were of type password, because a page may reveal them later
 const isSecret = el => {
-  if (inputType(el) === 'password' || /\b(current|new)-password\b/i.test(attr(el, 'autocomplete') || '')) secrets.add(el);
+  if (inputType(el) === 'password' || /\b(SECRET_FIELDS)\b/i.test(attr(el, 'autocomplete') || '')) secrets.add(el);
   return secrets.has(el);
 };
 const isBox = el => is(el, 'input') && (inputType(el) === 'checkbox' || inputType(el) === 'radio');

@@ -14,7 +14,6 @@ import itertools
 import json
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -22,43 +21,45 @@ from typing import Any
 from playwright.async_api import CDPSession
 from playwright.async_api import Error as PlaywrightError
 
-from pytest_webarena.browser.messages import writable
 from pytest_webarena.browser.observation.fast.worlds import WORLD
-from pytest_webarena.browser.signal_log import ReportedEvent, TabSignals
+from pytest_webarena.browser.signal_log import TabSignals
+from pytest_webarena.browser.tabs.dom_reports import DomReports
 from pytest_webarena.browser.tabs.frame_chains import Channel, FrameChains
-from pytest_webarena.signals import ControlRecord, ElementRecord, TargetRecord
 
-__all__ = ["BINDING", "DomEvents"]
+__all__ = ["BINDING", "DomEvents", "listener_source"]
 
 BINDING = f"webarena{secrets.token_hex(8)}"
 """Name of the function in the listener's world by which it reports."""
 _SIGN = f"webarena{secrets.token_hex(8)}"
 """Name of the event with which the harness announces its own changes by script."""
-_LONGEST = 1_000_000
-"""Maximum number of characters of the report of one event; the listener sends far less."""
 _FOLLOW = f"function(frame) {{ globalThis[Symbol.for('{BINDING}')].followFrame(this, frame); }}"
 """Function to call in the listener's world on the element that contains a frame."""
 _SWEEP = f"globalThis[Symbol.for('{BINDING}')].sweep()"
 """Makes a listener search for fields with values that no event has reported."""
-_SIGNS = 100
-_DOCUMENTS = 100
-"""Maximum number of a tab's documents whose last written field is remembered."""
 _ANSWER = 10.0
 """Seconds to wait for answers of a frame's session."""
 
 
 @cache
-def script(letters: float = 0.03, by_script: bool = False) -> str:
+def listener_source(
+    letters: float = 0.03,
+    by_script: bool = False,
+    before: str = "",
+    secret_fields: tuple[str, ...] = ("current-password", "new-password"),
+) -> str:
     """Return the script that installs the listener.
 
     Args:
         letters: Seconds for which it may buffer typed letters; 0: it buffers none.
         by_script: Whether it also reports what scripts do.
+        before: Script that defines the function by which it reports, where the browser's protocol does not.
+        secret_fields: Values of ``autocomplete`` of fields whose content it never reports, in addition to passwords.
     """
     folder = files("pytest_webarena.browser.tabs")
     names = ("dom_elements.js", "dom_editors.js", "dom_scripts.js", "dom_events.js")
     elements, editors, scripts, source = ((folder / name).read_text("utf-8") for name in names)
     source = source.replace("// ELEMENTS\n", elements + editors).replace("// SCRIPTS\n", scripts if by_script else "")
+    source = before + source.replace("SECRET_FIELDS", "|".join(secret_fields))
     source = source.replace("BY_SCRIPT", "true" if by_script else "false")
     source = source.replace("LETTERS_MS", str(max(1, round(letters * 1000)) if letters else 0))
     for name, value in {"BINDING": BINDING, "SIGN": _SIGN, "DOM_EVENTS": BINDING}.items():
@@ -73,10 +74,8 @@ class DomEvents:
         self._signals = signals
         self._in_background = in_background
         self._ids = itertools.count(1)
-        self._tokens: set[str] = set()
-        self._written: dict[tuple[str, ...], ReportedEvent] = {}
-        """Last input by document. For further letters, only the value is reported."""
         self._frames = FrameChains(_FOLLOW)
+        self._reports = DomReports(signals, self._frames, self._follow_again)
         self._listening = False
 
     async def listen(self, session: CDPSession) -> None:
@@ -108,18 +107,17 @@ class DomEvents:
             await asyncio.wait_for(asyncio.gather(*queries, return_exceptions=True), seconds)
 
     def _script(self) -> str:
-        return script(self._signals.letters, self._signals.by_script)
+        return listener_source(self._signals.letters, self._signals.by_script)
 
     def new_token(self) -> tuple[str, str] | None:
         """Return the name of an event and a one-time token that prove that the harness makes a change; None if nothing
         listens."""
         if not self._listening:
             return None
-        if len(self._tokens) >= _SIGNS:
-            self._tokens.clear()
-        token = secrets.token_hex(8)
-        self._tokens.add(token)
-        return _SIGN, token
+        return _SIGN, self._reports.new_token()
+
+    def _follow_again(self, frame: str) -> None:
+        self._in_background(self._frames.follow_again(frame))
 
     def _receiver(self, channel: Channel, sessions: tuple[str, ...]) -> Callable[[str, dict[str, Any]], None]:
         """Return the handler of the events of one session, which must not raise."""
@@ -132,7 +130,8 @@ class DomEvents:
                 frame = worlds.get(params.get("executionContextId"))
                 if params.get("name") == BINDING and frame is not None:
                     context = (*sessions, str(params["executionContextId"]))
-                    self._receive(str(params.get("payload", "")), context, frame, channel)
+                    if self._reports.read(str(params.get("payload", "")), context, frame):
+                        self._in_background(self._frames.follow(frame, channel))
             elif method == "Runtime.executionContextCreated":
                 context = params.get("context", {})
                 if context.get("name") == WORLD:
@@ -164,74 +163,6 @@ class DomEvents:
                     nested.answered(message)
 
         return receive
-
-    def _receive(self, payload: str, document: tuple[str, ...], frame: str, channel: Channel) -> None:
-        try:
-            report = json.loads(writable(payload[:_LONGEST]))
-            if isinstance(report, list):  # a click into a field and its first input
-                click, first = report
-                self._record(click, document, frame, len(payload))
-                self._record({**first, "target": click["target"]}, document, frame, len(payload))
-                return
-            if "listening" in report:
-                self._signals.note_document(frame, listening=True)
-                if report.get("enclosed"):
-                    self._in_background(self._frames.follow(frame, channel))
-                return
-            if "around" in report:
-                chain = tuple(map(_element, report["chain"]))
-                self._frames.store_surroundings(report["around"], chain, whole=report["whole"], maker=report["maker"])
-                return
-            self._record(report, document, frame, len(payload))
-        except (AttributeError, KeyError, TypeError, ValueError):  # too long, not announced, unreadable, or malformed
-            self._signals.lost()
-
-    def _record(self, report: dict[str, Any], document: tuple[str, ...], frame: str, size: int) -> None:
-        token = report.get("sign")
-        if token is not None and token not in self._tokens:
-            raise ValueError("not announced by the harness")
-        self._tokens.discard(token)
-        if "again" in report:
-            event = self._written[document]
-            if event.field != (*document, report["again"]):
-                raise ValueError("another field")
-            event = replace(event, value=report["value"], omits=report.get("omits", event.omits))
-        else:
-            event = self._reported_event(report, document, frame, size)
-        if event.event == "input":
-            self._written.pop(document, None)
-            self._written[document] = event
-            if len(self._written) > _DOCUMENTS:
-                self._written.pop(next(iter(self._written)))
-        self._signals.record_dom_event(event)
-
-    def _reported_event(
-        self, report: dict[str, Any], document: tuple[str, ...], frame: str, size: int
-    ) -> ReportedEvent:
-        own_chain = tuple(map(_element, report["chain"]))
-        chain, whole, unknown = self._frames.extend_chain(frame, own_chain, report["whole"])
-        if unknown:
-            self._in_background(self._frames.follow_again(unknown))
-        maker = report["maker"]
-        if not maker and report["frame"].startswith("about:srcdoc"):  # a sandboxed document
-            maker = self._frames.nearest_maker(frame)
-        return ReportedEvent(
-            event=report["event"],
-            target=TargetRecord(**report["target"]),
-            value=report["value"],
-            omits=report["omits"],
-            chain=chain,
-            whole=whole,
-            frame=report["frame"],
-            control=ControlRecord(**report["control"]) if report["control"] else None,
-            field=(*document, report["field"]),
-            size=size,
-            maker=maker,
-            by_script="scripted" in report,
-            selects="selects" in report,
-            done_at=report.get("scripted", 0),
-            rows=tuple(tuple(map(str, row)) for row in report.get("rows", ())),
-        )
 
 
 class _Session:
@@ -302,16 +233,3 @@ async def _set_up(channel: Channel, source: str, *, waiting: bool = False) -> No
     for answer in answers:
         if isinstance(answer, BaseException) and not (waiting and isinstance(answer, PlaywrightError)):
             raise answer  # errors of a frame are ignored, because it may be removed already
-
-
-def _element(fields: list[Any]) -> ElementRecord:
-    tag, attributes, nth, children, nth_of_type, of_type, within = fields
-    return ElementRecord(
-        tag=tag,
-        attributes=attributes,
-        nth=nth,
-        children=children,
-        nth_of_type=nth_of_type,
-        of_type=of_type,
-        within=within,
-    )

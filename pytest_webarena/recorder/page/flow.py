@@ -13,8 +13,15 @@ import yaml
 from pytest_webarena.actions import Action, Goto, Stop, Upload
 from pytest_webarena.agents.builtin import describe_step, with_full_address
 from pytest_webarena.errors import TaskFileError, TrialError, UsageError, WebArenaError
-from pytest_webarena.recorder.autosave import FILES, Autosaver, upload_of
+from pytest_webarena.recorder.autosave import FILES, Autosaver, SignalSource, upload_of
 from pytest_webarena.recorder.editing import ANSWER, Edits, key_of
+from pytest_webarena.recorder.extension.serving import (
+    ExtensionOptions,
+    ExtensionServer,
+    annotate_recording,
+    open_server,
+    with_untried_steps,
+)
 from pytest_webarena.recorder.key_nodes import ProposedNode, proposed_nodes
 from pytest_webarena.recorder.page.input_relay import InputRelay
 from pytest_webarena.recorder.page.panel import Panel, PanelRequest, Result
@@ -57,6 +64,8 @@ class PageOptions:
     output: Path | None = None
     answer: str = ""
     annotate: Path | None = None
+    extension: ExtensionOptions | None = None
+    """The extension for the person's own browser; None: the harness's browser is used."""
     ignored: Mapping[str, Sequence[str]]
     accounts: Sequence[str] = ()
     """A line for each site that says who is signed in, and who else could be."""
@@ -73,7 +82,7 @@ def record_on_page(task: Task, runtime: Runtime, options: PageOptions) -> int:
     place = options.output
     files = place.parent / f"{place.stem}{FILES}" if place is not None else Path(f"recorded{FILES}")
     autosaver = Autosaver(place, files, options.report)
-    with PageServer(panel, port=options.port, live=options.live) as server:
+    with _server(panel, options) as server:
         options.report(f"{server.address} is the recording page; keep the address secret, Ctrl+C ends the recording")
         for line in options.accounts:
             options.report(line)
@@ -83,6 +92,12 @@ def record_on_page(task: Task, runtime: Runtime, options: PageOptions) -> int:
             while recording.handle_request():
                 pass
         return recording.leave()
+
+
+def _server(panel: Panel, options: PageOptions) -> PageServer:
+    if options.extension is None:
+        return PageServer(panel, port=options.port, live=options.live)
+    return open_server(panel, options.extension, port=options.port, pictures=options.annotate is not None)
 
 
 class _Recording:
@@ -104,6 +119,8 @@ class _Recording:
         self._nodes: list[ProposedNode] = []
         self._result: Result | None = None
         self._files, self._autosaver = files, autosaver
+        self._printed: set[str] = set()
+        """Keys of steps, and warnings, that are printed."""
 
     def handle_request(self) -> bool:
         """Carry out the author's next request; return False if it is to leave."""
@@ -118,6 +135,8 @@ class _Recording:
                 case "write":
                     self._write()
                 case "again":
+                    if isinstance(self._server, ExtensionServer):
+                        self._server.extension.restart()
                     self._recorded_session = self._replayed = None
                     self._autosaver.drop()
                 case "leave":
@@ -148,6 +167,32 @@ class _Recording:
     # --- doing
 
     def _do(self) -> PanelRequest:
+        return self._do_in_extension(self._server) if isinstance(self._server, ExtensionServer) else self._do_here()
+
+    def _do_in_extension(self, server: ExtensionServer) -> PanelRequest:
+        """Follow what the extension sends until the author ends the recording and it is complete."""
+        self._panel.begin()
+        self._autosaver.begin()
+        self._printed = set()
+        hint = f"load the folder {server.folder} as an unpacked extension, then record with its button"
+        self._panel.log(hint)
+        self._options.report(hint)
+        while True:
+            request = self._follow(server.extension, server.extension.warnings)
+            if request.what != "finish":
+                return request
+            try:
+                self._recorded_session = server.session(self._panel.edits.answer)
+            except UsageError as error:
+                self._panel.log(str(error))
+                self._options.report(str(error))
+                self._panel.set_phase("doing")
+                continue
+            self._panel.set_steps(self._recorded_session.steps)
+            server.extension.end()
+            return request
+
+    def _do_here(self) -> PanelRequest:
         with tryout(self._task, self._runtime, _quiet, Path("tryout"), user_answers_dialogs=True) as running_tryout:
             sites = running_tryout.sites
             self._server.input_relay = InputRelay(
@@ -155,6 +200,7 @@ class _Recording:
             )
             self._panel.begin()
             self._autosaver.begin()
+            self._printed = set()
             try:
                 request = self._follow(running_tryout)
             finally:
@@ -176,15 +222,17 @@ class _Recording:
             steps = steps_of(running_tryout.signals(), before=running_tryout.signals_before)
             return RecordedSession(steps=steps, answer=answer, url="", sites=running_tryout.sites, changes=())
 
-    def _follow(self, running_tryout: Tryout) -> PanelRequest:
-        printed: set[str] = set()
-        request = None
+    def _follow(self, source: SignalSource, warnings: Callable[[], Sequence[str]] = lambda: ()) -> PanelRequest:
+        request, printed = None, self._printed
         while request is None:
             request = self._panel.next_request(_LOOK)
-            self._autosaver.save_changes(
-                running_tryout, self._task, intent=self._panel.intent, answer=self._panel.edits.answer
-            )
-            steps = steps_of(running_tryout.signals(), before=running_tryout.signals_before)
+            self._autosaver.save_changes(source, self._task, intent=self._panel.intent, answer=self._panel.edits.answer)
+            for warning in warnings():
+                if warning not in printed:
+                    printed.add(warning)
+                    self._panel.log(warning)
+                    self._options.report(warning)
+            steps = steps_of(source.signals(), before=source.signals_before)
             self._panel.set_steps(steps)
             for step in steps if request is not None else steps[:-1]:
                 if key_of(step) not in printed:
@@ -201,15 +249,7 @@ class _Recording:
         if not steps and not edits.answer:
             raise UsageError("expected actions in the browser or an answer, found neither")
         panel.log(f"doing {len(steps)} steps again on fresh sites, to see by what their elements can be found")
-        replayed = replay_steps(
-            self._task,
-            steps,
-            self._runtime,
-            panel.log,
-            uploads=self._uploads(steps),
-            annotate=self._options.annotate,
-        )
-        self._replayed = replayed
+        self._replayed = replayed = self._replay(steps)
         self._nodes = proposed_nodes(replayed.passed, replayed.sites)
         self._checks = proposed_checks(
             self._task, answer=edits.answer, url=replayed.url, steps=[step.action for step in steps],
@@ -222,6 +262,19 @@ class _Recording:
         if replayed.unknown_changes_warning:
             self._options.report(replayed.unknown_changes_warning)
             panel.log(replayed.unknown_changes_warning)
+
+    def _replay(self, steps: Sequence[RecordedStep]) -> ReplayedSteps:
+        server, annotate = self._server, self._options.annotate
+        uploads = self._uploads(steps)
+        if not isinstance(server, ExtensionServer):
+            return replay_steps(self._task, steps, self._runtime, self._panel.log, uploads=uploads, annotate=annotate)
+        replayed = with_untried_steps(
+            lambda: replay_steps(self._task, steps, self._runtime, self._panel.log, uploads=uploads),
+            steps, server.extension, self._panel.log,
+        )  # fmt: skip
+        if annotate is not None:
+            annotate_recording(annotate, self._task, replayed, steps, server.extension)
+        return replayed
 
     def _uploads(self, steps: Sequence[RecordedStep]) -> dict[str, Path]:
         names = [name for step in steps if isinstance(step.action, Upload) for name in step.action.files]
@@ -247,6 +300,11 @@ class _Recording:
             self._result = Result(passed=False, about=f"the task is incomplete: {error}", text=text)
             panel.set_result(self._result)
             return
+        if self._replayed.untried:
+            about = f"not tried: {self._replayed.untried} of {len(steps)} steps could not be done again here"
+            self._result = Result(passed=False, about=about, doubts=self._warnings(), text=text)
+            panel.set_result(self._result)
+            return
         verdicts = []
         for task in tasks:
             panel.log(f"trying {task.id} on fresh sites")
@@ -256,10 +314,14 @@ class _Recording:
         doubts = _doubts(in_text(panel.intent, variables), text, variables, edits.names.get(ANSWER, ""))
         if self._replayed.unknown_changes_warning:
             doubts += (self._replayed.unknown_changes_warning,)
+        doubts += self._warnings()
         self._result = replace(_judged(tasks, verdicts, text, check_names, missing=missing), doubts=doubts)
         if self._result.passed:
             self._write()
         panel.set_result(self._result)
+
+    def _warnings(self) -> tuple[str, ...]:
+        return self._server.extension.warnings(at_end=True) if isinstance(self._server, ExtensionServer) else ()
 
     def _text(
         self,

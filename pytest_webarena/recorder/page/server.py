@@ -2,6 +2,7 @@
 
 Only the person who started it may use the signed-in browser. So the address contains a secret, requests must name this
 server as their host and come from its own page, and changes use a content type that pages of other origins can't send.
+The recorder's browser extension has a secret of its own, and its requests must have its origin, which no page can have.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from pytest_webarena.errors import UsageError, WebArenaError
+from pytest_webarena.recorder.extension.packing import ORIGIN
+from pytest_webarena.recorder.extension.receiving import ExtensionRecording
 from pytest_webarena.recorder.page.input_relay import InputRelay
 from pytest_webarena.recorder.page.panel import Panel
 from pytest_webarena.results.page_handler import PageHandler
@@ -30,8 +33,13 @@ _LONGEST = 1_000_000
 """Maximum size in bytes of a JSON request."""
 _LARGEST = 50_000_000
 """Maximum size in bytes of a file to be uploaded."""
+_EVENTS = 8_000_000
+"""Maximum size in bytes of the extension's events or picture in one request."""
 _WAIT = 5.0
 """Seconds to wait for a new picture."""
+
+
+_FOR_EXTENSION = {"Access-Control-Allow-Origin": ORIGIN, "Access-Control-Allow-Methods": "POST"}
 
 
 class _Refused(Exception):
@@ -53,6 +61,9 @@ class PageServer(ThreadingHTTPServer):
         """Whether the page shows the browser; else the browser has a window."""
         self.input_relay: InputRelay | None = None
         """Relay to the browser while a person may use it."""
+        self.extension: ExtensionRecording | None = None
+        """Recording that the browser extension sends."""
+        self.extension_token = ""
         self.token = secrets.token_urlsafe(24)
         try:
             super().__init__(("127.0.0.1", port), _Handler)
@@ -66,6 +77,11 @@ class PageServer(ThreadingHTTPServer):
     def address(self) -> str:
         """Address of the page, including the secret."""
         return f"http://127.0.0.1:{self.server_port}/{self.token}/"
+
+    @property
+    def extension_address(self) -> str:
+        """Address for the extension, including its secret."""
+        return f"http://127.0.0.1:{self.server_port}/{self.extension_token}/"
 
     def __enter__(self) -> PageServer:
         threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True).start()
@@ -89,12 +105,22 @@ class _Handler(PageHandler):
         self._guarded(self._get)
 
     def do_POST(self) -> None:
-        """Handle an action of the person on the page."""
-        self._guarded(self._post)
+        """Handle an action of the person on the page, or what the extension sends."""
+        if self.headers.get("Origin") == ORIGIN:
+            self._guarded(self._extension, self._allowed_extension)
+        else:
+            self._guarded(self._post)
 
-    def _guarded(self, answer: Callable[[list[str]], None]) -> None:
+    def do_OPTIONS(self) -> None:
+        """Allow the extension's requests, which the browser asks about first."""
+        allowed = {"Access-Control-Allow-Headers": "content-type", "Access-Control-Allow-Private-Network": "true"}
+        self._guarded(
+            lambda path: self._send(HTTPStatus.NO_CONTENT, "", b"", _FOR_EXTENSION | allowed), self._allowed_extension
+        )
+
+    def _guarded(self, answer: Callable[[list[str]], None], allowed: Callable[[], list[str]] | None = None) -> None:
         try:
-            answer(self._allowed())
+            answer((allowed or self._allowed)())
         except _Refused as refused:
             self.close_connection = True
             self._send(refused.status, "text/plain; charset=utf-8", f"{refused}\n".encode())
@@ -103,15 +129,29 @@ class _Handler(PageHandler):
 
     def _allowed(self) -> list[str]:
         """Return the path below the secret if the request comes from the server's own page."""
-        host = self.headers.get("Host", "")
-        if host not in (f"127.0.0.1:{self.server.server_port}", f"localhost:{self.server.server_port}"):
-            raise _Refused(HTTPStatus.FORBIDDEN, "This server answers as 127.0.0.1 and localhost alone, with its port.")
+        host = self._host()
         if self.headers.get("Origin", f"http://{host}") != f"http://{host}":
             raise _Refused(HTTPStatus.FORBIDDEN, "This server answers its own page alone.")
         if self.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin"):
             raise _Refused(HTTPStatus.FORBIDDEN, "This server answers its own page alone.")
+        return self._below(self.server.token)
+
+    def _allowed_extension(self) -> list[str]:
+        """Return the path below the extension's secret if the request comes from the extension."""
+        self._host()
+        if self.headers.get("Origin") != ORIGIN or self.server.extension is None:
+            raise _Refused(HTTPStatus.FORBIDDEN, "This server answers its own page and its extension alone.")
+        return self._below(self.server.extension_token)
+
+    def _host(self) -> str:
+        host = self.headers.get("Host", "")
+        if host not in (f"127.0.0.1:{self.server.server_port}", f"localhost:{self.server.server_port}"):
+            raise _Refused(HTTPStatus.FORBIDDEN, "This server answers as 127.0.0.1 and localhost alone, with its port.")
+        return host
+
+    def _below(self, secret: str) -> list[str]:
         _, token, *rest = [unquote(part) for part in urlsplit(self.path).path.split("/")]
-        if not secrets.compare_digest(token.encode(), self.server.token.encode()) or not rest:
+        if not secrets.compare_digest(token.encode(), secret.encode()) or not rest:
             raise _Refused(HTTPStatus.NOT_FOUND, "There is nothing here: use the whole address that was printed.")
         return rest
 
@@ -177,6 +217,15 @@ class _Handler(PageHandler):
             case _:
                 raise _Refused(HTTPStatus.NOT_FOUND, "There is nothing of that name.")
 
+    def _extension(self, path: list[str]) -> None:
+        assert self.server.extension is not None
+        is_picture = path == ["picture"]
+        body = self._body(_EVENTS, "image/jpeg") if is_picture else self._json_body(_EVENTS)
+        answer = self.server.extension.answer(path, parse_qs(urlsplit(self.path).query), body)
+        if answer is None:
+            raise _Refused(HTTPStatus.NOT_FOUND, "There is nothing of that name.")
+        self._json(answer, headers=_FOR_EXTENSION)
+
     def _hand(self) -> InputRelay:
         if self.server.input_relay is None:
             raise UsageError("expected a running browser, found none; reload the page")
@@ -191,17 +240,23 @@ class _Handler(PageHandler):
             raise _Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"Send at most {most:,} bytes, and say how many.")
         return self.rfile.read(int(length))
 
-    def _json_body(self) -> dict[str, Any]:
+    def _json_body(self, most: int = _LONGEST) -> dict[str, Any]:
         try:
-            data = json.loads(self._body(_LONGEST, "application/json"))
+            data = json.loads(self._body(most, "application/json"))
         except ValueError as error:
             raise _Refused(HTTPStatus.BAD_REQUEST, f"This is no JSON: {error}") from None
         if not isinstance(data, dict):
             raise _Refused(HTTPStatus.BAD_REQUEST, "Send an object.")
         return data
 
-    def _json(self, data: Mapping[str, Any], status: HTTPStatus = HTTPStatus.OK) -> None:
-        self._send(status, "application/json", json.dumps(data).encode())
+    def _json(
+        self,
+        data: Mapping[str, Any],
+        status: HTTPStatus = HTTPStatus.OK,
+        *,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        self._send(status, "application/json", json.dumps(data).encode(), headers)
 
     def _send(self, status: HTTPStatus, kind: str, body: bytes, more: Mapping[str, str] | None = None) -> None:
         self.send_response(status)

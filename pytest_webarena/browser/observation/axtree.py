@@ -157,6 +157,7 @@ def render_tree(
         elif (
             backend is not None
             and backend in layout.surroundings.usable.bare
+            and backend in layout.surroundings.usable.pointed
             and (node.get("ignored") or role == "generic")
         ):
             node = {

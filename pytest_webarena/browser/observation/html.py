@@ -19,9 +19,6 @@ HOLE = "\0"
 SNAPSHOT_STYLES = ("visibility", "display")
 """Computed styles that the snapshot must include."""
 
-_LISTENERS = frozenset({"article", "div", "img", "li", "p", "section", "span", "svg", "td", "th", "tr"})
-"""Tags that are printed with an id if they have a click listener. Others are controls or only look clickable."""
-
 _INSERTED = frozenset({"::before", "::after"})
 _EVERYWHERE = Box(-1e9, -1e9, 2e9, 2e9)
 _ELEMENT, _TEXT, _DOCUMENT, _FRAGMENT = 1, 3, 9, 11
@@ -62,7 +59,6 @@ class _Document:
         self.texts = dict(zip(nodes["textValue"]["index"], nodes["textValue"]["value"], strict=True))
         self.checked = set(nodes["inputChecked"]["index"])
         self.selected = set(nodes["optionSelected"]["index"])
-        self.clickable = set(nodes["isClickable"]["index"])
         hosts = nodes.get("contentDocumentIndex", {"index": [], "value": []})
         self.frames = dict(zip(hosts["index"], hosts["value"], strict=True))
         self.inserted: dict[int, str] = {}
@@ -119,8 +115,6 @@ class _Work:
     line: int | None = None
     shown: int = 0
     """Number of visible things before it."""
-    editable: bool = False
-    """Whether it is inside an element with ``contenteditable``, where all elements count as clickable."""
     note: str = ""
     """Additional last line inside it."""
 
@@ -201,9 +195,8 @@ class _Renderer:
             frame = self._documents[document.frames[node]] if node in document.frames else None
             area = document.layout.surroundings.scrolls.get(backend, "")
             attributes["scroll"] = frame.layout.describe_scroll() if frame is not None else area
-        listens = node in document.clickable and tag in _LISTENERS and not work.editable
-        listens = listens or backend in document.layout.surroundings.usable.pointed
-        control = (visible or box is None) and (is_control(tag, attributes) or listens)
+        scripted = visible and document.layout.surroundings.usable.around.get(backend) == backend
+        control = scripted or ((visible or box is None) and is_control(tag, attributes))
         number = document.layout.base + backend if control else None
         depth, end = work.depth, _Work(document, node, work.depth + 1, work.view, None, ends=True, shown=self._shown)
         if (line := opening(tag, attributes, number)) and (visible or box is None):
@@ -233,10 +226,9 @@ class _Renderer:
         elif tag not in VOID and (tag != "select" or visible):
             if tag == "select":
                 end.note = self._leave_out_options(document, node, number)
-            editable = work.editable or "contenteditable" in attributes
             # A control's text is its name, so it is printed even where it is outside of the viewport.
             view = work.view if number is None else _EVERYWHERE
-            self._enter(_Work(document, node, depth, view, None, editable=editable), depth, box or work.inside)
+            self._enter(_Work(document, node, depth, view, None), depth, box or work.inside)
 
     def _enter(self, work: _Work, depth: int, inside: Box | None) -> None:
         document = work.document
@@ -246,7 +238,7 @@ class _Renderer:
             self._stack.append(_Work(inner, 0, depth, inner.layout.window.clip(work.view), None))
             return
         for each in reversed(document.children[work.node]):
-            self._stack.append(_Work(document, each, depth, work.view, inside, editable=work.editable))
+            self._stack.append(_Work(document, each, depth, work.view, inside))
 
     def _leave_out_options(self, document: _Document, select: int, number: int | None) -> str:
         """Mark the options beyond the limit to be omitted; return a line with their number."""

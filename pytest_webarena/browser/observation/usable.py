@@ -69,8 +69,8 @@ def find_usable(document: SnapshotDocument) -> Usable:
         around |= {document.ids[node]: document.ids[owner] for node, owner in owners.items()}
         if root in by_pointer:
             pointed |= {document.ids[owner] for owner in owners.values()}
-            if not controls and document.box(root) is not None and not any(_is_text(document, node) for node in inside):
-                bare[document.ids[root]] = writable(shorten(document.attribute(root, "class"), _LONGEST))
+        if not controls and document.box(root) is not None and not any(_is_text(document, node) for node in inside):
+            bare[document.ids[root]] = writable(shorten(document.attribute(root, "class"), _LONGEST))
     return Usable(around=around, pointed=frozenset(pointed), bare=bare)
 
 

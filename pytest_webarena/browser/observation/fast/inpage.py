@@ -152,18 +152,24 @@ class InPage:
         here = {**options, "first": self._numbers.next, "depth": depth, "view": None, "root": True, "focus": True}
         main = self._world_of_page()
         try:
-            found = await main.call(text.function, here, seconds=seconds)
+            found = await self._call(text, main, here, seconds)
         except LostWorld:
             if self._main is main:
                 self._main = None
             main = self._world_of_page()
-            found = await main.call(text.function, here, seconds=seconds)
+            found = await self._call(text, main, here, seconds)
         self._numbers.taken_until(found["next"], self._page)
         shown, focused = found["text"], found["focused"]
         if found["frames"]:
             shown, inner = await self._with_frames(text, main, shown, found["frames"], options)
             focused = inner or focused
         return Reading(text=shown, title=found["title"], focused=focused, scroll=tuple(found["scroll"]))
+
+    @staticmethod
+    async def _call(text: _Text, world: World, options: Mapping[str, Any], seconds: float) -> Any:
+        if text is _HTML:
+            await world.note_listeners(seconds=seconds)
+        return await world.call(text.function, options, seconds=seconds)
 
     async def ask(self, function: str, *args: Any, seconds: float) -> Any:
         """Return the result of a JavaScript function of another module, called in the world of the script."""
@@ -280,7 +286,7 @@ class InPage:
                     if world is None:
                         return "", "", ""
                     frame = self._frames[key] = _Frame(world, host)
-                found = await frame.world.call(text.function, frame_options, seconds=_FRAME_SECONDS)
+                found = await self._call(text, frame.world, frame_options, _FRAME_SECONDS)
             except LostWorld:  # it has navigated since the last observation
                 self._frames.pop(key, None)
                 continue

@@ -7,6 +7,7 @@ const LONGEST = 200;
 const markup = options => {
   nextNumber = Math.max(nextNumber, options.first);
   forgetInserted();
+  forgetDelegates();
   const {viewport, maxOptions, rules} = options;
   const skipped = new Set(rules.skipped), empty = new Set(rules.void), transparent = new Set(rules.transparent);
   const interactive = new Set(rules.interactive), controlRoles = new Set(rules.roles);
@@ -98,10 +99,10 @@ const markup = options => {
     if (style.display === 'none' || style.contentVisibility === 'hidden' || isSpare(el, tag)) return;
     const box = rectOf(el), bare = style.display === 'contents', inline = style.display === 'inline';
     const visible = style.visibility === 'visible' && !bare && (!viewport || inView(box, view));
-    const usual = (visible || bare) && isUsual(el, tag), pointed = visible && !usual && isPointed(el, style);
-    const control = usual || pointed;
+    const usual = (visible || bare) && isUsual(el, tag), scripted = visible && !usual && isUsable(el, style);
+    const control = usual || scripted;
     const number = control ? numberOf(el, `${tag} ${quoted(trimmed(textContentOf(el)).slice(0, 80))}`) : 0;
-    const line = visible || bare ? opening(el, tag, number, style, pointed && isBare(el) ? classHint(el) : null) : '';
+    const line = visible || bare ? opening(el, tag, number, style, scripted && isBare(el) ? classHint(el) : null) : '';
     const before = shown;
     const end = {ends: true, line: -1, before};
     let inner = depth;

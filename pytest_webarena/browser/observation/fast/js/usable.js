@@ -16,8 +16,25 @@ const isControl = el => isFocusable(el) || isEditingHost(el) || isDraggable(el) 
 const listeners = new WeakSet();
 let listen = false;
 const noteListeners = (...nodes) => {
-  for (const node of nodes) if (node instanceof Element) listeners.add(node);
+  for (const node of nodes) if (typeOf(node) === ELEMENT) listeners.add(node);
   listen = true;
+};
+
+// Returns the trees within the page: documents of frames of the same site, and open shadow trees. Those in the viewport
+// come first. Null if there are none.
+const innerRoots = most => {
+  const shown = [], others = [], trees = [document];
+  for (let tree; (tree = trees.shift());) {
+    const {innerWidth: width, innerHeight: height} = viewOf(ownerOf(tree) || tree);
+    for (const el of tree.querySelectorAll('*')) {
+      const inner = shadowOf(el) || (tagOf(el) === 'iframe' ? frameDocument(el) : null);
+      if (!inner) continue;
+      const box = rectOf(el);
+      (box.bottom > 0 && box.right > 0 && box.top < height && box.left < width ? shown : others).push(inner);
+      trees.push(inner);
+    }
+  }
+  return shown.length + others.length ? [...shown, ...others].slice(0, most) : null;
 };
 
 const isPage = el => /^(html|body)$/.test(tagOf(el));
@@ -64,8 +81,9 @@ const usableAround = (el, cursor) => {
   return item && item !== owner && contains(owner, item) ? item : owner;
 };
 
-// Whether an element is such, by its pointer alone.
+// Whether an element is such: by its pointer alone, or by listeners, too.
 const isPointed = (el, style) => POINTED.test(style.cursor) && usableAround(el, style.cursor) === el;
+const isUsable = (el, style) => (listen || POINTED.test(style.cursor)) && usableAround(el, style.cursor) === el;
 
 // Whether a usable element shows nothing that has a line of its own.
 const isBare = el => BLANK.test(textContentOf(el)) && !queryWithin(el, CONTROL_ELEMENTS);

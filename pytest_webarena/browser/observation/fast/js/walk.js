@@ -351,4 +351,4 @@ const look = options => {
   };
 };
 
-return {look, markup, boxes, noteListeners, cornerOf, find, descriptionOf, known: node => numbers.get(node) ?? 0};
+return {look, markup, boxes, noteListeners, innerRoots, cornerOf, find, descriptionOf, known: node => numbers.get(node) ?? 0};

@@ -147,6 +147,15 @@ const middleOf = el => {
   }
   return {x, y};
 };
+// Whether an element between `el` and the element that is hit around it hides this point of `el`.
+const clips = (el, hit, x, y) => {
+  for (let n = el; n && n !== hit; n = n.parentElement || n.getRootNode().host) {
+    const box = n.getBoundingClientRect(), style = n.ownerDocument.defaultView.getComputedStyle(n);
+    if (style.overflow === 'visible' || ['contents', 'inline'].includes(style.display)) continue;
+    if (x < box.left || x > box.right || y < box.top || y > box.bottom) return true;
+  }
+  return false;
+};
 const reaches = (el, hit) => {
   if (!hit) return false;
   if (within(el, hit)) return true;
@@ -219,7 +228,8 @@ PREPARE = (
   const around = hit => typing && field && hit && !within(el, hit) && within(hit, el) && !hit.isContentEditable;
   const pick = all => all.find(([x, y]) => {
     const hit = hitAt(doc, x, y);
-    return (reaches(whole, hit) || reaches(el, hit)) && !around(hit);
+    if (!(reaches(whole, hit) || reaches(el, hit)) || around(hit)) return false;
+    return within(el, hit) || !within(hit, el) || !clips(el, hit, x, y);
   });
   const centred = () => {
     const all = points();

@@ -22,6 +22,7 @@ from pytest_webarena.browser.config import ObservationConfig
 from pytest_webarena.browser.messages import is_readable, writable
 from pytest_webarena.browser.observation.extraction import Box, ElementInfo
 from pytest_webarena.browser.observation.snapshot import DocumentLayout
+from pytest_webarena.browser.observation.usable import Bare
 
 __all__ = ["HIDDEN_PROPERTIES", "PLAIN_ROLES", "RenderedTree", "render_tree"]
 
@@ -154,20 +155,9 @@ def render_tree(
         if backend in layout.surroundings.draggable:
             node = _as_draggable(node, layout, by_id)
             role = _role(node)
-        elif (
-            backend is not None
-            and backend in layout.surroundings.usable.bare
-            and backend in layout.surroundings.usable.pointed
-            and (node.get("ignored") or role == "generic")
-        ):
-            node = {
-                **node,
-                "ignored": False,
-                "role": {"value": "generic"},
-                "name": node.get("name", {}),
-                "clickable": layout.surroundings.usable.bare[backend],
-            }
-            role = "generic"
+        elif backend in layout.surroundings.usable.pointed and (node.get("ignored") or role == "generic"):
+            node = _as_clickable(node, layout.surroundings.usable.bare.get(backend))
+            role = _role(node)
         own_box = layout.boxes.get(backend) if backend is not None else None
         is_root = backend is not None and node_name == "#document"
         box = own_box or work.box
@@ -199,7 +189,8 @@ def render_tree(
         depth = work.depth + 1 if printed else work.depth
         outer_names = (
             f"{work.outer_names}\n{_text(node['name'].get('value'))}"
-            if printed and (role in _NAMED_BY_CONTENT or "draggable" in node or _is_editor(node, node_name))
+            if printed
+            and (role in _NAMED_BY_CONTENT or {"clickable", "draggable"} & node.keys() or _is_editor(node, node_name))
             else work.outer_names
         )
         if select is not work.select:
@@ -275,8 +266,14 @@ def _emit(
         backend = work.host  # actions on the text are actions on its element
         node_name = work.layout.names.get(backend, "")
     out.lines.append("\t" * work.depth + " ".join([f"[{number}] {role} {name!r}", *properties]))
+    usable = work.layout.surroundings.usable.around.get(backend, backend)
     out.elements[str(number)] = ElementInfo(
-        backend=backend, node_name=node_name, role=role, name=name, frame=work.layout.remote
+        backend=backend,
+        node_name=node_name,
+        role=role,
+        name=name,
+        frame=work.layout.remote,
+        around=(usable, work.layout.names.get(usable, "")) if usable != backend else None,
     )
     if role != "RootWebArea" and _property(node, "focused"):
         out.focused = f"[{number}] {role} {name!r}"
@@ -327,6 +324,14 @@ def _as_draggable(node: AXNode, layout: DocumentLayout, by_id: Mapping[tuple[str
     role = "group" if node.get("ignored") else _role(node)
     named = name or " ".join("".join(texts).split())
     return {**node, "ignored": False, "role": {"value": role}, "name": {"value": named}, "draggable": True}
+
+
+def _as_clickable(node: AXNode, bare: Bare | None) -> AXNode:
+    """Return the node of an element that shows no text, with what names it; ``clickable``: its classes if nothing."""
+    if bare is None:
+        return node
+    role, name = {"value": "generic"}, bare.text or _text(node.get("name", {}).get("value")).strip() or bare.title
+    return {**node, "ignored": False, "role": role, "name": {"value": name}, "clickable": "" if name else bare.classes}
 
 
 def _is_editor(node: AXNode, node_name: str) -> bool:

@@ -190,7 +190,8 @@ class _Renderer:
         place = work.inside if in_list and box is None else box
         visible = place is not None and node not in document.hidden and (self._all or place.overlaps(work.view))
         attributes = document.attributes_of(node, tag)
-        attributes["class"] = document.layout.surroundings.usable.bare.get(backend, "")
+        bare = document.layout.surroundings.usable.bare.get(backend)
+        attributes["class"] = bare.classes if bare is not None and not bare.text else ""
         if visible:
             frame = self._documents[document.frames[node]] if node in document.frames else None
             area = document.layout.surroundings.scrolls.get(backend, "")

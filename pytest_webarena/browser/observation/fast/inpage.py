@@ -24,7 +24,7 @@ __all__ = ["InPage", "Located", "Reading"]
 _BOXES = "(script, ids) => script.boxes(ids)"
 _CORNER = "(script, id) => script.cornerOf(id)"
 _CALL = """(script, id, ...args) => {
-  const node = script.find(id), description = script.descriptionOf(id);
+  const node = script.FIND(id), description = script.descriptionOf(id);
   if (!node) return {detached: true, description};
   return Promise.resolve((%s)(node, ...args)).then(value => ({value, description}));
 }"""
@@ -86,11 +86,14 @@ class Located:
     number: int
     host: Host | None
     """Iframe around the element's document, if that is of another site."""
+    around: bool = False
+    """Whether the element around it that only scripts make usable is meant."""
 
     async def call(self, function: str, *args: Any, seconds: float) -> Mapping[str, Any]:
         """Call a JavaScript function on the element; return its ``value`` and ``description``, or ``detached``."""
+        source = _CALL.replace("FIND", "usableOf" if self.around else "find") % function
         try:
-            answer: Mapping[str, Any] = await self.world.call(_CALL % function, self.number, *args, seconds=seconds)
+            answer: Mapping[str, Any] = await self.world.call(source, self.number, *args, seconds=seconds)
         except LostWorld:
             return {"detached": True, "description": ""}
         return answer

@@ -81,12 +81,33 @@ const usableAround = (el, cursor) => {
   return item && item !== owner && contains(owner, item) ? item : owner;
 };
 
+// Returns such an element around the node of an id; null if the node is usable itself.
+const usableOf = id => {
+  forgetDelegates();
+  const node = find(id), el = node && (typeOf(node) === ELEMENT ? node : elementAbove(node));
+  const found = el && !isControl(el) ? usableAround(el, styleOf(el).cursor) : null;
+  return found === node ? null : found;
+};
+
 // Whether an element is such: by its pointer alone, or by listeners, too.
 const isPointed = (el, style) => POINTED.test(style.cursor) && usableAround(el, style.cursor) === el;
 const isUsable = (el, style) => (listen || POINTED.test(style.cursor)) && usableAround(el, style.cursor) === el;
 
 // Whether a usable element shows nothing that has a line of its own.
 const isBare = el => BLANK.test(textContentOf(el)) && !queryWithin(el, CONTROL_ELEMENTS);
+
+// Whether none of its text is where the element is: pages move a text away to draw an icon in its place.
+const isTextless = (el, box) => {
+  if (queryWithin(el, CONTROL_ELEMENTS)) return false;
+  const doc = ownerOf(el), walker = doc.createTreeWalker(el, NodeFilter.SHOW_TEXT), range = doc.createRange();
+  for (let node; (node = walker.nextNode());) {
+    if (BLANK.test(dataOf(node))) continue;
+    range.selectNodeContents(node);
+    const at = range.getBoundingClientRect();
+    if (at.width > 0 && at.left < box.right && box.left < at.right && at.top < box.bottom && box.top < at.bottom) return false;
+  }
+  return true;
+};
 
 // Returns the classes of such an element: the only words about it, e.g. `icon-close`.
 const classHint = el => {

@@ -263,10 +263,11 @@ const look = options => {
         context.depth++;
         if (name && (SAYS_CONTENT(role) || role === 'row' || own)) context.outerNames += '\n' + name;
         if (viewport && !area) context.mark = {line: lines.length - 1, seen};
-      } else if (area && shows && isPointed(el, style) && isBare(el)) {
-        const hint = classHint(el);
-        emit(el, top.depth, role, '', ` clickable: True${hint ? ' class: ' + quoted(hint) : ''}`);
+      } else if (area && shows && isPointed(el, style) && isTextless(el, box)) {
+        const moved = trimmed(contentText(el, tag, 0, el)) || trimmed(attr(el, 'title') || ''), hint = moved ? '' : classHint(el);
+        emit(el, top.depth, role, moved, ` clickable: True${hint ? ' class: ' + quoted(hint) : ''}`);
         context.depth++;
+        if (moved) context.outerNames += '\n' + moved;
       }
       if (tag === 'label' && isRedundantLabel(el)) context.mute = true;
     }
@@ -351,4 +352,4 @@ const look = options => {
   };
 };
 
-return {look, markup, boxes, noteListeners, innerRoots, cornerOf, find, descriptionOf, known: node => numbers.get(node) ?? 0};
+return {look, markup, boxes, noteListeners, innerRoots, usableOf, cornerOf, find, descriptionOf, known: node => numbers.get(node) ?? 0};

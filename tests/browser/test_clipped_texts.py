@@ -1,0 +1,45 @@
+"""Texts that a page moves away or clips to draw an icon in their place: the element around them is printed and used."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from pytest_webarena.actions import Click, Element
+from tests.browser.test_forms import See, see
+
+__all__ = ["see"]
+
+BOTH = pytest.mark.parametrize("extractor", ["exact", "fast"])
+ICONS = """<!doctype html><title>Icons</title><style>
+.icon { cursor: pointer; display: block; width: 20px; height: 20px; overflow: hidden; position: relative }
+b { display: block; text-indent: -99999px }
+i { position: absolute; width: 1px; height: 1px; overflow: hidden; left: 4px }
+u { position: absolute; left: 60px; white-space: nowrap }
+</style><div>Calendar<div id=moved class="icon next" title="Next month"><b>Next</b></div>
+<div id=titled class="icon back" title=Back></div><div id=clipped class=icon><i>Close</i></div>
+<div id=beyond class=icon><u>Options of this list</u></div></div>
+<script>for (const el of document.querySelectorAll('.icon')) el.onclick = () => { document.title = el.id }</script>"""
+
+
+@BOTH
+def test_usable_element_whose_text_is_moved_away_has_a_line_with_its_text(see: See, extractor: str) -> None:
+    session = see(ICONS, kinds=("accessibility_tree", "set_of_marks"), extractor=extractor)
+    tree = session.observe().text.split("\n\n")[1]
+    assert re.findall(r"generic '.*", tree) == [
+        "generic 'Next' clickable: True", "generic 'Back' clickable: True",
+        "generic 'Options of this list' clickable: True",
+    ]  # fmt: skip
+    assert "StaticText 'Close'" in tree
+
+
+@BOTH
+def test_click_on_a_text_that_is_moved_away_acts_on_the_element_around_it(see: See, extractor: str) -> None:
+    session = see(ICONS, kinds=("accessibility_tree",), extractor=extractor, current_viewport_only=False)
+    went = []
+    for text in ("Next", "Back", "Close", "Options"):
+        (id,) = re.findall(rf"\[(\d+)\] \w+ '{text}", session.observe().text)
+        assert session.execute(Click(Element(id))).error == ""
+        went.append(session.observe().title)
+    assert went == ["moved", "titled", "clipped", "beyond"]

@@ -134,7 +134,8 @@ const rectsOf = node => {
   }
   const range = node.ownerDocument.createRange();
   range.selectNodeContents(node);
-  return real(range.getClientRects());
+  const inside = real(range.getClientRects());
+  return inside.length || !node.shadowRoot ? inside : [...node.shadowRoot.children].flatMap(rectsOf);
 };
 const middleOf = el => {
   const box = el.getBoundingClientRect();
@@ -210,7 +211,13 @@ PREPARE = (
   // A control that is drawn by its label (hidden checkbox, styled label) is operated through it.
   let shown = node.nodeType === 9 || el !== given ? el : node;
   if (!rectsOf(shown).length && el.labels) shown = [...el.labels].find(l => rectsOf(l).length) || shown;
-  if (!rectsOf(shown).length) return answer('hidden');
+  if (!rectsOf(shown).length) {
+    return typing && !kind && await focusForText(el) ? answer('focused', middleOf(el)) : answer('hidden');
+  }
+  // A click on an empty editor would drop the format that was chosen for its text.
+  if (typing && el.isContentEditable && isEmpty(el) && el.getRootNode().activeElement === el && doc.hasFocus()) {
+    return answer('focused', middleOf(el));
+  }
   const whole = shown.nodeType === 1 ? shown : el;
   const points = () => {
     const found = [];

@@ -187,12 +187,10 @@ def render_tree(
             elif printed:
                 _mark_usable(backend, role, work, out, config)
         depth = work.depth + 1 if printed else work.depth
-        outer_names = (
-            f"{work.outer_names}\n{_text(node['name'].get('value'))}"
-            if printed
-            and (role in _NAMED_BY_CONTENT or {"clickable", "draggable"} & node.keys() or _is_editor(node, node_name))
-            else work.outer_names
-        )
+        named = role in _NAMED_BY_CONTENT or "clickable" in node or "draggable" in node or _is_editor(node, node_name)
+        outer_names = work.outer_names
+        if printed and named:
+            outer_names += f"\n{_text(node['name'].get('value'))}"
         if select is not work.select:
             stack.append(_Work(None, depth, layout, work.view, box, select=select))
         in_list = node_name in ("OPTION", "OPTGROUP")
@@ -308,13 +306,19 @@ def _with_surroundings(
     scroll = layout.surroundings.scrolls.get(backend) or (frame.describe_scroll() if frame is not None else "")
     if scroll:
         added["scroll"] = scroll
+    if form := layout.surroundings.editable.get(backend):  # the browser does not report it of a custom element
+        lacking = {
+            name: value for name, value in (("editable", form), ("focusable", True)) if not _property(node, name)
+        }
+        properties = [{"name": name, "value": {"value": value}} for name, value in lacking.items()]
+        node = {**node, "properties": [*node.get("properties", ()), *properties]}
     if _is_editor(node, node_name):
         added["editor"] = _role(node) not in _TEXT_ROLES
         if not _text(node["name"].get("value")).strip():
             added["name"] = {
                 "value": layout.surroundings.placeholders.get(backend) or _only_inserted(node, layout, by_id)
             }
-    return {**node, **added} if added else node
+    return {**node, **added}
 
 
 def _as_draggable(node: AXNode, layout: DocumentLayout, by_id: Mapping[tuple[str, str], AXNode]) -> AXNode:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,6 +64,7 @@ class _Document:
         self.inserted: dict[int, str] = {}
         """Texts that CSS inserts, by their pseudo elements."""
         self._find_inserted(raw, strings)
+        self._by_id: dict[str, int] | None = None
         self.hidden: set[int] = set()
         self.inline: set[int] = set()
         """Nodes in inline layout."""
@@ -91,6 +92,8 @@ class _Document:
         if tag == "input" and found.get("type", "").lower() not in ("checkbox", "radio", "submit", "button", "reset"):
             value = self.strings[self.inputs[node]] if node in self.inputs else ""
             found["value"] = "•" * len(value) if found.get("type", "").lower() == "password" else value
+        if "aria-labelledby" in found and (label := self._hidden_label(found["aria-labelledby"])):
+            found["aria-label"] = label
         if tag in ("input", "option"):
             for name, nodes in (("checked", self.checked), ("selected", self.selected)):
                 found.pop(name, None)
@@ -99,6 +102,25 @@ class _Document:
         if tag == "option":
             found.pop("value", None)  # the agent chooses by label
         return found
+
+    def _hidden_label(self, labels: str) -> str:
+        """Return the text of elements by their ids if they are hidden, so that nothing else has it."""
+        if self._by_id is None:
+            self._by_id = {}
+            for node, pairs in enumerate(self.attributes):
+                for at in range(0, len(pairs), 2):
+                    if self.strings[pairs[at]] == "id":
+                        self._by_id.setdefault(self.strings[pairs[at + 1]], node)
+        nodes = [self._by_id[each] for each in labels.split() if each in self._by_id]
+        if any(self.ids[node] in self.layout.boxes for node in nodes):
+            return ""
+        return " ".join(" ".join(self._text_below(node)) for node in nodes)
+
+    def _text_below(self, node: int) -> Iterator[str]:
+        if self.types[node] == _TEXT:
+            yield from self.strings[self.values[node]].split()
+        for child in self.children[node]:
+            yield from self._text_below(child)
 
 
 @dataclass(slots=True)

@@ -3,6 +3,12 @@
 
 const LONGEST = 200;
 
+// Returns the text of an element's labels if they are hidden, so that nothing else has it.
+const hiddenLabel = el => {
+  const labels = referenced(el, 'aria-labelledby');
+  return labels.some(each => rectsOf(each).length) ? '' : labels.map(textContentOf).join(' ');
+};
+
 // options: viewport, maxOptions, first, rules; depth and view as in `look`.
 const markup = options => {
   nextNumber = Math.max(nextNumber, options.first);
@@ -37,6 +43,7 @@ const markup = options => {
   };
   const valueNow = (el, tag, name, style, hint) => {
     if (name === 'class') return hint;
+    if (name === 'aria-label') return hiddenLabel(el) || attr(el, name);
     if (name === 'scroll') return style ? scrollStateOf(el, tag, style) : '';
     if (name !== 'value') return attr(el, name);
     if (tag === 'option') return null;  // the agent chooses by label

@@ -21,6 +21,7 @@ __all__ = ["Bare", "Usable", "find_usable"]
 _POINTERS = ("pointer", "grab", "grabbing", "move")
 """Shapes of the pointer over something that can be used."""
 _PAGE = frozenset({"HTML", "BODY", "#document"})
+_NATIVE = frozenset({"A", "BUTTON", "INPUT", "LABEL", "OPTION", "SELECT", "SUMMARY", "TEXTAREA"})
 _ITEMS = frozenset({"LI", "TR"})
 _ITEM_ROLES = frozenset({"listitem", "row"})
 _TEXT = 3
@@ -64,9 +65,14 @@ def find_usable(document: SnapshotDocument) -> Usable:
     by_pointer = dict.fromkeys(_pointed(document))
     listening = dict.fromkeys(document.raw["nodes"].get("isClickable", {"index": ()})["index"])
     for root in (*(node for node in listening if node not in by_pointer), *by_pointer):
-        if _is_used(document, root) or any(_is_used(document, node) for node in document.around(root)):
+        used = [node for node in document.around(root) if _is_used(document, node)]
+        if _is_used(document, root) or (used and root not in by_pointer):
             continue
         inside = list(_inside(document, root))
+        words = _words_about(document, root, inside)
+        # A control made of other elements may have an icon over which the pointer changes.
+        if used and (words is None or any(_is_native(document, node) for node in used)):
+            continue
         controls = any(_is_used(document, node) for node in inside)
         delegates = root not in by_pointer and (controls or any(node in by_pointer for node in inside))
         if document.name(root) in _PAGE or delegates:
@@ -84,7 +90,7 @@ def find_usable(document: SnapshotDocument) -> Usable:
         around |= {document.ids[node]: document.ids[owner] for node, owner in owners.items()}
         if root in by_pointer:
             pointed |= {document.ids[owner] for owner in owners.values()}
-        if not controls and (words := _words_about(document, root, inside)) is not None:
+        if not controls and words is not None:
             bare[document.ids[root]] = words
     return Usable(around=around, pointed=frozenset(pointed), bare=bare)
 
@@ -119,6 +125,11 @@ def _is_used(document: SnapshotDocument, node: int) -> bool:
     return name == "LABEL" or (
         not name.startswith(("#", "::")) and is_control(name.lower(), document.attributes_of(node))
     )
+
+
+def _is_native(document: SnapshotDocument, node: int) -> bool:
+    """Return whether an element is a control of the browser's own, which takes all clicks on its parts."""
+    return document.name(node) in _NATIVE or "contenteditable" in document.attributes_of(node)
 
 
 def _is_item(document: SnapshotDocument, node: int) -> bool:

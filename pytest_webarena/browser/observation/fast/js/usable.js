@@ -5,8 +5,8 @@ const POINTED = /^(pointer|grab|grabbing|move)$/;
 const CONTROL_ROLES = ('button checkbox combobox link listbox menuitem menuitemcheckbox menuitemradio option radio'
   + ' searchbox slider spinbutton switch tab textbox treeitem').split(' ');
 const CONTROL_ROLE = new RegExp(`^(${CONTROL_ROLES.join('|')})$`);
-const CONTROL_ELEMENTS = 'a[href], button, input, select, textarea, summary, option, label, [contenteditable]'
-  + CONTROL_ROLES.map(role => `, [role=${role}]`).join('');
+const NATIVE_CONTROLS = 'a[href], button, input, select, textarea, summary, option, label, [contenteditable]';
+const CONTROL_ELEMENTS = NATIVE_CONTROLS + CONTROL_ROLES.map(role => `, [role=${role}]`).join('');
 const ITEMS = 'li, tr, [role=listitem], [role=row]';
 
 // Whether the markup says that an element can be used.
@@ -73,10 +73,15 @@ const listeningAround = el => {
 };
 
 // Returns the element around this one that only scripts make usable; null if there is none, or if a control is nearer.
-// Of a list, that is the item.
+// Of a list, that is the item. A control made of other elements may have an icon over which the pointer changes.
 const usableAround = (el, cursor) => {
-  const owner = pointedAround(el, cursor) || listeningAround(el);
-  if (!owner || closest(el, CONTROL_ELEMENTS)) return null;
+  const pointed = pointedAround(el, cursor), owner = pointed || listeningAround(el);
+  if (!owner) return null;
+  const control = closest(el, CONTROL_ELEMENTS);
+  if (control) {
+    const isPart = pointed && control !== owner && contains(control, owner) && !closest(owner, NATIVE_CONTROLS);
+    return isPart && isTextless(owner, rectOf(owner)) ? owner : null;
+  }
   const item = closest(el, ITEMS);
   return item && item !== owner && contains(owner, item) ? item : owner;
 };

@@ -58,3 +58,18 @@ def test_icon_in_a_control_made_of_other_elements_has_an_id(see: See, extractor:
     parts = [line.split("] ")[1] for line in text.split("\n") if re.search(r"\] (<[ib][ >]|generic)", line)]
     line = ["generic '' clickable: True class: 'open'"] * (extractor == "fast")  # Chromium's tree omits empty elements
     assert parts == [*line, '<i class="open">', *line]
+
+
+REPLACED = """<div id=next style="width: 20px; height: 20px; overflow: hidden; text-indent: -9999px">Next</div>
+<img alt="" style="cursor: pointer" width=9 height=9>
+<script>next.onclick = () => { document.title = 'Went' }</script>"""
+
+
+@BOTH
+def test_text_that_an_icon_replaces_is_printed_and_stands_for_it(see: See, extractor: str) -> None:
+    session = see(REPLACED, kinds=("accessibility_tree",), extractor=extractor)
+    text = session.observe().text
+    (id,) = re.findall(r"\[(\d+)\] StaticText 'Next'", text)
+    assert ("generic '' clickable: True" in text) == (extractor == "fast")  # Chromium's tree omits such pictures
+    assert session.execute(Click(Element(id))).error == ""
+    assert session.observe().title == "Went"

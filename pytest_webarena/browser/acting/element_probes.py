@@ -245,6 +245,7 @@ PREPARE = (
   let point = centred();
   if (!point) {
     whole.scrollIntoView({block: 'center', inline: 'center', behavior: 'instant'});
+    if (!points().length) shown = whole;  // the page has moved a text away to draw an icon in its place
     const all = points();
     if (!all.length) return unreached('outside');
     point = pick(all);

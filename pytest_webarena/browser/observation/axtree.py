@@ -235,7 +235,9 @@ def _visible(backend: int | None, node_name: str, own: Box | None, work: _Work, 
     if not config.current_viewport_only or node_name == "#document":
         return True
     if own is not None:
-        return own.overlaps(work.view)
+        # Pages move a text away to draw an icon in its place.
+        is_away = node_name == "#text" and own.x + own.width < work.layout.window.x
+        return own.overlaps(work.view) or (is_away and work.box is not None and work.box.overlaps(work.view))
     if node_name and node_name not in ("OPTION", "OPTGROUP"):
         return True  # without a box: `_finish` removes it unless something in it is visible
     # The snapshot has no parts of controls and options of closed lists: their place is that of the control.

@@ -170,6 +170,9 @@ const look = options => {
     return list.ordinal;
   };
 
+  // Whether a text is left of the page while its element is not: pages draw an icon in its place.
+  const isMovedAway = (box, top) => box.right < Math.min(0, top.page.view[0]) && overlaps(rectOf(top.el), top.page.view);
+
   const visitText = (node, top) => {
     const data = dataOf(node);
     if (BLANK.test(data)) {
@@ -178,7 +181,8 @@ const look = options => {
     }
     range.selectNodeContents(node);
     const box = range.getBoundingClientRect();
-    if (viewport ? box.top >= top.page.view[3] || !overlaps(box, top.page.view) : box.width === 0 && box.height === 0) {
+    if (viewport ? box.top >= top.page.view[3] || !(overlaps(box, top.page.view) || isMovedAway(box, top))
+      : box.width === 0 && box.height === 0) {
       spaced = /[ \t\n\r\f]$/.test(data);
       tail = null;
       return;
@@ -248,7 +252,7 @@ const look = options => {
     let printed = false, id = 0;
     let role = visible ? roleOf(el, tag) : 'none';
     const scroll = visible && shows ? scrollStateOf(el, tag, style) : '';
-    if (role === 'none' && scroll) role = 'generic';
+    if (role === 'none' && (scroll || (visible && area && shows && isPointed(el, style) && isTextless(el, box)))) role = 'generic';
     if (role === 'generic' && isDraggable(el)) role = 'group';  // as in Chromium
     if (role !== 'none') {
       const states = statesOf(el, tag, role, active, urls);

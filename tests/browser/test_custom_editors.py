@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from pytest_webarena.actions import Click, Selector, Type
+from pytest_webarena.actions import Click, Point, Selector, Target, Type
 from tests.browser.test_forms import See, see
 
 __all__ = ["see"]
@@ -91,12 +91,13 @@ editor.addEventListener('input', () => { document.title = `${bold}: ${editor.tex
 </script>"""
 
 
-def test_format_that_was_chosen_for_an_empty_editor_is_kept(see: See) -> None:
+@pytest.mark.parametrize("target", [Selector("css=#editor"), Point(40, 20)], ids=["selector", "point"])
+def test_format_that_was_chosen_for_an_empty_editor_is_kept(see: See, target: Target) -> None:
     session = see(FORMATS, kinds=("accessibility_tree",))
-    for action in (Click(Selector("css=#editor")), Click(Selector("text=Bold")), Type(Selector("css=#editor"), "tea")):
+    for action in (Click(target), Click(Selector("text=Bold")), Type(target, "tea")):
         assert session.execute(action).error == ""
     assert session.observe().title == "true: tea"
-    assert session.execute(Type(Selector("css=#editor"), "!")).error == ""
+    assert session.execute(Type(target, "!")).error == ""
     assert session.observe().title == "false: tea!"
 
 

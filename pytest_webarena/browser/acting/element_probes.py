@@ -214,10 +214,7 @@ PREPARE = (
   if (!rectsOf(shown).length) {
     return typing && !kind && await focusForText(el) ? answer('focused', middleOf(el)) : answer('hidden');
   }
-  // A click on an empty editor would drop the format that was chosen for its text.
-  if (typing && el.isContentEditable && isEmpty(el) && el.getRootNode().activeElement === el && doc.hasFocus()) {
-    return answer('focused', middleOf(el));
-  }
+  if (typing && isReadyForText(el)) return answer('focused', middleOf(el));
   const whole = shown.nodeType === 1 ? shown : el;
   const points = () => {
     const found = [];
@@ -351,7 +348,8 @@ POINT_TARGET = (
   if (!el) return null;
   const record = recordOf(el);
   const way = frames.map(frame => `${selectorOf(frame)} >> internal:control=enter-frame >> css=`).join('');
-  const field = fieldOf(el), state = field.matches(':disabled') ? 'disabled' : field.readOnly ? 'readonly' : '';
+  const field = fieldOf(el), state = field.matches(':disabled') ? 'disabled'
+    : field.readOnly ? 'readonly' : isReadyForText(field) ? 'focused' : '';
   const found = {...record, selector: way + record.selector, reads: readsOf(el), x, y};
   return {record: found, kind: kindOfField(field), field: isField(field), state};
 }"""

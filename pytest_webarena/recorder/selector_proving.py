@@ -31,6 +31,14 @@ class Page(Protocol):
         """Return the matches of each selector."""
 
 
+class PageInUse(Page, Protocol):
+    """A page on which steps are done."""
+
+    @property
+    def notes(self) -> str:
+        """What the last action reported of its field; empty if nothing."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chosen:
     """A step in the form that the solution will have."""
@@ -102,7 +110,7 @@ def _apart(best: str, alone: Sequence[str]) -> tuple[str, ...]:
     return tuple(by_family.values())
 
 
-def prove(steps: Sequence[RecordedStep], page: Page, act: Callable[[Action], str]) -> Iterator[Chosen]:
+def prove(steps: Sequence[RecordedStep], page: PageInUse, act: Callable[[Action], str]) -> Iterator[Chosen]:
     """Do all steps with the chosen selectors, up to the first for which ``act`` returns why it had no effect."""
     for step in steps:
         chosen = choose(step, page)
@@ -110,7 +118,7 @@ def prove(steps: Sequence[RecordedStep], page: Page, act: Callable[[Action], str
         if error:
             yield Chosen(action=chosen.action, problem=f"it had no effect: {error}")
             return
-        yield chosen
+        yield Chosen(action=chosen.action, problem=chosen.problem or page.notes)
 
 
 def relative(action: Action, sites: Mapping[str, str]) -> Action:

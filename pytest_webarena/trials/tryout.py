@@ -56,6 +56,8 @@ class Tryout:
         self._pictures = pictures
         self._answer: str | None = None
         self._steps: list[StepRecord] = []
+        self.notes = ""
+        """What the last action reported of its field, such as a text that the field did not take."""
         self._collector = Collector(task, environment)
         self._solution = list(task.solution or ())
         self._shown_verdict: Verdict | None = None
@@ -140,7 +142,10 @@ class Tryout:
         )
         self._collector.stepped(len(self._steps) - 1)
         self._say(f"{'✗' if error else '·'} {label}{describe_step(action)}")
+        self.notes = "; ".join(event.text for event in outcome.events if event.kind == "field") if outcome else ""
         self._say(f"  → {error or url}")
+        if self.notes:
+            self._say(f"  {self.notes}")
         return not error
 
     def evidence(self, *, patient: bool = True) -> Evidence:

@@ -370,6 +370,29 @@ def test_elements_that_only_scripts_make_usable_are_marked(see: See, extractor: 
     assert session.observe().text.count("StaticText 'One'") == 1  # listeners are asked for again, at no cost
 
 
+INNER_TREES = """<!doctype html><title>Inner</title><ul id=list><li>Item 1</ul><p>Plain</p>
+<iframe srcdoc="<div id=framed>Framed</div><script>framed.onclick = () => { framed.textContent = 'Went' }</script>">
+</iframe><section id=host></section><script>
+list.firstChild.addEventListener('pointerdown', () => {});
+list.firstChild.onclick = () => {};
+const shadow = host.attachShadow({mode: 'open'});
+shadow.innerHTML = '<div>Shadow</div><b>Bold</b>';
+shadow.firstChild.onclick = () => {};
+</script>"""
+
+
+@BOTH
+@pytest.mark.parametrize("form", ["html", "set_of_marks"])
+def test_listeners_in_frames_and_shadow_trees_give_elements_ids(see: See, extractor: str, form: str) -> None:
+    session = see(INNER_TREES, kinds=(form,), extractor=extractor)
+    text = session.observe().text
+    with_id = [line for line in text.split("\n")[1:] if "[" in line]
+    assert re.findall(r"Item 1|Framed|Shadow|Plain|Bold", "\n".join(with_id)) == ["Item 1", "Framed", "Shadow"]
+    framed = next(line for line in with_id if "Framed" in line)
+    assert session.execute(Click(Element(re.findall(r"\[(\d+)\]", framed)[0]))).error == ""
+    assert "Went" in session.observe().text
+
+
 def test_page_where_the_pointer_is_the_same_everywhere_has_no_marks(see: See) -> None:
     html = "<style>* { cursor: pointer }</style><p>One</p><button>Save</button>"
     assert anonymous(see(html, kinds=("set_of_marks",)).observe().text).split("\n")[2:] == ["[#] button 'Save'"]

@@ -191,7 +191,8 @@ class Bench:
         session.wait_for_idle(1.0)
         recorded = steps_of(session.signals.since(session.signals.before))
         session = self._opened(widget, task, "solution")
-        proved = prove(recorded, _Proving(session), lambda action: session.execute(action).error)
+        proving = _Proving(session)
+        proved = prove(recorded, proving, proving.act)
         problem = next((chosen.problem for chosen in list(proved) if chosen.problem), "")
         return self._judged(session, task, problem)
 
@@ -243,6 +244,13 @@ class _Proving:
 
     def __init__(self, session: Session) -> None:
         self.find, self.find_matches = session.element_of, session.find_matches
+        self.notes = ""
+        self._session = session
+
+    def act(self, action: Action) -> str:
+        done = self._session.execute(action)
+        self.notes = "; ".join(event.text for event in done.events if event.kind == "field")
+        return done.error
 
 
 def _page(session: Session) -> Page:

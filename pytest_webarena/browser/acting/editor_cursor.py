@@ -45,6 +45,7 @@ const cursorToEnd = (el, meant, hit, x, y) => {
     if (!isMoved) try { el.setSelectionRange(el.value.length, el.value.length); } catch { /* it has no cursor */ }
   }
   if (isInput || !hides || !(isForm || el.editContext)) return false;
+  if (el.ariaMultiLine === 'false') return false;  // a terminal: its text ends where the cursor is
   // It receives the keys for a text or for something else, such as the cells of a table; the pointer shows which.
   const {left, top, width, height} = el.getBoundingClientRect(), isDrawn = each => each && !within(el, each);
   const under = doc.elementsFromPoint(left + width / 2, top + height / 2).find(isDrawn);

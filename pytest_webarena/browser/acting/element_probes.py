@@ -134,7 +134,8 @@ const rectsOf = node => {
   }
   const range = node.ownerDocument.createRange();
   range.selectNodeContents(node);
-  return real(range.getClientRects());
+  const inside = real(range.getClientRects());
+  return inside.length || !node.shadowRoot ? inside : [...node.shadowRoot.children].flatMap(rectsOf);
 };
 const middleOf = el => {
   const box = el.getBoundingClientRect();
@@ -146,6 +147,15 @@ const middleOf = el => {
     [x, y] = [x + around.left + frame.clientLeft, y + around.top + frame.clientTop];
   }
   return {x, y};
+};
+// Whether an element between `el` and the element that is hit around it hides this point of `el`.
+const clips = (el, hit, x, y) => {
+  for (let n = el; n && n !== hit; n = n.parentElement || n.getRootNode().host) {
+    const box = n.getBoundingClientRect(), style = n.ownerDocument.defaultView.getComputedStyle(n);
+    if (style.overflow === 'visible' || ['contents', 'inline'].includes(style.display)) continue;
+    if (x < box.left || x > box.right || y < box.top || y > box.bottom) return true;
+  }
+  return false;
 };
 const reaches = (el, hit) => {
   if (!hit) return false;
@@ -201,7 +211,10 @@ PREPARE = (
   // A control that is drawn by its label (hidden checkbox, styled label) is operated through it.
   let shown = node.nodeType === 9 || el !== given ? el : node;
   if (!rectsOf(shown).length && el.labels) shown = [...el.labels].find(l => rectsOf(l).length) || shown;
-  if (!rectsOf(shown).length) return answer('hidden');
+  if (!rectsOf(shown).length) {
+    return typing && !kind && await focusForText(el) ? answer('focused', middleOf(el)) : answer('hidden');
+  }
+  if (typing && isReadyForText(el)) return answer('focused', middleOf(el));
   const whole = shown.nodeType === 1 ? shown : el;
   const points = () => {
     const found = [];
@@ -219,7 +232,8 @@ PREPARE = (
   const around = hit => typing && field && hit && !within(el, hit) && within(hit, el) && !hit.isContentEditable;
   const pick = all => all.find(([x, y]) => {
     const hit = hitAt(doc, x, y);
-    return (reaches(whole, hit) || reaches(el, hit)) && !around(hit);
+    if (!(reaches(whole, hit) || reaches(el, hit)) || around(hit)) return false;
+    return within(el, hit) || !within(hit, el) || !clips(el, hit, x, y);
   });
   const centred = () => {
     const all = points();
@@ -228,6 +242,7 @@ PREPARE = (
   let point = centred();
   if (!point) {
     whole.scrollIntoView({block: 'center', inline: 'center', behavior: 'instant'});
+    if (!points().length) shown = whole;  // the page has moved a text away to draw an icon in its place
     const all = points();
     if (!all.length) return unreached('outside');
     point = pick(all);
@@ -333,7 +348,8 @@ POINT_TARGET = (
   if (!el) return null;
   const record = recordOf(el);
   const way = frames.map(frame => `${selectorOf(frame)} >> internal:control=enter-frame >> css=`).join('');
-  const field = fieldOf(el), state = field.matches(':disabled') ? 'disabled' : field.readOnly ? 'readonly' : '';
+  const field = fieldOf(el), state = field.matches(':disabled') ? 'disabled'
+    : field.readOnly ? 'readonly' : isReadyForText(field) ? 'focused' : '';
   const found = {...record, selector: way + record.selector, reads: readsOf(el), x, y};
   return {record: found, kind: kindOfField(field), field: isField(field), state};
 }"""

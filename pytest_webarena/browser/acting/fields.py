@@ -9,6 +9,13 @@ const isField = el => el.isContentEditable || ['input', 'textarea', 'select'].in
 // Whether an editor has no content. Editors may mark the cursor by characters without a width.
 const MEDIA = 'img, hr, table, video';
 const isEmpty = el => !el.textContent.replace(/[\u200b\ufeff]/g, '') && !el.querySelector(MEDIA);
+// Whether an element is in an empty editor that has the focus. A click would drop the format chosen for its text.
+const isReadyForText = el => {
+  if (!el.isContentEditable) return false;
+  let host = el;
+  while (host.parentElement && host.parentElement.isContentEditable) host = host.parentElement;
+  return isEmpty(host) && host.getRootNode().activeElement === host && host.ownerDocument.hasFocus();
+};
 // Whether a text has only white space and characters without a width.
 const isBlank = text => !/[^\s\u200b-\u200d\u2060]/.test(text);
 // The field that is meant by an element: itself, or the control that its label is for.
@@ -22,5 +29,5 @@ const untyped = ['checkbox', 'color', 'date', 'datetime-local', 'file', 'month',
 const kindOfField = el => el.localName === 'select' ? 'select'
   : el.localName === 'input' && untyped.includes(el.type) ? el.type : '';
 """
-"""JavaScript `MEDIA`, a selector of content without text, and functions: `isField`, `isEmpty`, `isBlank`, `fieldOf`,
-`kindOfField`."""
+"""JavaScript `MEDIA`, a selector of content without text, and functions: `isField`, `isEmpty`,
+`isReadyForText`, `isBlank`, `fieldOf`, `kindOfField`."""

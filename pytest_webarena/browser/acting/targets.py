@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal, Protocol
 
 from playwright.async_api import Error as PlaywrightError
@@ -33,6 +34,8 @@ _ONLY_ONCE = frozenset(
 run again if the document was replaced meanwhile."""
 _LAST_LOOK = 0.5
 """Seconds for the last try after the patience is used up."""
+
+_IS_THERE = "() => true"
 
 OBJECT_GROUP = "pytest-webarena"
 """Name of the group of resolved objects that the browser keeps until they are released together."""
@@ -113,6 +116,10 @@ class _ById:
         if state == "foreign":
             x, y = await self._quad_centre(label)
             found = {**found, "state": "ready", "x": x, "y": y}
+        elif state in _UNREACHED and self._info.around is not None:
+            self._info = replace(self._info, backend=self._info.around[0], node_name=self._info.around[1], around=None)
+            self._object = ""
+            return await self.place(purpose)
         elif state not in _FOUND:
             raise ActionFailed(_failure_text(label, found))
         return _hit_point(found, role=self._info.role, name=self._info.name)
@@ -197,6 +204,11 @@ class _InPage:
             found, host = {**found, **frame_element}, self._tab.in_page.host_of(host.world)
         if found["state"] == "detached":
             raise self._stale()
+        if found["state"] in _UNREACHED and not self._located.around:
+            around = replace(self._located, around=True)
+            if not (await around.call(_IS_THERE, seconds=self._hang)).get("detached"):
+                self._located = around
+                return await self.place(purpose)
         if found["state"] not in _FOUND:
             raise ActionFailed(_failure_text(label, found))
         return _hit_point(found, role=role, name=name)
@@ -231,7 +243,6 @@ _AT_ONCE = """async (nodes, args) => {
     return ['threw', String(error)];
   }
 }"""
-_IS_THERE = "() => true"
 _ENTER = " >> internal:control=enter-frame"
 """Playwright's suffix of a selector that leads into the frame that the selector matches."""
 
@@ -345,6 +356,8 @@ class _ByPoint:
 
 
 _FOUND = ("focused", "option", "ready")
+_UNREACHED = ("covered", "hidden", "outside", "undrawn")
+"""States of elements that no click reaches. A text that a page has moved away is reached through the element around."""
 
 
 def _hit_point(found: Mapping[str, Any], **known: str) -> HitPoint:

@@ -25,6 +25,8 @@ __all__ = ["TypingWatch"]
 
 _FOCUS = 1.0
 """Seconds to wait until a click has focused something, if it has not at once."""
+_LATE = 0.3
+"""Seconds to wait until a script has drawn what it does with the keys."""
 _END_KEY = "Meta+ArrowDown" if sys.platform == "darwin" else "Control+End"
 """Key that moves the cursor to the end of a text."""
 
@@ -62,10 +64,21 @@ _START = (
   for (const view of views) for (const kind of kinds) view.addEventListener(kind, note, true);
   const context = el && el.editContext;
   if (context) context.addEventListener('textupdate', note);
-  window[Symbol.for('pytest-webarena')].typing = () => {
+  const isText = !!el && el.isContentEditable && !onlyReceives(el), value = el && el.value;
+  let changed = false;
+  const observer = new MutationObserver(() => { changed = true });
+  const changes = {subtree: true, childList: true, characterData: true, attributes: !isText};
+  observer.observe(isText ? el : el ? el.getRootNode() : document, changes);
+  const hasChanged = () => changed || !el || !isField(el) || !el.isConnected || el.value !== value;
+  window[Symbol.for('pytest-webarena')].typing = async ms => {
     for (const view of views) for (const kind of kinds) view.removeEventListener(kind, note, true);
     if (context) context.removeEventListener('textupdate', note);
-    return events.some(({type, defaultPrevented}) => defaultPrevented || ['input', 'textupdate'].includes(type));
+    const entered = events.some(({type}) => ['input', 'textupdate'].includes(type));
+    const handled = !entered && events.some(event => event.defaultPrevented);
+    const end = performance.now() + ms;
+    while (handled && !hasChanged() && performance.now() < end) await new Promise(requestAnimationFrame);
+    observer.disconnect();
+    return entered || (handled && hasChanged()) ? 'taken' : !handled ? '' : isText ? 'lost' : 'unchanged';
   };
   if (nothing()) return 'nothing';
   if (meant === null) return 'element';
@@ -77,11 +90,12 @@ _START = (
 
 It waits at most ``ms`` until something has the focus, and puts the cursor after the content, unless ``meant`` is null.
 The result is ``nothing`` if nothing has the focus, ``frame`` if a frame of another site has, ``editor`` if the cursor
-needs a key, else ``element``. A script that prevents a key's default has handled the key.
+needs a key, else ``element``. A script that prevents a key's default has handled the key. If the element is a field, it
+should have changed the text of an editor, or else anything on the page.
 """
 
 _END = (
-    "() => {"
+    "async ms => {"
     + RECORD
     + FIELD
     + "\n  const focused = "
@@ -91,10 +105,13 @@ _END = (
   if (!end) return null;
   delete notes.typing;
   const takes = el && (isField(el) || el.matches('a[href], button, summary'));
-  return {taken: end(), takes, ...(el ? {role: roleOf(el), name: nameOf(el)} : {})};
+  return {taken: await end(ms), takes, ...(el ? {role: roleOf(el), name: nameOf(el)} : {})};
 }"""
 )
-"""Function that ends the watch and returns whether anything took the text, and a description of the focused element."""
+"""Function that ends the watch and returns whether the text was ``taken``, and a description of the focused element.
+
+``taken`` is ``lost`` or ``unchanged`` if a script handled the keys but nothing changed; empty if no script did.
+"""
 
 
 class TypingWatch:
@@ -132,15 +149,17 @@ class TypingWatch:
 
     async def end(self, *, targeted: bool) -> tuple[PageEvent, ...]:
         """End; return events for the agent. `ActionFailed` if nothing took the text. ``targeted``: it had a target."""
-        found = await self._ask(_END) if self._focus else None
-        if not found or found["taken"]:  # a page that has navigated shows the effect itself
+        found = await self._ask(_END, _LATE * 1000) if self._focus else None
+        if not found or found["taken"] == "taken":  # a page that has navigated shows the effect itself
             return ()
         if self._focus == "nothing":
             if targeted:
                 raise ActionFailed(NO_FIELD)
             return (_event("Nothing on the page has the keyboard focus, and nothing took the text."),)
         label = f"{found['role']} {shorten(found['name'], 60)!r}"
-        if found["takes"]:
+        if found["taken"] == "unchanged":
+            return (_event(f"{label} received the keys, but nothing on the page changed."),)
+        if found["takes"] and not found["taken"]:
             raise ActionFailed(f"Nothing was typed: {label} has the keyboard focus and did not take the text.")
         return (_event(f"{label} received the keys, but no text was entered."),)
 

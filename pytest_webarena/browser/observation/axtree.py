@@ -22,6 +22,7 @@ from pytest_webarena.browser.config import ObservationConfig
 from pytest_webarena.browser.messages import is_readable, writable
 from pytest_webarena.browser.observation.extraction import Box, ElementInfo
 from pytest_webarena.browser.observation.snapshot import DocumentLayout
+from pytest_webarena.browser.observation.usable import Bare
 
 __all__ = ["HIDDEN_PROPERTIES", "PLAIN_ROLES", "RenderedTree", "render_tree"]
 
@@ -154,19 +155,9 @@ def render_tree(
         if backend in layout.surroundings.draggable:
             node = _as_draggable(node, layout, by_id)
             role = _role(node)
-        elif (
-            backend is not None
-            and backend in layout.surroundings.usable.bare
-            and (node.get("ignored") or role == "generic")
-        ):
-            node = {
-                **node,
-                "ignored": False,
-                "role": {"value": "generic"},
-                "name": node.get("name", {}),
-                "clickable": layout.surroundings.usable.bare[backend],
-            }
-            role = "generic"
+        elif backend in layout.surroundings.usable.pointed and (node.get("ignored") or role == "generic"):
+            node = _as_clickable(node, layout.surroundings.usable.bare.get(backend))
+            role = _role(node)
         own_box = layout.boxes.get(backend) if backend is not None else None
         is_root = backend is not None and node_name == "#document"
         box = own_box or work.box
@@ -196,11 +187,10 @@ def render_tree(
             elif printed:
                 _mark_usable(backend, role, work, out, config)
         depth = work.depth + 1 if printed else work.depth
-        outer_names = (
-            f"{work.outer_names}\n{_text(node['name'].get('value'))}"
-            if printed and (role in _NAMED_BY_CONTENT or "draggable" in node or _is_editor(node, node_name))
-            else work.outer_names
-        )
+        named = role in _NAMED_BY_CONTENT or "clickable" in node or "draggable" in node or _is_editor(node, node_name)
+        outer_names = work.outer_names
+        if printed and named:
+            outer_names += f"\n{_text(node['name'].get('value'))}"
         if select is not work.select:
             stack.append(_Work(None, depth, layout, work.view, box, select=select))
         in_list = node_name in ("OPTION", "OPTGROUP")
@@ -245,7 +235,9 @@ def _visible(backend: int | None, node_name: str, own: Box | None, work: _Work, 
     if not config.current_viewport_only or node_name == "#document":
         return True
     if own is not None:
-        return own.overlaps(work.view)
+        # Pages move a text away to draw an icon in its place.
+        is_away = node_name == "#text" and own.x + own.width < work.layout.window.x
+        return own.overlaps(work.view) or (is_away and work.box is not None and work.box.overlaps(work.view))
     if node_name and node_name not in ("OPTION", "OPTGROUP"):
         return True  # without a box: `_finish` removes it unless something in it is visible
     # The snapshot has no parts of controls and options of closed lists: their place is that of the control.
@@ -274,8 +266,14 @@ def _emit(
         backend = work.host  # actions on the text are actions on its element
         node_name = work.layout.names.get(backend, "")
     out.lines.append("\t" * work.depth + " ".join([f"[{number}] {role} {name!r}", *properties]))
+    usable = work.layout.surroundings.usable.around.get(backend, backend)
     out.elements[str(number)] = ElementInfo(
-        backend=backend, node_name=node_name, role=role, name=name, frame=work.layout.remote
+        backend=backend,
+        node_name=node_name,
+        role=role,
+        name=name,
+        frame=work.layout.remote,
+        around=(usable, work.layout.names.get(usable, "")) if usable != backend else None,
     )
     if role != "RootWebArea" and _property(node, "focused"):
         out.focused = f"[{number}] {role} {name!r}"
@@ -310,13 +308,19 @@ def _with_surroundings(
     scroll = layout.surroundings.scrolls.get(backend) or (frame.describe_scroll() if frame is not None else "")
     if scroll:
         added["scroll"] = scroll
+    if form := layout.surroundings.editable.get(backend):  # the browser does not report it of a custom element
+        lacking = {
+            name: value for name, value in (("editable", form), ("focusable", True)) if not _property(node, name)
+        }
+        properties = [{"name": name, "value": {"value": value}} for name, value in lacking.items()]
+        node = {**node, "properties": [*node.get("properties", ()), *properties]}
     if _is_editor(node, node_name):
         added["editor"] = _role(node) not in _TEXT_ROLES
         if not _text(node["name"].get("value")).strip():
             added["name"] = {
                 "value": layout.surroundings.placeholders.get(backend) or _only_inserted(node, layout, by_id)
             }
-    return {**node, **added} if added else node
+    return {**node, **added}
 
 
 def _as_draggable(node: AXNode, layout: DocumentLayout, by_id: Mapping[tuple[str, str], AXNode]) -> AXNode:
@@ -326,6 +330,14 @@ def _as_draggable(node: AXNode, layout: DocumentLayout, by_id: Mapping[tuple[str
     role = "group" if node.get("ignored") else _role(node)
     named = name or " ".join("".join(texts).split())
     return {**node, "ignored": False, "role": {"value": role}, "name": {"value": named}, "draggable": True}
+
+
+def _as_clickable(node: AXNode, bare: Bare | None) -> AXNode:
+    """Return the node of an element that shows no text, with what names it; ``clickable``: its classes if nothing."""
+    if bare is None:
+        return node
+    role, name = {"value": "generic"}, bare.text or _text(node.get("name", {}).get("value")).strip() or bare.title
+    return {**node, "ignored": False, "role": role, "name": {"value": name}, "clickable": "" if name else bare.classes}
 
 
 def _is_editor(node: AXNode, node_name: str) -> bool:

@@ -23,6 +23,8 @@ _LEAST = 6
 """Minimum width and height in pixels of a field that is drawn."""
 _SURFACE = (24, 12)
 """Minimum width and height of an editor's surface."""
+_FORMS: Mapping[str, str] = {"": "richtext", "true": "richtext", "plaintext-only": "plaintext"}
+"""What can be edited, by the attribute ``contenteditable``."""
 _PLACEHOLDERS = ("placeholder", "data-placeholder")
 _OWN_SCROLLING = frozenset({"HTML", "INPUT", "SELECT", "TEXTAREA"})
 _TEXT = 3
@@ -34,6 +36,8 @@ class Surroundings:
 
     placeholders: Mapping[int, str] = field(default_factory=dict)
     """Text of the attribute for a placeholder."""
+    editable: Mapping[int, str] = field(default_factory=dict)
+    """What can be edited of elements that make their content editable: ``richtext`` or ``plaintext``."""
     draggable: frozenset[int] = frozenset()
     """Elements that can be dragged."""
     scrolls: Mapping[int, str] = field(default_factory=dict)
@@ -106,6 +110,7 @@ def read_surroundings(raw: Mapping[str, Any], strings: Sequence[str], boxes: Map
             texts[document.ids[node]] = _muted_texts(document, surface, node)
     return Surroundings(
         placeholders=_placeholders(document),
+        editable=_editable(document),
         draggable=_draggable(document),
         scrolls=_scrolls(document),
         spare=_spare(document),
@@ -130,6 +135,15 @@ def _placeholders(document: SnapshotDocument) -> dict[int, str]:
         for node in _with_string(document, name):
             if text := " ".join(document.attribute(node, name).split()):
                 found.setdefault(document.ids[node], writable(text))
+    return found
+
+
+def _editable(document: SnapshotDocument) -> dict[int, str]:
+    found = {}
+    for node in _with_string(document, "contenteditable"):
+        form = _FORMS.get(document.attributes_of(node).get("contenteditable", "false").lower())
+        if form is not None:
+            found[document.ids[node]] = form
     return found
 
 

@@ -79,6 +79,8 @@ class ElementInfo:
     name: str
     frame: RemoteFrame | None = None
     """Frame whose process ``backend`` belongs to; None: the page's own process."""
+    around: tuple[int, str] | None = None
+    """Backend node id and node name of the element around it that only scripts make usable."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

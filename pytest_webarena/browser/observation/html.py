@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,9 +18,6 @@ HOLE = "\0"
 """Prefix of a line in place of the content of a frame of another process: see `fill_holes`."""
 SNAPSHOT_STYLES = ("visibility", "display")
 """Computed styles that the snapshot must include."""
-
-_LISTENERS = frozenset({"article", "div", "img", "li", "p", "section", "span", "svg", "td", "th", "tr"})
-"""Tags that are printed with an id if they have a click listener. Others are controls or only look clickable."""
 
 _INSERTED = frozenset({"::before", "::after"})
 _EVERYWHERE = Box(-1e9, -1e9, 2e9, 2e9)
@@ -62,12 +59,12 @@ class _Document:
         self.texts = dict(zip(nodes["textValue"]["index"], nodes["textValue"]["value"], strict=True))
         self.checked = set(nodes["inputChecked"]["index"])
         self.selected = set(nodes["optionSelected"]["index"])
-        self.clickable = set(nodes["isClickable"]["index"])
         hosts = nodes.get("contentDocumentIndex", {"index": [], "value": []})
         self.frames = dict(zip(hosts["index"], hosts["value"], strict=True))
         self.inserted: dict[int, str] = {}
         """Texts that CSS inserts, by their pseudo elements."""
         self._find_inserted(raw, strings)
+        self._by_id: dict[str, int] | None = None
         self.hidden: set[int] = set()
         self.inline: set[int] = set()
         """Nodes in inline layout."""
@@ -95,6 +92,8 @@ class _Document:
         if tag == "input" and found.get("type", "").lower() not in ("checkbox", "radio", "submit", "button", "reset"):
             value = self.strings[self.inputs[node]] if node in self.inputs else ""
             found["value"] = "•" * len(value) if found.get("type", "").lower() == "password" else value
+        if "aria-labelledby" in found and (label := self._hidden_label(found["aria-labelledby"])):
+            found["aria-label"] = label
         if tag in ("input", "option"):
             for name, nodes in (("checked", self.checked), ("selected", self.selected)):
                 found.pop(name, None)
@@ -103,6 +102,25 @@ class _Document:
         if tag == "option":
             found.pop("value", None)  # the agent chooses by label
         return found
+
+    def _hidden_label(self, labels: str) -> str:
+        """Return the text of elements by their ids if they are hidden, so that nothing else has it."""
+        if self._by_id is None:
+            self._by_id = {}
+            for node, pairs in enumerate(self.attributes):
+                for at in range(0, len(pairs), 2):
+                    if self.strings[pairs[at]] == "id":
+                        self._by_id.setdefault(self.strings[pairs[at + 1]], node)
+        nodes = [self._by_id[each] for each in labels.split() if each in self._by_id]
+        if any(self.ids[node] in self.layout.boxes for node in nodes):
+            return ""
+        return " ".join(" ".join(self._text_below(node)) for node in nodes)
+
+    def _text_below(self, node: int) -> Iterator[str]:
+        if self.types[node] == _TEXT:
+            yield from self.strings[self.values[node]].split()
+        for child in self.children[node]:
+            yield from self._text_below(child)
 
 
 @dataclass(slots=True)
@@ -119,8 +137,6 @@ class _Work:
     line: int | None = None
     shown: int = 0
     """Number of visible things before it."""
-    editable: bool = False
-    """Whether it is inside an element with ``contenteditable``, where all elements count as clickable."""
     note: str = ""
     """Additional last line inside it."""
 
@@ -196,14 +212,14 @@ class _Renderer:
         place = work.inside if in_list and box is None else box
         visible = place is not None and node not in document.hidden and (self._all or place.overlaps(work.view))
         attributes = document.attributes_of(node, tag)
-        attributes["class"] = document.layout.surroundings.usable.bare.get(backend, "")
+        bare = document.layout.surroundings.usable.bare.get(backend)
+        attributes["class"] = bare.classes if bare is not None and not bare.text else ""
         if visible:
             frame = self._documents[document.frames[node]] if node in document.frames else None
             area = document.layout.surroundings.scrolls.get(backend, "")
             attributes["scroll"] = frame.layout.describe_scroll() if frame is not None else area
-        listens = node in document.clickable and tag in _LISTENERS and not work.editable
-        listens = listens or backend in document.layout.surroundings.usable.pointed
-        control = (visible or box is None) and (is_control(tag, attributes) or listens)
+        scripted = visible and document.layout.surroundings.usable.around.get(backend) == backend
+        control = scripted or ((visible or box is None) and is_control(tag, attributes))
         number = document.layout.base + backend if control else None
         depth, end = work.depth, _Work(document, node, work.depth + 1, work.view, None, ends=True, shown=self._shown)
         if (line := opening(tag, attributes, number)) and (visible or box is None):
@@ -233,10 +249,9 @@ class _Renderer:
         elif tag not in VOID and (tag != "select" or visible):
             if tag == "select":
                 end.note = self._leave_out_options(document, node, number)
-            editable = work.editable or "contenteditable" in attributes
             # A control's text is its name, so it is printed even where it is outside of the viewport.
             view = work.view if number is None else _EVERYWHERE
-            self._enter(_Work(document, node, depth, view, None, editable=editable), depth, box or work.inside)
+            self._enter(_Work(document, node, depth, view, None), depth, box or work.inside)
 
     def _enter(self, work: _Work, depth: int, inside: Box | None) -> None:
         document = work.document
@@ -246,7 +261,7 @@ class _Renderer:
             self._stack.append(_Work(inner, 0, depth, inner.layout.window.clip(work.view), None))
             return
         for each in reversed(document.children[work.node]):
-            self._stack.append(_Work(document, each, depth, work.view, inside, editable=work.editable))
+            self._stack.append(_Work(document, each, depth, work.view, inside))
 
     def _leave_out_options(self, document: _Document, select: int, number: int | None) -> str:
         """Mark the options beyond the limit to be omitted; return a line with their number."""

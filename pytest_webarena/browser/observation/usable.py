@@ -5,7 +5,7 @@ The script of the ``fast`` extractor finds them in the page (`fast/js/usable.js`
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -16,16 +16,32 @@ from pytest_webarena.text import shorten
 if TYPE_CHECKING:
     from pytest_webarena.browser.observation.editors import SnapshotDocument
 
-__all__ = ["Usable", "find_usable"]
+__all__ = ["Bare", "Usable", "find_usable"]
 
 _POINTERS = ("pointer", "grab", "grabbing", "move")
 """Shapes of the pointer over something that can be used."""
 _PAGE = frozenset({"HTML", "BODY", "#document"})
+_NATIVE = frozenset({"A", "BUTTON", "INPUT", "LABEL", "OPTION", "SELECT", "SUMMARY", "TEXTAREA"})
 _ITEMS = frozenset({"LI", "TR"})
 _ITEM_ROLES = frozenset({"listitem", "row"})
 _TEXT = 3
 _LONGEST = 80
 """Maximum number of characters of classes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bare:
+    """Words about an element that shows no text."""
+
+    text: str
+    """Text that the page has moved away to draw an icon in its place."""
+    title: str
+    classes: str
+
+    @property
+    def name(self) -> str:
+        """The text, else the title."""
+        return self.text or self.title
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,8 +52,8 @@ class Usable:
     """Usable element around a node, or the node itself."""
     pointed: frozenset[int] = frozenset()
     """Elements that the pointer shows to be usable."""
-    bare: Mapping[int, str] = field(default_factory=dict)
-    """Classes of those without text and controls, which are the only words about them."""
+    bare: Mapping[int, Bare] = field(default_factory=dict)
+    """Those that show neither text nor controls."""
 
 
 def find_usable(document: SnapshotDocument) -> Usable:
@@ -45,13 +61,18 @@ def find_usable(document: SnapshotDocument) -> Usable:
     items. An element around controls receives clicks for these."""
     around: dict[int, int] = {}
     pointed: set[int] = set()
-    bare: dict[int, str] = {}
+    bare: dict[int, Bare] = {}
     by_pointer = dict.fromkeys(_pointed(document))
     listening = dict.fromkeys(document.raw["nodes"].get("isClickable", {"index": ()})["index"])
     for root in (*(node for node in listening if node not in by_pointer), *by_pointer):
-        if _is_used(document, root) or any(_is_used(document, node) for node in document.around(root)):
+        used = [node for node in document.around(root) if _is_used(document, node)]
+        if _is_used(document, root) or (used and root not in by_pointer):
             continue
         inside = list(_inside(document, root))
+        words = _words_about(document, root, inside)
+        # A control made of other elements may have an icon over which the pointer changes.
+        if used and (words is None or any(_is_native(document, node) for node in used)):
+            continue
         controls = any(_is_used(document, node) for node in inside)
         delegates = root not in by_pointer and (controls or any(node in by_pointer for node in inside))
         if document.name(root) in _PAGE or delegates:
@@ -69,8 +90,8 @@ def find_usable(document: SnapshotDocument) -> Usable:
         around |= {document.ids[node]: document.ids[owner] for node, owner in owners.items()}
         if root in by_pointer:
             pointed |= {document.ids[owner] for owner in owners.values()}
-            if not controls and document.box(root) is not None and not any(_is_text(document, node) for node in inside):
-                bare[document.ids[root]] = writable(shorten(document.attribute(root, "class"), _LONGEST))
+        if not controls and words is not None:
+            bare[document.ids[root]] = words
     return Usable(around=around, pointed=frozenset(pointed), bare=bare)
 
 
@@ -106,10 +127,32 @@ def _is_used(document: SnapshotDocument, node: int) -> bool:
     )
 
 
+def _is_native(document: SnapshotDocument, node: int) -> bool:
+    """Return whether an element is a control of the browser's own, which takes all clicks on its parts."""
+    return document.name(node) in _NATIVE or "contenteditable" in document.attributes_of(node)
+
+
 def _is_item(document: SnapshotDocument, node: int) -> bool:
     return document.name(node) in _ITEMS or document.attribute(node, "role") in _ITEM_ROLES
 
 
-def _is_text(document: SnapshotDocument, node: int) -> bool:
-    kind = document.raw["nodes"]["nodeType"][node]
-    return kind == _TEXT and bool(document.strings[document.raw["nodes"]["nodeValue"][node]].strip())
+def _words_about(document: SnapshotDocument, root: int, inside: Sequence[int]) -> Bare | None:
+    """Return the words about an element; None if it shows a text, or nothing at all."""
+    place = document.box(root)
+    if place is None:
+        return None
+    texts = []
+    for node in inside:
+        text = _text(document, node)
+        box = document.box(node) if text else None
+        if box is not None and box.overlaps(place):
+            return None
+        texts += [text] if box is not None else []
+    title = " ".join(document.attribute(root, "title").split())
+    classes = shorten(document.attribute(root, "class"), _LONGEST)
+    return Bare(text=writable(" ".join(texts)), title=writable(title), classes=writable(classes))
+
+
+def _text(document: SnapshotDocument, node: int) -> str:
+    nodes = document.raw["nodes"]
+    return " ".join(document.strings[nodes["nodeValue"][node]].split()) if nodes["nodeType"][node] == _TEXT else ""

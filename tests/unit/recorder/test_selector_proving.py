@@ -32,6 +32,8 @@ STEP = RecordedStep(action=Click(Selector("first")), selectors=("first", "second
 class Page:
     """Elements by selector, each in the order of the document."""
 
+    notes = ""
+
     def __init__(self, **found: list[TargetRecord]) -> None:
         self.found = found
 
@@ -141,6 +143,17 @@ def test_proving_stops_after_a_step_without_effect() -> None:
     chosen = list(prove([STEP, STEP], Page(first=[SAVE], place=[SAVE]), act))
     assert [each.problem for each in chosen] == ["it had no effect: covered"]
     assert done == [Click(Selector("first"))]
+
+
+def test_note_about_a_field_is_a_problem_that_ends_nothing() -> None:
+    page = Page(first=[SAVE], place=[SAVE])
+
+    def act(action: Action) -> str:
+        page.notes = "The field holds '+7' now, not '7'." if not page.notes else ""
+        return ""
+
+    chosen = list(prove([STEP, STEP], page, act))
+    assert [each.problem for each in chosen] == ["The field holds '+7' now, not '7'.", ""]
 
 
 def test_urls_are_written_relative_to_their_sites() -> None:

@@ -24,7 +24,7 @@ __all__ = ["InPage", "Located", "Reading"]
 _BOXES = "(script, ids) => script.boxes(ids)"
 _CORNER = "(script, id) => script.cornerOf(id)"
 _CALL = """(script, id, ...args) => {
-  const node = script.find(id), description = script.descriptionOf(id);
+  const node = script.FIND(id), description = script.descriptionOf(id);
   if (!node) return {detached: true, description};
   return Promise.resolve((%s)(node, ...args)).then(value => ({value, description}));
 }"""
@@ -86,11 +86,14 @@ class Located:
     number: int
     host: Host | None
     """Iframe around the element's document, if that is of another site."""
+    around: bool = False
+    """Whether the element around it that only scripts make usable is meant."""
 
     async def call(self, function: str, *args: Any, seconds: float) -> Mapping[str, Any]:
         """Call a JavaScript function on the element; return its ``value`` and ``description``, or ``detached``."""
+        source = _CALL.replace("FIND", "usableOf" if self.around else "find") % function
         try:
-            answer: Mapping[str, Any] = await self.world.call(_CALL % function, self.number, *args, seconds=seconds)
+            answer: Mapping[str, Any] = await self.world.call(source, self.number, *args, seconds=seconds)
         except LostWorld:
             return {"detached": True, "description": ""}
         return answer
@@ -152,18 +155,24 @@ class InPage:
         here = {**options, "first": self._numbers.next, "depth": depth, "view": None, "root": True, "focus": True}
         main = self._world_of_page()
         try:
-            found = await main.call(text.function, here, seconds=seconds)
+            found = await self._call(text, main, here, seconds)
         except LostWorld:
             if self._main is main:
                 self._main = None
             main = self._world_of_page()
-            found = await main.call(text.function, here, seconds=seconds)
+            found = await self._call(text, main, here, seconds)
         self._numbers.taken_until(found["next"], self._page)
         shown, focused = found["text"], found["focused"]
         if found["frames"]:
             shown, inner = await self._with_frames(text, main, shown, found["frames"], options)
             focused = inner or focused
         return Reading(text=shown, title=found["title"], focused=focused, scroll=tuple(found["scroll"]))
+
+    @staticmethod
+    async def _call(text: _Text, world: World, options: Mapping[str, Any], seconds: float) -> Any:
+        if text is _HTML:
+            await world.note_listeners(seconds=seconds)
+        return await world.call(text.function, options, seconds=seconds)
 
     async def ask(self, function: str, *args: Any, seconds: float) -> Any:
         """Return the result of a JavaScript function of another module, called in the world of the script."""
@@ -280,7 +289,7 @@ class InPage:
                     if world is None:
                         return "", "", ""
                     frame = self._frames[key] = _Frame(world, host)
-                found = await frame.world.call(text.function, frame_options, seconds=_FRAME_SECONDS)
+                found = await self._call(text, frame.world, frame_options, _FRAME_SECONDS)
             except LostWorld:  # it has navigated since the last observation
                 self._frames.pop(key, None)
                 continue

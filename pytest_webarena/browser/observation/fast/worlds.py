@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import secrets
 from collections.abc import Awaitable, Sequence
 from typing import Any, Protocol, TypeVar
@@ -28,6 +29,10 @@ _GESTURES = frozenset({
 """Events of a person's pointer."""
 _MOST_LISTENERS = 200
 """Maximum number of elements that one observation asks about; the next observation asks about the others."""
+_MOST_ROOTS = 50
+"""Maximum number of frames and shadow trees whose listeners one observation asks for."""
+
+_NOTE = "(script, ...nodes) => script.noteListeners(...nodes)"
 
 
 class LostWorld(Exception):
@@ -96,20 +101,45 @@ class IsolatedWorld:
             # world for the elements, so that no later script of this world can use them.
             found = await self._send("Runtime.evaluate", {"expression": "document"}, seconds)
             self._root = found["result"]["objectId"]
-        whole = {"objectId": self._root, "depth": -1}
-        listeners = (await self._send("DOMDebugger.getEventListeners", whole, seconds))["listeners"]
-        heard = (each["backendNodeId"] for each in listeners if each["type"] in _GESTURES and "backendNodeId" in each)
-        new = [node for node in dict.fromkeys(heard) if node not in self._reported][:_MOST_LISTENERS]
-        if not new:
-            return
-        self._reported.update(new)
-        resolved = await asyncio.gather(*(self._resolved(node, seconds) for node in new))
-        nodes = [{"objectId": each} for each in resolved if each is not None]
-        await self._call("(script, ...nodes) => script.noteListeners(...nodes)", nodes, by_value=True, seconds=seconds)
-        await self._send("Runtime.releaseObjectGroup", {"objectGroup": self._name}, seconds)
+        roots = [self._root, *await self._inner_roots(seconds)]
+        heard = await asyncio.gather(*(self._heard(root, seconds) for root in roots))
+        new = [node for node in dict.fromkeys(itertools.chain(*heard)) if node not in self._reported][:_MOST_LISTENERS]
+        if new:
+            self._reported.update(new)
+            resolved = await asyncio.gather(*(self._resolved(node, self._context, seconds) for node in new))
+            nodes = [{"objectId": each} for each in resolved if each is not None]
+            await self._call(_NOTE, nodes, by_value=True, seconds=seconds)
+        if new or len(roots) > 1:
+            await self._send("Runtime.releaseObjectGroup", {"objectGroup": self._name}, seconds)
 
-    async def _resolved(self, backend: int, seconds: float) -> str | None:
-        node = {"backendNodeId": backend, "executionContextId": self._context, "objectGroup": self._name}
+    async def _heard(self, root: str, seconds: float) -> list[int]:
+        """Return the elements of one tree to which scripts listen."""
+        whole = {"objectId": root, "depth": -1}
+        listeners = (await self._send("DOMDebugger.getEventListeners", whole, seconds))["listeners"]
+        return [each["backendNodeId"] for each in listeners if each["type"] in _GESTURES and "backendNodeId" in each]
+
+    async def _inner_roots(self, seconds: float) -> list[str]:
+        """Return the visible frames of the same site and open shadow trees, as objects of the page's own world."""
+        found = await self._call("(script, most) => script.innerRoots(most)", [{"value": _MOST_ROOTS}], by_value=False,
+                                 seconds=seconds)  # fmt: skip
+        if "objectId" not in found:
+            return []
+        own = {"objectId": found["objectId"], "ownProperties": True}
+        listed = await self._send("Runtime.getProperties", own, seconds)
+        objects = [each["value"] for each in listed["result"] if each["name"].isdecimal()]
+        nodes = await asyncio.gather(
+            *(self._send("DOM.describeNode", {"objectId": each["objectId"]}, seconds) for each in objects)
+        )
+        roots = await asyncio.gather(*(self._resolved(each["node"]["backendNodeId"], None, seconds) for each in nodes))
+        for each in (found, *objects):
+            await self._send("Runtime.releaseObject", {"objectId": each["objectId"]}, seconds)
+        return [each for each in roots if each is not None]
+
+    async def _resolved(self, backend: int, context: int | None, seconds: float) -> str | None:
+        """Return the object of a node in an execution context; None: in the page's own one."""
+        node = {"backendNodeId": backend, "objectGroup": self._name}
+        if context is not None:
+            node["executionContextId"] = context
         try:
             found: str = (await self._send("DOM.resolveNode", node, seconds))["object"]["objectId"]
         except LostWorld:

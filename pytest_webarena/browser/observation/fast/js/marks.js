@@ -23,7 +23,7 @@ const boxes = ids => {
 const isMarker = id => descriptionOf(id).startsWith('ListMarker ');  // it has the id of its list item, and says nothing of it
 const isMarkedControl = (el, tag) => {
   if (!isControl(el) || (tag === 'option' && isDropDown(closest(el, 'select') || {multiple: true}))) return false;
-  return attr(el, 'tabindex') !== '-1' || matches(el, 'a[href], button, input, select, textarea, [role]');
+  return attr(el, 'tabindex') !== '-1' || isEditingHost(el) || matches(el, 'a[href], button, input, select, textarea, [role]');
 };
 
 // Returns left, top, width and height of the visible part of an element, in the viewport of the outermost document that

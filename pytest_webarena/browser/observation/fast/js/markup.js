@@ -3,10 +3,17 @@
 
 const LONGEST = 200;
 
+// Returns the text of an element's labels if they are hidden, so that nothing else has it.
+const hiddenLabel = el => {
+  const labels = referenced(el, 'aria-labelledby');
+  return labels.some(each => rectsOf(each).length) ? '' : labels.map(textContentOf).join(' ');
+};
+
 // options: viewport, maxOptions, first, rules; depth and view as in `look`.
 const markup = options => {
   nextNumber = Math.max(nextNumber, options.first);
   forgetInserted();
+  forgetDelegates();
   const {viewport, maxOptions, rules} = options;
   const skipped = new Set(rules.skipped), empty = new Set(rules.void), transparent = new Set(rules.transparent);
   const interactive = new Set(rules.interactive), controlRoles = new Set(rules.roles);
@@ -36,6 +43,7 @@ const markup = options => {
   };
   const valueNow = (el, tag, name, style, hint) => {
     if (name === 'class') return hint;
+    if (name === 'aria-label') return hiddenLabel(el) || attr(el, name);
     if (name === 'scroll') return style ? scrollStateOf(el, tag, style) : '';
     if (name !== 'value') return attr(el, name);
     if (tag === 'option') return null;  // the agent chooses by label
@@ -98,10 +106,10 @@ const markup = options => {
     if (style.display === 'none' || style.contentVisibility === 'hidden' || isSpare(el, tag)) return;
     const box = rectOf(el), bare = style.display === 'contents', inline = style.display === 'inline';
     const visible = style.visibility === 'visible' && !bare && (!viewport || inView(box, view));
-    const usual = (visible || bare) && isUsual(el, tag), pointed = visible && !usual && isPointed(el, style);
-    const control = usual || pointed;
+    const usual = (visible || bare) && isUsual(el, tag), scripted = visible && !usual && isUsable(el, style);
+    const control = usual || scripted;
     const number = control ? numberOf(el, `${tag} ${quoted(trimmed(textContentOf(el)).slice(0, 80))}`) : 0;
-    const line = visible || bare ? opening(el, tag, number, style, pointed && isBare(el) ? classHint(el) : null) : '';
+    const line = visible || bare ? opening(el, tag, number, style, scripted && isBare(el) ? classHint(el) : null) : '';
     const before = shown;
     const end = {ends: true, line: -1, before};
     let inner = depth;

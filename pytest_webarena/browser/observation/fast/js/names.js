@@ -104,7 +104,8 @@ const alternative = (el, depth, named, direct, omits) => {
   const label = ariaLabel(el);
   if (label) return label;
   if (el === named && tag === 'input') return '';
-  return nativeName(el, tag, role) || contentText(el, tag, depth + 1, named, direct, omits) || trimmed(attr(el, 'title') || '');
+  const content = () => role === 'image' ? '' : contentText(el, tag, depth + 1, named, direct, omits);
+  return nativeName(el, tag, role) || content() || trimmed(attr(el, 'title') || '');
 };
 
 // Returns the text inside an element, with spaces where the layout separates. `hidden`: include hidden text, because a

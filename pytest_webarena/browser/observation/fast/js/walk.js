@@ -170,6 +170,9 @@ const look = options => {
     return list.ordinal;
   };
 
+  // Whether a text is left of the page while its element is not: pages draw an icon in its place.
+  const isMovedAway = (box, top) => box.right < Math.min(0, top.page.view[0]) && overlaps(rectOf(top.el), top.page.view);
+
   const visitText = (node, top) => {
     const data = dataOf(node);
     if (BLANK.test(data)) {
@@ -178,7 +181,8 @@ const look = options => {
     }
     range.selectNodeContents(node);
     const box = range.getBoundingClientRect();
-    if (viewport ? box.top >= top.page.view[3] || !overlaps(box, top.page.view) : box.width === 0 && box.height === 0) {
+    if (viewport ? box.top >= top.page.view[3] || !(overlaps(box, top.page.view) || isMovedAway(box, top))
+      : box.width === 0 && box.height === 0) {
       spaced = /[ \t\n\r\f]$/.test(data);
       tail = null;
       return;
@@ -248,7 +252,7 @@ const look = options => {
     let printed = false, id = 0;
     let role = visible ? roleOf(el, tag) : 'none';
     const scroll = visible && shows ? scrollStateOf(el, tag, style) : '';
-    if (role === 'none' && scroll) role = 'generic';
+    if (role === 'none' && (scroll || (visible && area && shows && isPointed(el, style) && isTextless(el, box)))) role = 'generic';
     if (role === 'generic' && isDraggable(el)) role = 'group';  // as in Chromium
     if (role !== 'none') {
       const states = statesOf(el, tag, role, active, urls);
@@ -263,10 +267,11 @@ const look = options => {
         context.depth++;
         if (name && (SAYS_CONTENT(role) || role === 'row' || own)) context.outerNames += '\n' + name;
         if (viewport && !area) context.mark = {line: lines.length - 1, seen};
-      } else if (area && shows && isPointed(el, style) && isBare(el)) {
-        const hint = classHint(el);
-        emit(el, top.depth, role, '', ` clickable: True${hint ? ' class: ' + quoted(hint) : ''}`);
+      } else if (area && shows && isPointed(el, style) && isTextless(el, box)) {
+        const moved = trimmed(contentText(el, tag, 0, el)) || trimmed(attr(el, 'title') || ''), hint = moved ? '' : classHint(el);
+        emit(el, top.depth, role, moved, ` clickable: True${hint ? ' class: ' + quoted(hint) : ''}`);
         context.depth++;
+        if (moved) context.outerNames += '\n' + moved;
       }
       if (tag === 'label' && isRedundantLabel(el)) context.mute = true;
     }
@@ -351,4 +356,4 @@ const look = options => {
   };
 };
 
-return {look, markup, boxes, noteListeners, cornerOf, find, descriptionOf, known: node => numbers.get(node) ?? 0};
+return {look, markup, boxes, noteListeners, innerRoots, usableOf, cornerOf, find, descriptionOf, known: node => numbers.get(node) ?? 0};

@@ -248,7 +248,7 @@ class SessionConfig:
     observes_scripts: bool = False
     """Whether signals include what pages' scripts do, as needed if an agent drives the browser itself."""
     record_screenshots: bool = False
-    """Whether to take a screenshot with each observation for the record, even if the agent sees none."""
+    """Whether to take screenshots for the record with each observation, even if the agent sees none, and at the end."""
     deadlines: Deadlines = field(default_factory=Deadlines)
     trace: Path | None = None
     """Path of a Playwright trace (zip) to write when the session ends. Calls take 2-10 times as long on large pages."""

@@ -29,6 +29,7 @@ class Pageless:
     """Stand-in for a `Session` without a browser. Its methods return empty values and do not fail."""
 
     browser_version = ""
+    records_screenshots = False
 
     def __init__(self) -> None:
         self.signals = SignalLog()

@@ -55,6 +55,11 @@ class Session(SessionWork):
         return self._config
 
     @property
+    def records_screenshots(self) -> bool:
+        """Whether the trial's record contains screenshots."""
+        return self._config.record_screenshots
+
+    @property
     def environment(self) -> dict[str, Any]:
         """Environment of the trial's pages for its record: operating system, browser, and all settings that matter."""
         return {"os": platform.platform(), "browser": self.browser_version, **self._config.to_plain()}

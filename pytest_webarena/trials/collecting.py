@@ -123,8 +123,8 @@ class Collector:
         before_reading: Callable[[], object] | None = None,
         patient: bool = True,
     ) -> Evidence:
-        """Collect the evidence after the agent has stopped; ``picture`` receives a last screenshot.
-        ``before_reading`` is called when late work has ended.
+        """Collect the evidence after the agent has stopped; ``picture`` receives a last screenshot, if the session
+        records any. ``before_reading`` is called when late work has ended.
 
         First waits for deferred work of pages, for requests that may change a site, and for requests that may lead to
         such; then, if ``patient``, for queued work of the sites and for checks with ``within``. Raises `SiteError` when
@@ -152,7 +152,8 @@ class Collector:
         # Checked last, because what a dying site shows is no evidence; and whatever the traffic was, because pages of a
         # site whose database has died may look like an agent's failure.
         environment.check_sites(ask=True)
-        if picture is not None:  # after everything that depends on the page, which may be slow to paint
+        # After everything that depends on the page, which may be slow to paint.
+        if picture is not None and environment.session.records_screenshots:
             try:
                 if shot := environment.session.screenshot():
                     picture(shot)

@@ -167,12 +167,14 @@ def runs(pytester: pytest.Pytester) -> dict[str, Outcomes]:
     return MADE[0]
 
 
+@pytest.mark.exhaustive
 def test_archive_gives_the_verdicts_of_the_recorded_site(runs: dict[str, Outcomes]) -> None:
     live, old = runs["live"], runs["old"]
     assert live == {"right": ("passed", None, ""), "wrong": ("failed", None, ""), "sum": ("passed", None, "")}
     assert {name: old[name] for name in live} == live
 
 
+@pytest.mark.exhaustive
 def test_missing_archive_content_is_a_site_error(runs: dict[str, Outcomes]) -> None:
     old = runs["old"]
     assert old["astray"] == old["misled"] == ("error", "site", "archive")

@@ -195,7 +195,23 @@ def test_every_model_agent_solves_a_task_and_no_secret_is_stored(solved: Solved)
         assert KEY not in text
 
 
-def test_run_from_cache_makes_no_requests_and_gives_same_result(solved: Solved, run_here: RunHere) -> None:
+def test_run_from_cache_makes_no_requests(tmp_path: Path, run_here: RunHere) -> None:
+    write_project(tmp_path)
+    arguments = ("--agent=cot", "--model-cache=cache", "-k", "blank")
+    with model_server([say("```stop [408]```")]) as server:
+        run_here(tmp_path, server, *arguments).assert_outcomes(passed=1)
+        again = run_here(tmp_path, server, *arguments, into="again")
+        again.assert_outcomes(passed=1)
+        assert server.requests == 1
+    again.stdout.fnmatch_lines(
+        ["  cost *$0, *1 of them from the cache,", "*$0.0035 saved", "models *cache: 1 hit*, 0 missed"]
+    )
+    first, second = (records(tmp_path, name)["cot"] for name in ("run", "again"))
+    assert (second["answer"], second["usage"]["saved"]) == (first["answer"], first["usage"]["cost"])
+
+
+@pytest.mark.exhaustive
+def test_run_on_pages_from_cache_makes_no_requests_and_gives_same_result(solved: Solved, run_here: RunHere) -> None:
     again = run_here(
         solved.directory, solved.server, "--agent=fast", "--model-cache=cache", "-k", "reckon", into="again"
     )

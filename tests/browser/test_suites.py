@@ -29,6 +29,7 @@ class Scripted:
 HOME = {"sites": ["homepage"], "start_url": "__HOMEPAGE__"}
 
 
+@pytest.mark.exhaustive
 def test_tasks_in_webarena_format_run_and_are_judged(pytester: pytest.Pytester) -> None:
     page = {
         "url": "__HOMEPAGE__/scratchpad/",

@@ -96,6 +96,7 @@ def records(project: pytest.Pytester) -> dict[tuple[str, str], dict[str, Any]]:
     return {(record["key"]["agent"], record["key"]["task"]): record for record in found}
 
 
+@pytest.mark.exhaustive
 def test_verified_tasks_pass_for_right_and_fail_for_near_misses(project: pytest.Pytester, tmp_path: Path) -> None:
     agents = ["--agent=right.yaml", "--agent=wrong.yaml", "--agent=na"]
     # The agent `na` is right only where nothing can be found.

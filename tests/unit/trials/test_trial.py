@@ -42,6 +42,7 @@ class FakeSession:
     browser_version = "fake 1"
     signals = SignalLog()
     environment: ClassVar[dict[str, Any]] = {"os": "fake"}
+    records_screenshots = True
 
     def open_tabs(self, urls: Any) -> None: ...
 
@@ -166,6 +167,15 @@ def test_evidence_joins_refused_connections_with_browser_requests(
     record = run(tmp_path, FakeResources())
     evidence = read_evidence(RunDir(tmp_path).folder(record.key).path / "attempt-1")
     assert [(each.method, each.refused) for each in evidence.requests] == [("POST", "no")]
+
+
+def test_last_screenshot_is_taken_only_where_screenshots_are_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for recorded in (True, False):
+        monkeypatch.setattr(FakeSession, "records_screenshots", recorded)
+        run(tmp_path / str(recorded), FakeResources())
+    assert [each.relative_to(tmp_path).parts[0] for each in tmp_path.rglob("final.*")] == ["True"]
 
 
 def test_wrong_answer_fails_with_the_verdict(tmp_path: Path) -> None:

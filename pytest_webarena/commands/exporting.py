@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from pytest_webarena.text import clip
 
 if TYPE_CHECKING:
     from pytest_webarena.results.har import Exported
+    from pytest_webarena.results.records import TrialRecord
 
 __all__ = ["add_commands"]
 
@@ -155,10 +156,10 @@ def _suggest(path: Path) -> None:
 
     place = shlex.quote(str(path))
     run = RunDir(path)
-    known = {record.key.task for record in run.records()}
+    records = run.records()
     suites = suites_of(invocations(path, run.facts()))
     files = sorted((path / "tasks").glob("*"))
-    faults = {file: why for file in files if (why := _not_judged(file, known))}
+    faults = {file: why for file in files if (why := _not_judged(file, records))}
     for file, why in faults.items():
         print(f"note: read {file} before you judge the run again: {why}", file=sys.stderr)
     if not faults:
@@ -168,16 +169,20 @@ def _suggest(path: Path) -> None:
     print(f"  webarena view {place}")
 
 
-def _not_judged(file: Path, known: Set[str]) -> str:
+def _not_judged(file: Path, records: Sequence[TrialRecord]) -> str:
     """Why pytest should not read a task file that came with these tasks' trials; empty where loading runs no code."""
     from pytest_webarena.checks.python import code_of
+    from pytest_webarena.results.task_files import changed_tasks
     from pytest_webarena.tasks.loader import read_tasks
 
+    known = {record.key.task for record in records}
     tasks, problems = read_tasks(file)
     if problems:
         return f"it is no task file of this version ({problems[0]})"
     if known.isdisjoint(each.id for each in tasks):
         return f"it has no task {clip(' or '.join(sorted(known)))}"
+    if changed := changed_tasks(file, records):
+        return f"it has another {clip(changed)} than the trial ran"
     if called := [name for each in tasks for name in code_of(each.checks)]:
         return f"its checks call functions, which run as code of yours: {', '.join(map(clip, dict.fromkeys(called)))}"
     return ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import stat
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,20 @@ def test_exported_trial_can_be_imported(packed: Path, tmp_path: Path, capsys: py
     assert names[0] == names[1]
     assert read_evidence(folders[1] / "attempt-1") == read_evidence(folders[0] / "attempt-1")
     assert after.facts() == {**before.facts(), "imported": True}
+
+
+def test_import_names_a_task_that_is_not_the_one_that_ran(
+    packed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = RunDir(tmp_path / "run")
+    (record,) = run.records()
+    run.folder(record.key).update(replace(record, task_digest="0" * 32))
+    folder = run.folder(record.key).path
+    assert main(["runs", "export", str(folder), "-o", "other.zip", "--tasks", "a.tasks.yaml"]) == 0
+    assert main(["runs", "import", "other.zip", "-o", "back"]) == 0
+    captured = capsys.readouterr()
+    assert "note: read back/tasks/a.tasks.yaml before you judge the run again: it has another buy than" in captured.err
+    assert "--rescore" not in captured.out
 
 
 def test_export_is_reproducible(packed: Path, tmp_path: Path) -> None:

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from pytest_webarena.errors import UsageError
+from pytest_webarena.own_addresses import OwnAddresses
 from pytest_webarena.recorder.extension.serving import ExtensionOptions
 from pytest_webarena.sites.catalogues.live import LIVE, NOWHERE
-from pytest_webarena.sites.protocol.messages import SiteAccess
-from pytest_webarena.trials.own_addresses import named
 
 if TYPE_CHECKING:
     from pytest_webarena.sites.catalogues.manifest import Catalogue, SiteManifest
@@ -23,7 +22,6 @@ __all__ = ["extension_options", "site_of_address"]
 def extension_options(folder: Path, task: Task, catalogue: Catalogue) -> ExtensionOptions:
     """Return what the extension in ``folder`` is written for. `UsageError` for sites that only the harness's browser
     can visit, and for a task without a first page."""
-    accesses = []
     for name in task.sites:
         site = catalogue.site(name)
         backend = catalogue.apps[site.app].backend
@@ -32,7 +30,6 @@ def extension_options(folder: Path, task: Task, catalogue: Catalogue) -> Extensi
                 f"--extension: expected sites at addresses of their own, found {name}, which runs only here "
                 f"(backend {backend}); use --serve without --extension"
             )
-        accesses += [_access(site, address) for address in site.hosted or ("",)]
     start = _start(task, catalogue)
     origins = [
         *(origin for name in task.sites for origin in _origins(catalogue.site(name), catalogue)),
@@ -43,7 +40,7 @@ def extension_options(folder: Path, task: Task, catalogue: Catalogue) -> Extensi
         sites={name: catalogue.site(name).url for name in task.sites},
         start=start,
         origins=origins,
-        named=lambda text: named(text, accesses),
+        named=OwnAddresses(catalogue.own_addresses).named,
     )
 
 
@@ -90,10 +87,3 @@ def _domain(address: str) -> str:
     host = urlsplit(address).hostname or ""
     domain = registrable(host)
     return f".{domain}" if domain and not domain.replace(".", "").isdigit() and ":" not in domain else address
-
-
-def _access(site: SiteManifest, address: str) -> SiteAccess:
-    return SiteAccess(
-        name=site.name, app=site.app, url=site.url, start=site.start_url, users={}, default_user="", login=None,
-        own_address=address,
-    )  # fmt: skip

@@ -69,9 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--serve", action="store_true", help="show the browser on a page of this machine (default: where no display is)"
     )
-    parser.add_argument(
-        "--extension", type=Path, metavar="DIR", help="write an extension that records your own Chrome here"
-    )
+    parser.add_argument("--extension", type=Path, metavar="DIR", help="write an extension that records your own Chrome")
     parser.add_argument("--panel", action="store_true", help="use the browser's window; a second page shows the task")
     parser.add_argument("--port", type=int, default=0, metavar="PORT", help="port of that page (default: any free one)")
     parser.add_argument("--annotator", default="", metavar="NAME", help="author of the task; starts its review")

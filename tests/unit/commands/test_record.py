@@ -14,7 +14,9 @@ from pytest_webarena.commands import record
 from pytest_webarena.commands.cli import main
 from pytest_webarena.errors import SiteError, UsageError
 from pytest_webarena.recorder.autosave import Autosaver
+from pytest_webarena.recorder.task_building import task_keys
 from pytest_webarena.signals import AddressChanged
+from pytest_webarena.sites.catalogues.loading import load_catalogue
 from pytest_webarena.tasks import parse_tasks
 
 [TASK] = parse_tasks("tasks: [{id: a, intent: Buy tea., sites: [homepage], checks: [{answer: x}]}]")
@@ -107,3 +109,11 @@ def test_record_prints_the_signed_in_user_and_alternatives(
     assert lines[0].endswith(", desmond.pell (admin)")
     assert lines[1].startswith("wiki: signed in as desmond.pell; --user wiki=NAME for mara.linden, ")
     assert "desmond.pell (" not in lines[1]
+
+
+def test_task_of_a_live_site_starts_at_its_full_address() -> None:
+    options: Any = SimpleNamespace(
+        places=["https://www.example.com/tea?a=1"], intent="Buy tea.", id="", user=[], annotator="", source=None
+    )
+    task = record._task(options, load_catalogue("live"), None, ask=False)
+    assert (task.sites, task_keys(task, mutates=False)["start"]) == (("live",), ["https://www.example.com/tea?a=1"])

@@ -102,6 +102,8 @@ class OwnAddresses:
         match value:
             case str():
                 return self.named(value) if type(value) is str else value
+            case OwnAddresses():
+                return value
             case re.Pattern() if isinstance(value.pattern, str):
                 return re.compile(self.named(value.pattern), value.flags)
             case Mapping():

@@ -16,7 +16,6 @@ from pytest_webarena.checks.sign_ins import SignIns, TabsNoted, Watched, weigh_s
 from pytest_webarena.checks.verdict import CheckResult, Verdict
 from pytest_webarena.errors import BrowserError, JudgeError, SiteError, TaskError, TooLarge, TrialError
 from pytest_webarena.evidence import Evidence, Probe
-from pytest_webarena.own_addresses import OwnAddresses
 from pytest_webarena.tasks.kinds import BUILTIN, find_kind
 from pytest_webarena.tasks.model import Check, Task
 from pytest_webarena.tasks.placeholders import readable
@@ -235,7 +234,7 @@ def judge(
         raise TaskError(f"{task.id}: expected checks of the grading {grading.name!r}, found {', '.join(known)}")
     if name != grading.name:
         grading = find_grading(name)
-    names = OwnAddresses(evidence.own_addresses)
+    names = evidence.own_addresses
     task, evidence = names.in_value(task), names.in_value(evidence)
     judging = _Judging(task, evidence, grading, asker, watch)
     results = tuple(judging.check(check) for check in task.gradings.get(name, task.checks))
@@ -384,11 +383,7 @@ class _Judging:
         return replace(self.result(check, judgement, END), state="")
 
     def result(
-        self,
-        check: Check,
-        judgement: Judgement,
-        state: State | None,
-        children: tuple[CheckResult, ...] = (),
+        self, check: Check, judgement: Judgement, state: State | None, children: tuple[CheckResult, ...] = ()
     ) -> CheckResult:
         return CheckResult(
             path=check.path,
@@ -427,6 +422,9 @@ def _judge_collected(kind: Kind[object], check: Check, view: View) -> Judgement:
         return replace(Judgement.of(False, expected=str(check.spec), why=why), contrary="task")
     if view.probe is not None and view.probe.error and _is_theirs(check):  # its judge may not handle errors
         return Judgement.unknown(expected=str(check.spec), why=clip(view.probe.error, 200))
+    if found := view.evidence.own_addresses.untranslated(check.spec):
+        why = f"'{found}' of a hosted site can't be translated to its name; write site:/path"
+        return Judgement.unknown(expected=str(check.spec), why=why)
     return kind.judge(check.spec, view)
 
 

@@ -19,6 +19,7 @@ from pytest_webarena.evidence.sign_ins import SignedIn
 from pytest_webarena.evidence.steps import LONGEST_TEXT, ScriptAct, StepRecord, cut
 from pytest_webarena.evidence.usage import Usage
 from pytest_webarena.evidence.waits import QuietWait
+from pytest_webarena.own_addresses import OwnAddresses
 from pytest_webarena.signals import Signal, TargetRecord, signal_from_json
 
 __all__ = [
@@ -263,8 +264,8 @@ class Evidence:
     versions, which has no DOM events. Without listeners it is unknown what was clicked."""
     sites: Mapping[str, str] = field(default_factory=dict)
     """Site name to base URL as the agent saw it, without a trailing slash."""
-    own_addresses: Mapping[str, str] = field(default_factory=dict)
-    """Base URL as the agent saw it by own address, for hosted sites. What was recorded may contain either."""
+    own_addresses: OwnAddresses = field(default_factory=lambda: OwnAddresses({}))
+    """Names of hosted sites. What was recorded may contain a site's name or any of its own addresses."""
     reached: tuple[ReachedSite, ...] = ()
     """Reachable sites that were visited although the task does not list them; empty in evidence of older versions."""
     changes: tuple[SiteChanges, ...] | None = None
@@ -339,7 +340,7 @@ class Evidence:
             pages=tuple(SeenPage(**page) for page in data.get("pages", ())),
             dom_events=data.get("dom_events"),
             sites=dict(data["sites"]),
-            own_addresses=dict(data.get("own_addresses", {})),
+            own_addresses=OwnAddresses(**data.get("own_addresses", {"names": {}})),
             reached=tuple(ReachedSite(**each) for each in data.get("reached", ())),
             changes=tuple(map(changes_from_json, changes)) if (changes := data.get("changes")) is not None else None,
             quiet_waits=tuple(QuietWait(**each) for each in data.get("quiet_waits", ())),

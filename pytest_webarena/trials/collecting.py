@@ -176,7 +176,7 @@ class Collector:
             pages=tuple(self._pages),
             dom_events=signals.dom_events,
             sites=environment.live.sites,
-            own_addresses=environment.own_addresses.names,
+            own_addresses=environment.own_addresses,
             reached=environment.visits.reached(),
             changes=changes,
             quiet_waits=late.quiet_waits,

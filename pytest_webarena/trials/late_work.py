@@ -126,7 +126,7 @@ class LateWork:
                         probes += collect([check], environment.live, state="end", ends_session=True)
             evidence = Evidence(
                 answer=None, stop_reason="answered", probes=tuple(probes), changes=changes,
-                sites=environment.live.sites, own_addresses=environment.own_addresses.names,
+                sites=environment.live.sites, own_addresses=environment.own_addresses,
             )  # fmt: skip
             verdict = judge_bounded(task, evidence, seconds=self._limit(checks))
             return {result.path for result in verdict.results if result.passed}

@@ -194,6 +194,7 @@ def test_checks_and_agents_may_use_the_address_of_any_instance(tmp_path: Path, a
     run_pytest(tmp_path, "--rescore=run").assert_outcomes(passed=1, failed=1)
 
 
+@pytest.mark.exhaustive
 def test_policy_in_a_page_that_allows_the_own_address_only_is_an_error(tmp_path: Path, apps: list[HostedApp]) -> None:
     apps[0].note = f"<meta http-equiv='Content-Security-Policy' content='default-src {apps[0].url}'>"
     (tmp_path / "sites.yaml").write_text(

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from pytest_webarena.checks import judge
 from pytest_webarena.evidence import Evidence, Probe, TabState
+from pytest_webarena.own_addresses import OwnAddresses
 from pytest_webarena.tasks import parse_tasks
 from tests.cases import each_case
 
-OWN = {
-    "http://one:7770": "http://shop.test",
-    "http://two:7770": "http://shop.test",
-    "http://one:8023": "http://git.test",
-}
+OWN = OwnAddresses(
+    {
+        "http://one:7770": "http://shop.test",
+        "http://two:7770": "http://shop.test",
+        "http://one:8023": "http://git.test",
+    }
+)
 SITES = {"shop": "http://shop.test", "git": "http://git.test"}
 
 
@@ -56,3 +59,8 @@ def test_answers(wanted: str, answer: str, expected: bool) -> None:
 def test_addresses_of_tabs(wanted: str, expected: bool) -> None:
     assert passed(f'url: "{wanted}"', "", "http://shop.test/a") is expected
     assert passed(f'url: "{wanted}"', "", "http://two:7770/a") is expected
+
+
+def test_address_that_is_not_translated_is_undecided() -> None:
+    assert passed("answer: {includes: 'one:7770/a'}", "http://shop.test/a") is None
+    assert passed("answer: {includes: 'other:7770/a'}", "http://shop.test/a") is False

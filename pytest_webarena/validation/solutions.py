@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 from pytest_webarena.actions import Upload
 from pytest_webarena.agents.builtin import describe_step
+from pytest_webarena.checks.grading import REPAIRED
+from pytest_webarena.checks.judging import needs_judge
 from pytest_webarena.errors import Problem, SiteMissing, SiteUnready, TaskError, TrialError
 from pytest_webarena.trials.setup import SetupError
 from pytest_webarena.trials.tryout import tryout
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from pytest_webarena.trials.runtime import Runtime
     from pytest_webarena.trials.tryout import Tryout
 
-__all__ = ["Replay", "replay"]
+__all__ = ["Replay", "check_problems", "replay"]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -54,7 +56,7 @@ def _replay(task: Task, runtime: Runtime, places: Places) -> Replay:
             done.problems += _start_problems(task, trying, places)
             done.problems += [] if done.problems else _step_problems(task, trying, places)
             whole = bool(task.solution) and not done.problems
-            done.problems += _check_problems(task, trying.verdict(), whole=whole)
+            done.problems += check_problems(task, trying.verdict(), whole=whole)
     except SetupError as error:
         done.problems.append(problem_at(places.setup_step(task, error.number), "a set-up step that works", str(error)))
     except (SiteMissing, SiteUnready) as error:
@@ -80,8 +82,10 @@ def _step_problems(task: Task, trying: Tryout, places: Places) -> Iterator[Probl
             return
 
 
-def _check_problems(task: Task, verdict: Verdict, *, whole: bool) -> Iterator[Problem]:
-    """Yields a problem for each check that fails although the ``whole`` solution was done, or that nothing can meet."""
+def check_problems(task: Task, verdict: Verdict, *, whole: bool) -> Iterator[Problem]:
+    """Yields a problem for each check that nothing can meet, or that is not met although the ``whole`` solution was
+    done. What only a judge model can decide is no problem."""
+    leaves_open = needs_judge(task, REPAIRED)
     by_path = {check.path: check for check in _all_checks(task.every_check)}
     if verdict.passed is True:
         return
@@ -91,7 +95,7 @@ def _check_problems(task: Task, verdict: Verdict, *, whole: bool) -> Iterator[Pr
             why = each.why or each.actual or "it is not met"
             if each.score is None and not each.judgeable and each.cause in (None, "task"):
                 yield problem_at(place, f"a check {each.kind} that can be met", why)
-            elif whole and (each.score is not None or not each.judgeable):
+            elif whole and not (each.score is None and each.judgeable and leaves_open):
                 found = f"{each.actual}: {why}" if each.actual and each.actual != why else why
                 yield problem_at(place, f"{each.kind} after the solution: {each.expected}", found)
 

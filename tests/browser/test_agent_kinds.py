@@ -162,7 +162,8 @@ def number(task, cdp_url):
 """
 
 
-SOLVING = ("spoken", "posted", "script", "driver", "driving", "by_script")
+SOLVING = ("spoken", "posted", "script", "driving")
+DRIVING = ("driver", "driving", "by_script")
 FAILING = ("crash", "endless", "number", "dead", "gone", "mute")
 WHO_DOES_WHAT = (
     f"(note and ({' or '.join(SOLVING)})) or (brief and ({' or '.join(FAILING[:-1])})) or (short and {FAILING[-1]})"
@@ -185,8 +186,8 @@ def write_project(directory: Path) -> None:
         "by_script.py": BY_SCRIPT,
         "by_script.yaml": "kind: cdp\npython: by_script.py:solve\n",
         "script.yaml": SCRIPT,
-        "again.yaml": "kind: replay\nrun: run\nagent: driver\n",
-        "again-by-script.yaml": "kind: replay\nrun: run\nagent: by_script\n",
+        "again.yaml": "kind: replay\nrun: driven\nagent: driver\n",
+        "again-by-script.yaml": "kind: replay\nrun: driven\nagent: by_script\n",
         "bad.py": BAD,
         **{f"{name}.yaml": f"kind: cdp\npython: bad.py:{name}\n" for name in ("crash", "endless", "number")},
         "mute.yaml": f"kind: process\ncommand: [{python}, -c, 'import time; time.sleep(600)']\n",
@@ -250,12 +251,14 @@ def test_external_process_agents_solve_a_task(all_agents: Path) -> None:
 
 @pytest.fixture
 def replayed_run(all_agents: Path, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The same directory, after a run that repeats the trials of two self-driving agents.
+    """The same directory, after a run of all self-driving agents, and one that repeats the trials of two.
 
-    The first test makes the run, in this process; all tests read it.
+    The first test makes the runs, in this process; all tests read them.
     """
     if not (all_agents / "again").exists():
         monkeypatch.chdir(all_agents)
+        driving = [f"--agent={name}" for name in DRIVING]
+        pytester.runpytest_inprocess(*driving, "-k", "note", "--run-dir=driven").assert_outcomes(passed=len(DRIVING))
         agents = ("--agent=again", "--agent=again-by-script")
         pytester.runpytest_inprocess(*agents, "-k", "note", "--run-dir=again").assert_outcomes(passed=2)
     return all_agents
@@ -263,19 +266,21 @@ def replayed_run(all_agents: Path, pytester: pytest.Pytester, monkeypatch: pytes
 
 @pytest.mark.exhaustive
 def test_self_driving_agents_solve_a_task_and_can_be_replayed(replayed_run: Path) -> None:
-    found = records(replayed_run)
+    found = records(replayed_run, "driven")
     names = {"driver": "in-process", "driving": "process"}
     assert {name: (found[name]["outcome"], found[name]["isolation"]) for name in names} == {
         name: ("passed", isolation) for name, isolation in names.items()
     }
     for name in names:
-        recorded = steps(replayed_run, name)
+        recorded = steps(replayed_run, name, "driven")
         assert [step["action"]["kind"] for step in recorded] == ["goto", "type", "type", "click", "stop"]
         assert [step["action"]["text"] for step in recorded[1:3]] == ["Rye", "and butter"]
         assert [step["at_once"] for step in recorded[1:3]] == [[[0, 3]] if name == "driver" else [], [[0, 10]]]
         assert (recorded[3]["target"]["role"], recorded[3]["target"]["name"]) == ("button", "Save note")
         assert recorded[3]["url_before"] != recorded[3]["url_after"]
-        assert all((attempt(replayed_run, name) / step["screenshot"]).stat().st_size > 1000 for step in recorded)
+        assert all(
+            (attempt(replayed_run, name, "driven") / step["screenshot"]).stat().st_size > 1000 for step in recorded
+        )
 
     assert records(replayed_run, "again")["again"]["outcome"] == "passed"  # step by step, without a model
     repeated = steps(replayed_run, "again", "again")
@@ -288,7 +293,7 @@ def test_self_driving_agents_solve_a_task_and_can_be_replayed(replayed_run: Path
 
 @pytest.mark.exhaustive
 def test_script_actions_of_agent_can_be_replayed(replayed_run: Path) -> None:
-    recorded = steps(replayed_run, "by_script")
+    recorded = steps(replayed_run, "by_script", "driven")
     assert [step["action"]["kind"] for step in recorded] == ["goto", "goto", "stop"]
     acts = [(act["event"], act["target"]["selector"], act["value"]) for act in recorded[1]["by_script"]]
     assert acts[:2] == [("set", "#title", "Rye"), ("set", "#body", "and butter")]
@@ -301,16 +306,16 @@ def test_script_actions_of_agent_can_be_replayed(replayed_run: Path) -> None:
 
 
 @pytest.mark.exhaustive
-def test_failing_replay_reports_that_recorded_trial_passed(all_agents: Path) -> None:
-    other = all_agents / "other.tasks.yaml"
+def test_failing_replay_reports_that_recorded_trial_passed(replayed_run: Path) -> None:
+    other = replayed_run / "other.tasks.yaml"
     other.write_text(TASKS.replace("equals: 1", "equals: 2"))
     try:
-        run_pytest(all_agents, "other.tasks.yaml", "--agent=again", "-k", "note", "--run-dir=other").assert_outcomes(
+        run_pytest(replayed_run, "other.tasks.yaml", "--agent=again", "-k", "note", "--run-dir=other").assert_outcomes(
             failed=1
         )
     finally:
         other.unlink()
-    message = records(all_agents, "other")["again"]["message"]
+    message = records(replayed_run, "other")["again"]["message"]
     assert message.splitlines()[-1] == (
         "the replay failed, and the recorded trial had passed: "
         "the same was sent, and checks[0] (state) fails now: "

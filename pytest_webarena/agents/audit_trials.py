@@ -47,10 +47,12 @@ __all__ = [
     "ORACLE",
     "PRIVILEGED",
     "REMEDIES",
+    "RIGHT",
     "SHORT",
     "SIBLING",
     "SKIP",
     "STRAY",
+    "VALUES",
     "AuditTrial",
     "Replay",
     "audit_trials",
@@ -67,6 +69,7 @@ SIBLING = "audit-sibling"
 SKIP = "audit-skip"
 STRAY = "audit-stray"
 NEIGHBOUR = "audit-neighbour"
+VALUES = "audit-values"
 CRAWL = "audit-crawl"
 PRIVILEGED = "audit-privileged"
 NO_NEIGHBOUR = "no step could be done to a neighbour"
@@ -106,8 +109,10 @@ REMEDIES = {
     NEIGHBOUR: "check which one was meant: its number, its name, what it belongs to",
 }
 """How to fix a task that such an agent passed."""
-AUDIT_AGENTS = (ORACLE, *NULL_FAMILY, *MUTANTS, *CRAWLERS)
+AUDIT_AGENTS = (ORACLE, *NULL_FAMILY, *MUTANTS, VALUES, *CRAWLERS)
 
+RIGHT = (ORACLE, VALUES)
+"""Agents that replay the solution as it is."""
 _MOST_SKIPPED = 2
 """Maximum number of steps left out, one at a time, for a task with key nodes, in addition to the last effective one."""
 _MOST_NEIGHBOURS = 2
@@ -132,7 +137,7 @@ class AuditTrial:
     @property
     def must_pass(self) -> bool:
         """Whether this trial replays the correct solution; all others must fail."""
-        return self.agent == ORACLE
+        return self.agent in RIGHT
 
 
 def audit_trials(
@@ -179,12 +184,17 @@ def audit_trials(
     if answered and not _only_answers(task) and _answer(task):
         mute = (*(step for step in task.solution if not isinstance(step, Stop)), Stop())
         found.append(trial(MUTE, "replaying the solution without giving its answer", solution=mute))
-    if wants_ledger(task) and any(site in ledgers for site in task.sites):
+    compared = wants_ledger(task) and any(site in ledgers for site in task.sites)
+    changes_values = compared and task.mutates is not False and not is_unachievable(task) and not _only_answers(task)
+    if compared:
         found.append(trial(STRAY, "replaying the solution and taking away something else"))
     if (sibling := _sibling(task, family)) is not None and sibling.solution is not None:
         sibling_solution = (Stop(_answer(sibling)),) if _only_answers(task) else sibling.solution
         found.append(trial(SIBLING, f"replaying the solution of {sibling.id}", solution=sibling_solution))
-    found += [trial(ORACLE, "replaying the solution", number) for number in range(2, oracle_runs + 1)]
+    if changes_values:  # the same run of the solution, after which the harness changes what it wrote
+        found.append(trial(VALUES, "replaying the solution"))
+    repeated = range(2, oracle_runs + (0 if changes_values else 1))
+    found += [trial(ORACLE, "replaying the solution", number) for number in repeated]
     # Last, because what these agents reach is compared with the end state of the solution.
     neighbour = "replaying the solution, but taking what is next to the target of one step"
     neighbour_count = min(_MOST_NEIGHBOURS, len(neighbourly_steps(task)))

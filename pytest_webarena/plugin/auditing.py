@@ -67,10 +67,11 @@ def as_expected(trial: AuditTrial, record: TrialRecord, run: RunDir) -> TrialRec
     A task with ``xfail`` may be invalid. Trials of the solution that have not finished in another worker are only known
     to `conclude`.
     """
-    from pytest_webarena.agents.audit_trials import NEIGHBOUR, ORACLE
+    from pytest_webarena.agents.audit_trials import NEIGHBOUR, RIGHT
     from pytest_webarena.results.audit import ground_reason, why_wrong
     from pytest_webarena.results.end_state import proves_nothing
     from pytest_webarena.results.ground_audit import crawl_doubts, crawl_outcome, is_crawl
+    from pytest_webarena.results.value_audit import unread_values
 
     task = trial.task
     if is_crawl(trial) and (outcome := crawl_outcome(trial, record)) != "error":
@@ -84,12 +85,17 @@ def as_expected(trial: AuditTrial, record: TrialRecord, run: RunDir) -> TrialRec
         solved = [
             each
             for each in others
-            if each.key == replace(record.key, agent=ORACLE, trial=each.key.trial) and each.outcome == "passed"
+            if each.key.agent in RIGHT
+            and each.key == replace(record.key, agent=each.key.agent, trial=each.key.trial)
+            and each.outcome == "passed"
         ]
         if proves_nothing(trial, record, solved, partial(_evidence, run)):
             return record
         reason = why_wrong(trial, _evidence(run, record) if trial.agent == NEIGHBOUR else None)
         record = replace(record, outcome="failed", message=f"{reason.finding}: {reason.text}\n{reason.mend}".rstrip())
+    elif record.outcome == "passed" and (unread := list(unread_values([(trial, record)]))):
+        message = "\n".join(f"weak check: {each.text}\n{each.mend}" for each in unread)
+        record = replace(record, outcome="failed", message=message)
     if task.xfail and (record.outcome == "failed" or record.cause == "task"):
         pytest.xfail(task.xfail)
     return record

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     Ask = Callable[[str], Sequence[Sequence[Any]]]
     """Runs a read-only statement and returns its rows."""
 
-__all__ = ["Table", "is_clock", "is_counter", "literal", "other_values", "quoted", "read_table"]
+__all__ = ["Table", "is_clock", "is_state", "literal", "other_values", "quoted", "read_table"]
 
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
 _MIDNIGHT = re.compile(r"\d{4}-\d\d-\d\d[T ]00:00(:00(\.0*)?)?(Z|[+-]00:?00)?\Z")
@@ -55,12 +55,15 @@ def read_table(ask: Ask, name: str) -> Table:
     return Table(name, key, references)
 
 
-def is_counter(ask: Ask, table: Table, column: str, value: Value) -> bool:
-    """Whether a column counts or measures something: its numbers are neither foreign keys nor flags."""
-    if column in table.references or isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    name = quoted(column)
-    return bool(ask(f"select 1 from {quoted(table.name)} where {name} not in (0, 1) limit 1"))
+def is_state(ask: Ask, table: Table, column: str, value: Value) -> bool:
+    """Whether a column has a state: a foreign key, a flag or one of few texts. Others count, measure, or are derived
+    like the hash of a file."""
+    if column in table.references:
+        return True
+    name, source = quoted(column), quoted(table.name)
+    if isinstance(value, str):
+        return len(ask(f"select distinct {name} from {source} limit {_OPTIONS + 1}")) <= _OPTIONS
+    return not ask(f"select 1 from {source} where {name} not in (0, 1) limit 1")
 
 
 def other_values(ask: Ask, table: Table, column: str, value: Value) -> Iterator[str]:

@@ -16,7 +16,7 @@ from pytest_webarena.checks.judging import leaves
 from pytest_webarena.checks.state import StateSpec
 from pytest_webarena.errors import TaskError
 from pytest_webarena.text import clip
-from pytest_webarena.trials.other_values import Table, is_clock, is_counter, literal, other_values, quoted, read_table
+from pytest_webarena.trials.other_values import Table, is_clock, is_state, literal, other_values, quoted, read_table
 from pytest_webarena.trials.sent_values import sent_values
 
 if TYPE_CHECKING:
@@ -167,18 +167,27 @@ class ValueChanger:
             for column in written:
                 self._skip(f"{name}.{column}", str(error), "column")
             return
-        chosen = row.kind == "removed"
+        chosen, first = row.kind == "removed", len(self.tried)
         for column, value in written.items():
             if row.kind == "added" and column == table.generated:
                 continue  # which number a new row gets is not the agent's choice
             sent = self._sent(column, value)
-            if is_clock(value) and not sent:
+            if is_clock(value or row.row.get(column)) and not sent:
                 continue  # nor is the time at which it writes
-            sent |= row.kind == "changed" and not is_counter(place.ask(self._lease), table, column, value)
+            sent |= row.kind == "changed" and is_state(place.ask(self._lease), table, column, value)
             chosen |= sent
             self._attempt(f"{name}.{column}", "column", partial(self._value, name, place, row, column, value, sent))
+        self._account(first)
         if row.kind != "added":
             self._attempt(f"{name} (row)", "row", partial(self._neighbour, name, place, changes, row, chosen))
+
+    def _account(self, first: int) -> None:
+        """Mark numbers of a row that were sent for another of its columns, whose change was caught."""
+        row = self.tried[first:]
+        read = {each.was for each in row if each.caught and each.was.isdecimal()}
+        self.tried[first:] = [
+            replace(each, sent=False) if each.was in read and not each.caught else each for each in row
+        ]
 
     def _attempt(self, what: str, unit: str, attempt: Callable[[], None]) -> None:
         if time.monotonic() > self._ends:

@@ -47,10 +47,10 @@ def dump(file: Path) -> list[str]:
 def changed(tmp_path: Path) -> Callable[..., dict[str, Any]]:
     """Return a function that writes something, and changes it with a check that is one query for a true value."""
 
-    def run(written: str, check: str, *sent: Value, seconds: float = 60.0) -> dict[str, Any]:
+    def run(written: str, check: str, *sent: Value, seconds: float = 60.0, more: str = "") -> dict[str, Any]:
         file = tmp_path / "main.sqlite3"
         file.unlink(missing_ok=True)
-        write(file, SCHEMA)
+        write(file, SCHEMA + more)
         leased: Any = Leased(tmp_path)
         leased.query("shop", written, write=True)
         content = dump(file)
@@ -147,3 +147,19 @@ def test_site_without_comparison_is_named(tmp_path: Path) -> None:
         "tried": [],
         "untried": [{"what": "shop", "why": "its changes are unknown: it is too large", "unit": ""}],
     }
+
+
+def test_hashes_are_not_chosen(changed: Any) -> None:
+    """A text without a request that has it is a state only where the column has few texts."""
+    shas = "insert into tickets (nr, title) values " + ", ".join(f"({nr}, 'sha {nr}')" for nr in range(20, 40))
+    written = "update tickets set title = 'sha 12' where nr = 12"
+    assert outcomes(changed(written, "select 1", more=shas))["title"] == ("'sha 12 2'", False, False)
+    assert outcomes(changed(written, "select 1", "sha 12", more=shas))["title"] == ("'sha 12 2'", False, True)
+
+
+def test_number_sent_once_belongs_to_the_column_that_a_check_reads(changed: Any) -> None:
+    marks = "create table marks (id integer primary key, ticket integer, shelf integer)"
+    written = "insert into marks values (1, 13, 13)"
+    read = outcomes(changed(written, "select ticket = 13 from marks", 13, more=marks))
+    assert read == {"ticket": ("14", True, True), "shelf": ("14", False, False)}
+    assert outcomes(changed(written, "select 1", 13, more=marks))["shelf"] == ("14", False, True)

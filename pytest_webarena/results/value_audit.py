@@ -10,7 +10,7 @@ from pytest_webarena.agents.audit_trials import VALUES, AuditTrial
 from pytest_webarena.results.records import TrialRecord
 from pytest_webarena.text import clip
 
-__all__ = ["Coverage", "Unread", "coverage", "unread_values", "value_notes"]
+__all__ = ["Coverage", "Unread", "coverage", "unread_of", "unread_values", "value_notes"]
 
 _LONGEST = 40
 _KEYS = ("tried", "untried")
@@ -68,7 +68,12 @@ _Found = Iterable[tuple[AuditTrial, "TrialRecord | None"]]
 
 def unread_values(found: _Found) -> Iterator[Unread]:
     """Yields the values that the client chose, or that an existing row got, and on which no verdict depends."""
-    for name, each in _missed(found).items():
+    yield from unread_of(_facts(found))
+
+
+def unread_of(facts: Iterable[Mapping[str, Any]]) -> Iterator[Unread]:
+    """Yields the same from the facts of `trials.written_values.change_values`."""
+    for name, each in _missed(facts).items():
         if not each.get("sent"):
             continue
         was, became = (clip(str(each.get(key)), _LONGEST) for key in ("was", "became"))
@@ -83,7 +88,7 @@ def unread_values(found: _Found) -> Iterator[Unread]:
 def value_notes(found: _Found) -> Iterator[str]:
     """Yields what the solution did not send, what was undecided, and what was not tried."""
     found = list(found)
-    missed = _missed(found)
+    missed = _missed(_facts(found))
     if computed := [name for name, each in missed.items() if not each.get("sent")]:
         yield f"computed by the site, and read by no check: {', '.join(computed)}"
     undecided = {_name(each) for facts in _facts(found) for each in facts["tried"] if each.get("caught") is None}
@@ -115,9 +120,9 @@ def coverage(found: _Found) -> Coverage:
     return total
 
 
-def _missed(found: _Found) -> dict[str, Mapping[str, Any]]:
+def _missed(trials: Iterable[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
     """The changes that passed, one for each column, without those of tasks that are unsolved."""
-    return {_name(each): each for facts in _facts(found) for each in facts["tried"] if each.get("caught") is False}
+    return {_name(each): each for facts in trials for each in facts["tried"] if each.get("caught") is False}
 
 
 def _name(tried: Mapping[str, Any]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -15,7 +15,7 @@ from pytest_webarena.gateway.log_entry import SAFE_METHODS
 if TYPE_CHECKING:
     from pytest_webarena.evidence import Evidence, RequestRecord
 
-__all__ = ["SentValues", "sent_values"]
+__all__ = ["SentValues", "sent_by", "sent_values"]
 
 _MINUTES = re.compile(r"[T ]00:00(:00)?(\.0+)?(Z|[+-]00:?00)?\Z")
 _FLAGS = {"on": 1, "true": 1, "yes": 1, "off": 0, "false": 0, "no": 0}
@@ -43,10 +43,16 @@ def sent_values(evidence: Evidence) -> SentValues:
     fields: set[tuple[str, Value]] = {("", step.value) for step in evidence.steps}
     for step in evidence.steps:
         fields |= set(_leaves("", {key: step.action.get(key) for key in _OF_STEPS}))
-    for request in evidence.requests:
+    return sent_by(evidence.requests, fields)
+
+
+def sent_by(requests: Iterable[RequestRecord], fields: Iterable[tuple[str, Value]] = ()) -> SentValues:
+    """Return the values that were sent by those of the requests that may write, with other ``fields``."""
+    found = set(fields)
+    for request in requests:
         if request.method not in SAFE_METHODS and not request.refused:
-            fields |= set(_parts(request))
-    return SentValues(frozenset((name, _plain(value)) for name, value in fields))
+            found |= set(_parts(request))
+    return SentValues(frozenset((name, _plain(value)) for name, value in found))
 
 
 def _parts(request: RequestRecord) -> Iterator[tuple[str, Value]]:

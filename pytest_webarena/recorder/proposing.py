@@ -15,6 +15,7 @@ from pytest_webarena.changes import FILES, RowChange, SiteChanges, TableChanges,
 from pytest_webarena.checks.answer_types.dates import parse_date, parse_time
 from pytest_webarena.checks.answer_types.units import COMMON_UNITS, currencies
 from pytest_webarena.checks.changes import holds_something
+from pytest_webarena.checks.unread_columns import CLOCK_NAMES
 from pytest_webarena.evidence import RequestRecord
 from pytest_webarena.monitoring.proposed_changes import Ignored, propose, without_ignored
 from pytest_webarena.recorder.proposed_requests import request_checks
@@ -45,11 +46,6 @@ _VERSIONS = re.compile(r"\b(?:versions?|releases?)\b", re.IGNORECASE)
 _PLAIN = re.compile(r"[A-Za-z_]\w*")
 _LONGEST = 100
 """Maximum number of characters of a text that a query compares; the ledger shortens longer ones."""
-_CLOCKS = re.compile(
-    r"(?:\A|_)(?:at|on|time|date|stamp|timestamp|updated|modified|created|seen|version|hits|views|visits)\Z",
-    re.IGNORECASE,
-)
-"""Names of columns that contain times, or what is counted when a row is viewed or saved."""
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _ROWS = 5
 """Maximum number of rows of a table that get a query each; with more, only the check ``changes`` counts them."""
@@ -289,7 +285,7 @@ class _Context:
         if isinstance(value, str):
             return len(value) > 2 and value in self.words
         return bool(re.search(rf"(?<![\w.-]){re.escape(text)}(?![\w-]|\.\d)", self.words)) or (
-            self.ticks and value == 1 and not _CLOCKS.search(column)
+            self.ticks and value == 1 and not CLOCK_NAMES.search(column)
         )
 
     def _is_unsteady(self, table: TableChanges, number: int, column: str) -> bool:
@@ -298,7 +294,7 @@ class _Context:
     def _is_clock(self, column: str, value: Value) -> bool:
         if is_clock(value):
             return True
-        named = bool(_CLOCKS.search(column))
+        named = bool(CLOCK_NAMES.search(column))
         if isinstance(value, str) and _DATE.match(value):
             return named and value[:10] in self.days
         return named and value is not None

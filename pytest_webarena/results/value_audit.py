@@ -32,8 +32,10 @@ class Coverage:
     columns_tried: int = 0
     rows: int = 0
     rows_tried: int = 0
+    chosen: int = 0
+    """Columns and rows that were changed, without what the site computed and no check reads."""
     caught: int = 0
-    """Columns and rows whose change fails the task."""
+    """Those whose change fails the task."""
     untried: int = 0
     """Other things written that were not changed, such as files and sites whose data can't be compared."""
 
@@ -43,16 +45,16 @@ class Coverage:
             columns_tried=self.columns_tried + other.columns_tried,
             rows=self.rows + other.rows,
             rows_tried=self.rows_tried + other.rows_tried,
+            chosen=self.chosen + other.chosen,
             caught=self.caught + other.caught,
             untried=self.untried + other.untried,
         )
 
     def lines(self) -> Iterator[str]:
         """Yield how much was tried, in lines of at most 80 columns."""
-        changed = self.columns_tried + self.rows_tried
-        if changed:
+        if self.columns_tried or self.rows_tried:
             share = f"{self.columns_tried} of {self.columns} columns, {self.rows_tried} of {self.rows} rows"
-            yield f"written values changed: {share}; {self.caught} of {changed} caught"
+            yield f"written values changed: {share}; {self.caught} of {self.chosen} caught"
         else:
             yield "written values changed: none, so the data that checks must read is not proved"
         if self.untried:
@@ -114,6 +116,7 @@ def coverage(found: _Found) -> Coverage:
             columns_tried=columns,
             rows=len(tried) - columns + len(open_rows),
             rows_tried=len(tried) - columns,
+            chosen=len(caught | {_name(each) for each in facts["tried"] if each.get("sent")}),
             caught=len(caught - missed),
             untried=len({each["what"] for each in facts["untried"] if each.get("unit") not in ("column", "row")}),
         )

@@ -49,24 +49,25 @@ def test_chosen_value_that_no_check_reads_is_a_weak_check() -> None:
 def test_column_is_missed_when_one_of_its_rows_is() -> None:
     found = record(tried("ticket", True), tried("ticket", False), tried("ticket", True))
     assert len(list(unread_values([(TRIAL, found)]))) == 1
-    assert coverage([(TRIAL, found)]) == Coverage(columns=1, columns_tried=1)
+    assert coverage([(TRIAL, found)]) == Coverage(columns=1, columns_tried=1, chosen=1)
 
 
 def test_what_was_not_tried_is_counted_and_named() -> None:
     found = record(
-        tried("body", True), tried("due", None), tried("", True),
+        tried("body", True), tried("due", None), tried("", True), tried("author", False, sent=False),
         untried("shop: main.comments.kind", "the database takes no other value", "column"),
         untried("shop: 2 of its files", "files are not changed"),
     )  # fmt: skip
     assert not list(unread_values([(TRIAL, found)]))
     assert list(value_notes([(TRIAL, found)])) == [
+        "computed by the site, and read by no check: shop: main.comments.author",
         "undecided with another value: shop: main.comments.due",
         "not changed: shop: main.comments.kind: the database takes no other value",
         "not changed: shop: 2 of its files: files are not changed",
     ]
     total = coverage([(TRIAL, found)])
     assert list(total.lines()) == [
-        "written values changed: 2 of 3 columns, 1 of 1 rows; 2 of 3 caught",
+        "written values changed: 3 of 4 columns, 1 of 1 rows; 2 of 3 caught",
         "not changed: 1 other written thing (-v lists them)",
     ]
 

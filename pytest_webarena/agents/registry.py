@@ -114,10 +114,14 @@ def _read(path: Path, overrides: Overrides | None) -> AgentDefinition:
 def _mutant(name: str) -> AgentDefinition | None:
     """An agent for ``--audit`` alone: by themselves they replay what a task calls its solution."""
     # Only an audit needs them.
-    from pytest_webarena.agents.audit_trials import CRAWLERS, MUTANTS, NEIGHBOUR, STRAY, VALUES, Replay
+    from pytest_webarena.agents.audit_trials import CRAWLERS, MUTANTS, NEIGHBOUR, ORDER, STRAY, VALUES, Replay
     from pytest_webarena.agents.neighbour import Neighbour
 
-    manners = MUTANTS | CRAWLERS | {VALUES: "replays the solution; each value that it wrote is then changed"}
+    manners = MUTANTS | CRAWLERS
+    manners |= {
+        VALUES: "replays the solution; each value that it wrote is then changed",
+        ORDER: "replays the solution in another order",
+    }
     if name not in manners:
         return None
 

@@ -12,6 +12,7 @@ from pytest_webarena.agents.audit_trials import (
     MUTANTS,
     NEIGHBOUR,
     NULL_FAMILY,
+    ORDER,
     REMEDIES,
     RIGHT,
     AuditTrial,
@@ -31,11 +32,24 @@ from pytest_webarena.results.verdict_atoms import atoms, first_line, gist, is_on
 from pytest_webarena.tasks.model import Task
 from pytest_webarena.text import clip
 
-__all__ = ["FINDINGS", "Audit", "AuditedTrial", "Finding", "Reason", "TaskAudit", "audit", "ground_reason", "why_wrong"]
+__all__ = [
+    "FINDINGS",
+    "Audit",
+    "AuditedTrial",
+    "Finding",
+    "Reason",
+    "TaskAudit",
+    "audit",
+    "ground_reason",
+    "why_strict",
+    "why_wrong",
+]
 
 SCHEMA_VERSION = 1
 
-Finding = Literal["valid", "unsolvable", "flaky", "too easy", "weak check", "undecided", "error", "skipped"]
+Finding = Literal[
+    "valid", "unsolvable", "flaky", "too easy", "weak check", "too strict", "undecided", "error", "skipped"
+]  # fmt: skip
 """Findings, from good over bad to unknown.
 
 A task with several reasons has the first of their findings in this order.
@@ -75,7 +89,7 @@ class AuditedTrial:
     @property
     def is_wrong(self) -> bool:
         """Whether its agent must fail."""
-        return self.agent not in (*RIGHT, *CRAWLERS)
+        return self.agent not in (*RIGHT, ORDER, *CRAWLERS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,6 +203,12 @@ def audit(
     return Audit(tasks=tuple(_audit_task(task, trials, by_key, evidence, flaws[task.id]) for task, trials in plans))
 
 
+def why_strict(trial: AuditTrial, record: TrialRecord) -> Reason:
+    """Return the reason and advice for a right way that failed."""
+    text = f"failed by {trial.manner}, which ends as the solution does: {why_failed(record)}"
+    return Reason(finding="too strict", text=text, mend="check what is reached, not how")
+
+
 def why_wrong(trial: AuditTrial, evidence: Evidence | None = None) -> Reason:
     """Return the reason and advice for a wrong agent that passed."""
     finding: Finding = "too easy" if trial.agent in NULL_FAMILY else "weak check"
@@ -269,7 +289,10 @@ def _solution(task: Task, found: _Found) -> Iterator[Reason]:
 def _wrong_agents(found: _Found, moot: Moot, evidence: _Evidence) -> Iterator[Reason]:
     for trial, record in found:
         passed = record is not None and record.outcome == "passed" and not is_crawl(trial)
-        if record is not None and passed and not trial.must_pass and (trial.agent, trial.trial) not in moot:
+        if trial.agent == ORDER:
+            if record is not None and record.outcome == "failed" and (trial.agent, trial.trial) not in moot:
+                yield why_strict(trial, record)
+        elif record is not None and passed and not trial.must_pass and (trial.agent, trial.trial) not in moot:
             yield why_wrong(trial, evidence(record) if trial.agent == NEIGHBOUR else None)
 
 

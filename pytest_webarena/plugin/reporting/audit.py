@@ -27,6 +27,7 @@ _MEANING: dict[Finding, str] = {
     "flaky": "its solution fails now and then",
     "too easy": "solved by an agent that does nothing",
     "weak check": "solved by a wrong solution, or judged by checks that always pass",
+    "too strict": "not solved by another right way",
     "undecided": "may be possible: something in reach was not read",
     "error": "not judged: a trial ended in an error or was not run",
     "skipped": "not run, as the task says",

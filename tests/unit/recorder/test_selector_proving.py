@@ -284,6 +284,9 @@ def test_join_row_is_identified_by_all_its_foreign_keys() -> None:
     assert "select count(*) from notes where kind = 'issue' and item_id = 301 and label_id = 4" in text
     alone = RowChange(kind="added", key={"id": 9}, row={"id": 9, "item_id": 301, "label_id": 4, "made_at": "2026"})
     assert "where item_id = 301 and label_id = 4" in lines_of(changed(alone))[0]
+    linked = RowChange(kind="added", key={"id": 9}, row={"id": 9, "item": 301, "label": 4})
+    assert lines_of(changed(linked, references=("item", "label")))[0].startswith("*- state:")
+    assert lines_of(changed(linked))[0].startswith(" - state:")
     todo = RowChange(kind="added", key={"id": 9}, row={"id": 9, "user_id": 3, "kind": "mentioned", "item_id": 5})
     assert lines_of(changed(todo))[0].startswith(" - state:"), "nobody asked for it"
 

@@ -163,3 +163,9 @@ def test_number_sent_once_belongs_to_the_column_that_a_check_reads(changed: Any)
     read = outcomes(changed(written, "select ticket = 13 from marks", 13, more=marks))
     assert read == {"ticket": ("14", True, True), "shelf": ("14", False, False)}
     assert outcomes(changed(written, "select 1", 13, more=marks))["shelf"] == ("14", False, True)
+
+
+def test_key_of_a_row_that_links_others_is_changed_and_put_back(changed: Any) -> None:
+    seats = "create table seats (ticket references tickets, worker references workers, primary key (ticket, worker))"
+    found = outcomes(changed("insert into seats values (12, 'ada')", "select ticket = 12 from seats", 12, more=seats))
+    assert found == {"ticket": ("13", True, True), "worker": ("'bob'", False, False)}

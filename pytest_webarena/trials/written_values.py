@@ -112,6 +112,18 @@ def change_values(
     return changer.run()
 
 
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """One value or row to change."""
+
+    chosen: bool
+    group: int
+    """The row that it belongs to."""
+    what: str
+    unit: str
+    attempt: Callable[[], Tried]
+
+
 class ValueChanger:
     """Changes the values in the databases of a lease."""
 
@@ -129,7 +141,7 @@ class ValueChanger:
         self._lease, self._passes, self._sent = lease, passes, sent
         self.before = tuple(evidence.changes or ())
         self._ends = time.monotonic() + seconds
-        self._tables: dict[tuple[str, str, str], Table] = {}
+        self._queue: list[_Attempt] = []
         self.tried: list[Tried] = []
         self.untried: list[Untried] = []
 
@@ -145,6 +157,7 @@ class ValueChanger:
                     self._skip(f"{site}: {table.total} of its files", "files are not changed")
                     continue
                 self._table(site, table)
+        self._work()
         return {"tried": [asdict(each) for each in self.tried], "untried": [asdict(each) for each in self.untried]}
 
     def _table(self, site: str, changes: TableChanges) -> None:
@@ -167,7 +180,8 @@ class ValueChanger:
             for column in written:
                 self._skip(f"{name}.{column}", str(error), "column")
             return
-        chosen, first = row.kind == "removed", len(self.tried)
+        chosen = row.kind == "removed"
+        group = len(self._queue)
         for column, value in written.items():
             if row.kind == "added" and column == table.generated:
                 continue  # which number a new row gets is not the agent's choice
@@ -176,29 +190,26 @@ class ValueChanger:
                 continue  # nor is the time at which it writes
             sent |= row.kind == "changed" and is_state(place.ask(self._lease), table, column, value)
             chosen |= sent
-            self._attempt(f"{name}.{column}", "column", partial(self._value, name, place, row, column, value, sent))
-        self._account(first)
+            attempt = partial(self._value, name, place, row, column, value, sent)
+            self._queue.append(_Attempt(sent, group, f"{name}.{column}", "column", attempt))
         if row.kind != "added":
-            self._attempt(f"{name} (row)", "row", partial(self._neighbour, name, place, changes, row, chosen))
+            attempt = partial(self._neighbour, name, place, changes, row, chosen)
+            self._queue.append(_Attempt(chosen, group, f"{name} (row)", "row", attempt))
 
-    def _account(self, first: int) -> None:
-        """Mark numbers of a row that were sent for another of its columns, whose change was caught."""
-        row = self.tried[first:]
-        read = {each.was for each in row if each.caught and each.was.isdecimal()}
-        self.tried[first:] = [
-            replace(each, sent=False) if each.was in read and not each.caught else each for each in row
-        ]
+    def _work(self) -> None:
+        """Make all attempts, those with chosen values first, because time may not suffice for all."""
+        groups: dict[int, list[Tried]] = {}
+        for each in sorted(self._queue, key=lambda each: not each.chosen):
+            if time.monotonic() > self._ends:
+                self._skip(each.what, "the time for a task is up", each.unit)
+                continue
+            try:
+                groups.setdefault(each.group, []).append(each.attempt())
+            except (_Unable, TaskError) as error:
+                self._skip(each.what, clip(str(error), _LONGEST_REASON), each.unit)
+        self.tried = [tried for row in groups.values() for tried in _accounted(row)]
 
-    def _attempt(self, what: str, unit: str, attempt: Callable[[], None]) -> None:
-        if time.monotonic() > self._ends:
-            self._skip(what, "the time for a task is up", unit)
-            return
-        try:
-            attempt()
-        except (_Unable, TaskError) as error:
-            self._skip(what, clip(str(error), _LONGEST_REASON), unit)
-
-    def _value(self, name: str, place: _Place, row: RowChange, column: str, value: Value, sent: bool) -> None:
+    def _value(self, name: str, place: _Place, row: RowChange, column: str, value: Value, sent: bool) -> Tried:
         """Change one value until the verdict is a failure, with at most two values for a text."""
         own = self._own(place, [column])
         refused = "no other value is known"
@@ -220,9 +231,9 @@ class ValueChanger:
                 break
         if found is None:
             raise _Unable(refused)
-        self.tried.append(found)
+        return found
 
-    def _neighbour(self, name: str, place: _Place, changes: TableChanges, row: RowChange, chosen: bool) -> None:
+    def _neighbour(self, name: str, place: _Place, changes: TableChanges, row: RowChange, chosen: bool) -> Tried:
         """Undo what was done to a row, and do it to its neighbour. A row of which the record lacks the former values
         gets those of its neighbour."""
         table = place.table
@@ -250,17 +261,10 @@ class ValueChanger:
             do = [f"delete from {source} where {where}", _insert(table, mine)]
             undo = [f"delete from {source} where {place.where}", _insert(table, theirs)]
         passed = self._judged(place, do, undo)
-        self.tried.append(
-            Tried(
-                table=name,
-                column="",
-                kind=row.kind,
-                was=place.where,
-                became=where,
-                sent=chosen,
-                caught=None if passed is None else not passed,
-            )
-        )
+        return Tried(
+            table=name, column="", kind=row.kind, was=place.where, became=where, sent=chosen,
+            caught=None if passed is None else not passed,
+        )  # fmt: skip
 
     def _judged(self, place: _Place, do: Sequence[str], undo: Sequence[str]) -> bool | None:
         """Whether the trial passes with these statements, which are undone afterwards."""
@@ -296,6 +300,13 @@ class ValueChanger:
 
     def _skip(self, what: str, why: str, unit: str = "") -> None:
         self.untried.append(Untried(what=what, why=why, unit=unit))
+
+
+def _accounted(row: Sequence[Tried]) -> list[Tried]:
+    """The changes of one row; numbers that were sent for another of its columns, whose change was caught, are not
+    marked as sent."""
+    read = {each.was for each in row if each.caught and each.was.isdecimal()}
+    return [replace(each, sent=False) if each.was in read and not each.caught else each for each in row]
 
 
 def _insert(table: Table, values: Mapping[str, str]) -> str:

@@ -169,3 +169,9 @@ def test_key_of_a_row_that_links_others_is_changed_and_put_back(changed: Any) ->
     seats = "create table seats (ticket references tickets, worker references workers, primary key (ticket, worker))"
     found = outcomes(changed("insert into seats values (12, 'ada')", "select ticket = 12 from seats", 12, more=seats))
     assert found == {"ticket": ("13", True, True), "worker": ("'bob'", False, False)}
+
+
+def test_chosen_values_are_changed_first(changed: Any) -> None:
+    """The time for a task may be up before all are."""
+    facts = changed(COMMENT, "select 1", "Battery swapped")
+    assert [each["column"] for each in facts["tried"]] == ["body", "ticket", "author"]

@@ -74,6 +74,8 @@ class TableChanges:
     removed: int = 0
     columns: tuple[str, ...] = ()
     """Columns that differ in any changed row."""
+    references: tuple[str, ...] = ()
+    """Columns that the database declares as foreign keys; empty in evidence of older versions."""
     rows: tuple[RowChange, ...] = ()
     """The first rows that differ, at most `MOST_ROWS`."""
 
@@ -140,7 +142,8 @@ def changes_from_json(data: Mapping[str, Any]) -> SiteChanges:
 def _tables(data: Any) -> Iterator[TableChanges]:
     for each in data:
         rows = tuple(RowChange(**row) for row in each.get("rows", ()))
-        yield TableChanges(**{**each, "columns": tuple(each.get("columns", ())), "rows": rows})
+        names = {name: tuple(each.get(name, ())) for name in ("columns", "references")}
+        yield TableChanges(**{**each, **names, "rows": rows})
 
 
 def _text(value: Value) -> str:

@@ -45,12 +45,15 @@ __all__ = [
     "NO_NEIGHBOUR",
     "NULL_FAMILY",
     "ORACLE",
+    "ORDER",
     "PRIVILEGED",
     "REMEDIES",
+    "RIGHT",
     "SHORT",
     "SIBLING",
     "SKIP",
     "STRAY",
+    "VALUES",
     "AuditTrial",
     "Replay",
     "audit_trials",
@@ -67,6 +70,8 @@ SIBLING = "audit-sibling"
 SKIP = "audit-skip"
 STRAY = "audit-stray"
 NEIGHBOUR = "audit-neighbour"
+VALUES = "audit-values"
+ORDER = "audit-order"
 CRAWL = "audit-crawl"
 PRIVILEGED = "audit-privileged"
 NO_NEIGHBOUR = "no step could be done to a neighbour"
@@ -106,8 +111,10 @@ REMEDIES = {
     NEIGHBOUR: "check which one was meant: its number, its name, what it belongs to",
 }
 """How to fix a task that such an agent passed."""
-AUDIT_AGENTS = (ORACLE, *NULL_FAMILY, *MUTANTS, *CRAWLERS)
+AUDIT_AGENTS = (ORACLE, *NULL_FAMILY, *MUTANTS, VALUES, ORDER, *CRAWLERS)
 
+RIGHT = (ORACLE, VALUES)
+"""Agents that replay the solution as it is."""
 _MOST_SKIPPED = 2
 """Maximum number of steps left out, one at a time, for a task with key nodes, in addition to the last effective one."""
 _MOST_NEIGHBOURS = 2
@@ -132,7 +139,7 @@ class AuditTrial:
     @property
     def must_pass(self) -> bool:
         """Whether this trial replays the correct solution; all others must fail."""
-        return self.agent == ORACLE
+        return self.agent in RIGHT
 
 
 def audit_trials(
@@ -179,17 +186,66 @@ def audit_trials(
     if answered and not _only_answers(task) and _answer(task):
         mute = (*(step for step in task.solution if not isinstance(step, Stop)), Stop())
         found.append(trial(MUTE, "replaying the solution without giving its answer", solution=mute))
-    if wants_ledger(task) and any(site in ledgers for site in task.sites):
+    compared = wants_ledger(task) and any(site in ledgers for site in task.sites)
+    changes_values = compared and task.mutates is not False and not is_unachievable(task) and not _only_answers(task)
+    if compared:
         found.append(trial(STRAY, "replaying the solution and taking away something else"))
     if (sibling := _sibling(task, family)) is not None and sibling.solution is not None:
         sibling_solution = (Stop(_answer(sibling)),) if _only_answers(task) else sibling.solution
         found.append(trial(SIBLING, f"replaying the solution of {sibling.id}", solution=sibling_solution))
-    found += [trial(ORACLE, "replaying the solution", number) for number in range(2, oracle_runs + 1)]
+    if changes_values:  # the same run of the solution, after which the harness changes what it wrote
+        found.append(trial(VALUES, "replaying the solution"))
+    repeated = range(2, oracle_runs + (0 if changes_values else 1))
+    found += [trial(ORACLE, "replaying the solution", number) for number in repeated]
     # Last, because what these agents reach is compared with the end state of the solution.
+    if compared and (other := _in_other_order(task)) is not None:
+        steps, manner = other
+        found.append(trial(ORDER, manner, solution=steps))
     neighbour = "replaying the solution, but taking what is next to the target of one step"
     neighbour_count = min(_MOST_NEIGHBOURS, len(neighbourly_steps(task)))
     found += [trial(NEIGHBOUR, neighbour, number) for number in range(1, neighbour_count + 1)]
     return tuple(found)
+
+
+def _in_other_order(task: Task) -> tuple[tuple[Action, ...], str] | None:
+    """The solution done in another way, and a description; None if no other way is known.
+
+    Two neighbouring fields of a form are filled in the other order. If no check looks at the place where the agent
+    ends, it also opens the start page at the end.
+    """
+    steps = list(task.solution or ())
+    pairs = (index for index in range(len(steps) - 1) if _independent(steps[index], steps[index + 1]))
+    first = next(pairs, None)
+    manners = []
+    if first is not None:
+        steps[first : first + 2] = steps[first + 1], steps[first]
+        manners.append(f"doing steps {first + 1} and {first + 2} in the other order")
+    sources = evidence_sources(task)
+    if (
+        task.start
+        and task.mutates is not False
+        and sources
+        and sources <= {"answer", "data"}
+        and not _only_answers(task)
+    ):
+        start = task.start[0]
+        end = len(steps) - isinstance(steps[-1], Stop) if steps else 0
+        steps.insert(end, Goto(start.path if "://" in start.path else f"{start.site}:{start.path or '/'}"))
+        manners.append("opening the start page at the end")
+    return (tuple(steps), f"replaying the solution, {' and '.join(manners)}") if manners else None
+
+
+def _independent(one: Action, other: Action) -> bool:
+    """Whether both steps fill fields, and different ones."""
+    kinds = (Type, Select, Check)
+    return (
+        isinstance(one, kinds)
+        and isinstance(other, kinds)
+        and isinstance(one.target, Selector)
+        and isinstance(other.target, Selector)
+        and one.target.selector != other.target.selector
+        and not any(isinstance(each, Type) and each.enter for each in (one, other))
+    )
 
 
 def _crawls(task: Task) -> Iterator[tuple[str, str, Task]]:

@@ -300,6 +300,8 @@ class AgentDefinition:
     """Whether ``make`` returns a `SelfDriving`; otherwise an `Agent`."""
     tampers: bool = False
     """Whether a row of the sites' data is deleted directly after it has stopped; for audits only."""
+    changes_values: bool = False
+    """Whether the values that it wrote are then changed one at a time, to judge again; for audits only."""
     crawls: bool = False
     """Whether the ground of an impossible task is looked for on the sites after it has stopped; for audits only."""
     rooted: bool = False

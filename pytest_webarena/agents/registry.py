@@ -114,10 +114,14 @@ def _read(path: Path, overrides: Overrides | None) -> AgentDefinition:
 def _mutant(name: str) -> AgentDefinition | None:
     """An agent for ``--audit`` alone: by themselves they replay what a task calls its solution."""
     # Only an audit needs them.
-    from pytest_webarena.agents.audit_trials import CRAWLERS, MUTANTS, NEIGHBOUR, STRAY, Replay
+    from pytest_webarena.agents.audit_trials import CRAWLERS, MUTANTS, NEIGHBOUR, ORDER, STRAY, VALUES, Replay
     from pytest_webarena.agents.neighbour import Neighbour
 
     manners = MUTANTS | CRAWLERS
+    manners |= {
+        VALUES: "replays the solution; each value that it wrote is then changed",
+        ORDER: "replays the solution in another order",
+    }
     if name not in manners:
         return None
 
@@ -127,6 +131,8 @@ def _mutant(name: str) -> AgentDefinition | None:
             agent = Answering("N/A")
         else:
             agent = Neighbour(assignment) if name == NEIGHBOUR else Replay(assignment.task, assignment.view)
+        if name == VALUES:
+            agent = Oracle(assignment.task, assignment.view, assignment.refusal)
         return _answering(agent, assignment.view)
 
     return AgentDefinition(
@@ -140,6 +146,7 @@ def _mutant(name: str) -> AgentDefinition | None:
         source=f"built-in: {manners[name]}",
         raises=(TaskError,),
         tampers=name == STRAY,
+        changes_values=name == VALUES,
         crawls=name in CRAWLERS,
     )
 

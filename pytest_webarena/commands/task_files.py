@@ -76,6 +76,7 @@ def _validate(options: argparse.Namespace) -> int:
     from pytest_webarena.checks.forgotten_answers import with_literal_numbers, with_unread_answers
     from pytest_webarena.checks.key_nodes.ambiguous_prefixes import with_open_ends
     from pytest_webarena.checks.side_effects import without_guard
+    from pytest_webarena.checks.unread_columns import with_unread_columns
     from pytest_webarena.checks.unserved_hosts import with_unserved_hosts
     from pytest_webarena.sites.catalogues.live import LIVE
     from pytest_webarena.sites.catalogues.loading import load_catalogue, looks_like_catalogue, problems_of
@@ -114,6 +115,7 @@ def _validate(options: argparse.Namespace) -> int:
         *(line for each in site_reports for line in (*each.notes, each.summary)),
         *map(str, report.warnings),
         without_guard(report.tasks, ledgers),
+        with_unread_columns(report.tasks),
         with_open_ends(report.tasks),
         with_unread_answers(report.tasks),
         with_literal_numbers(report.tasks),

@@ -67,32 +67,50 @@ def as_expected(trial: AuditTrial, record: TrialRecord, run: RunDir) -> TrialRec
     A task with ``xfail`` may be invalid. Trials of the solution that have not finished in another worker are only known
     to `conclude`.
     """
-    from pytest_webarena.agents.audit_trials import NEIGHBOUR, ORACLE
-    from pytest_webarena.results.audit import ground_reason, why_wrong
-    from pytest_webarena.results.end_state import proves_nothing
+    from pytest_webarena.agents.audit_trials import NEIGHBOUR, ORDER
+    from pytest_webarena.results.audit import ground_reason, why_strict, why_wrong
     from pytest_webarena.results.ground_audit import crawl_doubts, crawl_outcome, is_crawl
+    from pytest_webarena.results.value_audit import unread_values
 
     task = trial.task
     if is_crawl(trial) and (outcome := crawl_outcome(trial, record)) != "error":
         reasons = map(ground_reason, crawl_doubts(trial, record))
         message = "\n".join(f"{reason.finding}: {reason.text}\n{reason.mend}" for reason in reasons)
         record = replace(record, outcome="passed" if outcome == "passed" else "failed", message=message, cause=None)
+    elif trial.agent == ORDER and record.outcome == "passed":
+        return record
+    elif trial.agent == ORDER and record.outcome == "failed" and not _is_moot(trial, record, run):
+        reason = why_strict(trial, record)
+        record = replace(record, message=f"{reason.finding}: {reason.text}\n{reason.mend}")
     elif not trial.must_pass and record.outcome == "failed":
         return replace(record, outcome="passed")
     elif not trial.must_pass and record.outcome == "passed":
-        others = run.of_task(task.id) if trial.agent == NEIGHBOUR else []
-        solved = [
-            each
-            for each in others
-            if each.key == replace(record.key, agent=ORACLE, trial=each.key.trial) and each.outcome == "passed"
-        ]
-        if proves_nothing(trial, record, solved, partial(_evidence, run)):
+        if _is_moot(trial, record, run):
             return record
         reason = why_wrong(trial, _evidence(run, record) if trial.agent == NEIGHBOUR else None)
         record = replace(record, outcome="failed", message=f"{reason.finding}: {reason.text}\n{reason.mend}".rstrip())
+    elif record.outcome == "passed" and (unread := list(unread_values([(trial, record)]))):
+        message = "\n".join(f"weak check: {each.text}\n{each.mend}" for each in unread)
+        record = replace(record, outcome="failed", message=message)
     if task.xfail and (record.outcome == "failed" or record.cause == "task"):
         pytest.xfail(task.xfail)
     return record
+
+
+def _is_moot(trial: AuditTrial, record: TrialRecord, run: RunDir) -> bool:
+    """Whether the trial proves nothing, compared with the trials of the solution that have passed so far."""
+    from pytest_webarena.agents.audit_trials import NEIGHBOUR, ORDER, RIGHT
+    from pytest_webarena.results.end_state import proves_nothing
+
+    others = run.of_task(trial.task.id) if trial.agent in (NEIGHBOUR, ORDER) else []
+    solved = [
+        each
+        for each in others
+        if each.key.agent in RIGHT
+        and each.key == replace(record.key, agent=each.key.agent, trial=each.key.trial)
+        and each.outcome == "passed"
+    ]
+    return bool(proves_nothing(trial, record, solved, partial(_evidence, run)))
 
 
 def conclude(config: pytest.Config, run: RunDir, records: Sequence[TrialRecord], node_ids: Iterable[str]) -> Audit:

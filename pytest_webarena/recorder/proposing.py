@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import date
 from typing import Any
 from urllib.parse import unquote
 
@@ -13,14 +14,26 @@ from pytest_webarena.actions import Action, Check, Select, Type
 from pytest_webarena.changes import FILES, RowChange, SiteChanges, TableChanges, Value
 from pytest_webarena.checks.answer_types.dates import parse_date, parse_time
 from pytest_webarena.checks.answer_types.units import COMMON_UNITS, currencies
+from pytest_webarena.checks.changes import holds_something
+from pytest_webarena.checks.unread_columns import CLOCK_NAMES
 from pytest_webarena.evidence import RequestRecord
 from pytest_webarena.monitoring.proposed_changes import Ignored, propose, without_ignored
 from pytest_webarena.recorder.proposed_requests import request_checks
 from pytest_webarena.recorder.writing import plain_scalar
 from pytest_webarena.suites.writing import yaml_lines
 from pytest_webarena.tasks.model import Task
+from pytest_webarena.trials.other_values import is_clock
+from pytest_webarena.trials.sent_values import SentValues, sent_by
 
-__all__ = ["ProposedCheck", "answer_check", "answer_spec", "is_text", "proposed_checks", "unknown_changes_warning"]
+__all__ = [
+    "ProposedCheck",
+    "ProposedRow",
+    "answer_check",
+    "answer_spec",
+    "is_text",
+    "proposed_checks",
+    "unknown_changes_warning",
+]
 
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?", re.ASCII)
 _DIGITS = 15
@@ -33,17 +46,7 @@ _VERSIONS = re.compile(r"\b(?:versions?|releases?)\b", re.IGNORECASE)
 _PLAIN = re.compile(r"[A-Za-z_]\w*")
 _LONGEST = 100
 """Maximum number of characters of a text that a query compares; the ledger shortens longer ones."""
-_CLOCKS = re.compile(
-    r"(?:\A|_)(?:at|on|time|date|stamp|timestamp|updated|modified|created|seen|count|counter|version|position|score"
-    r"|rank|hits|views|visits)\Z",
-    re.IGNORECASE,
-)
-"""Names of columns that contain times or counters."""
-_TIME = re.compile(r"\d{4}-\d\d-\d\d")
-_MOST = 10_000_000
-"""Numbers above this are timestamps and do not describe what was done."""
-_STATE = re.compile(r"[A-Za-z][A-Za-z _-]{0,39}")
-"""Values such as ``closed`` or ``in progress``, but not tokens."""
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _ROWS = 5
 """Maximum number of rows of a table that get a query each; with more, only the check ``changes`` counts them."""
 
@@ -57,6 +60,44 @@ class ProposedCheck:
     lines: tuple[str, ...]
     """Lines of an item of ``checks:``, without indentation."""
     recommended: bool = True
+    row: ProposedRow | None = None
+    """The row that a query finds; None for other checks."""
+
+    @property
+    def optional_columns(self) -> tuple[str, ...]:
+        """Columns that `without` can leave out: those of its row, except the key."""
+        return tuple(name for name in self.row.columns if name not in self.row.key) if self.row is not None else ()
+
+    def without(self, columns: Iterable[str]) -> ProposedCheck:
+        """Return the check of the same row that does not read ``columns``. Those of its key stay."""
+        if (row := self.row) is None:
+            return self
+        left = {name: value for name, value in row.columns.items() if name in row.key or name not in set(columns)}
+        condition = " and ".join(
+            f"{_name(name)} {'is' if value is None else '='} {_literal(value)}" for name, value in left.items()
+        )
+        count = 0 if row.kind == "removed" else 1
+        spec: dict[str, Any] = {"site": row.site} if row.site else {}
+        where = f" where {condition}" if condition else ""
+        spec |= {"sql": f"select count(*) from {_name(row.table)}{where}", "equals": count}
+        described = ", ".join(f"{name} = {value}" for name, value in left.items())
+        return replace(
+            self, about=f"{row.table}: a row is {row.kind}: {described}", row=replace(row, columns=left),
+            lines=tuple(yaml_lines([{"state": spec}])),
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProposedRow:
+    """A row that a check finds by its values."""
+
+    site: str
+    """Its site; empty for the task's first one."""
+    table: str
+    kind: str
+    columns: Mapping[str, Value]
+    key: tuple[str, ...] = ()
+    """Columns without which the check would find another row."""
 
 
 def proposed_checks(
@@ -69,6 +110,7 @@ def proposed_checks(
     ignored: Ignored,
     requests: Sequence[RequestRecord] = (),
     sites: Mapping[str, str] | None = None,
+    again: Sequence[SiteChanges] = (),
 ) -> list[ProposedCheck]:
     """Propose checks of the answer, of database rows, of side effects and of the final address.
 
@@ -82,19 +124,17 @@ def proposed_checks(
         ignored: Patterns for background changes, by app.
         requests: Requests that may have changed something. They are proposed if changes can't be determined.
         sites: Base URLs of the sites.
+        again: Changes that the same steps made on other replicas. Values that differ there are not compared.
     """
     found: list[ProposedCheck] = []
     if answer:
         found.append(answer_check(answer, task.intent))
     quiet = [without_ignored(app, ignored.get(app.app, ())) for app in changes]
-    values = _TaskTexts(
-        {text for step in steps for text in _written(step)}, " ".join((task.intent, *_starts(task))),
-        ticks=any(isinstance(step, Check) and step.checked for step in steps),
-    )  # fmt: skip
+    context = _context(task, steps, quiet, again, requests)
     for app in quiet:
         site = next((site for site in task.sites if site in app.sites), app.sites[0])
         for table in app.tables:
-            found += _rows(site, table, values, first=site == task.sites[0])
+            found += _rows(site, table, context, first=site == task.sites[0])
     proposal = propose(task.id, [(task, changes)], ignored)
     if proposal.unknown:
         pass  # without a ledger, side effects can't be checked
@@ -173,97 +213,124 @@ def _written(step: Action) -> Iterator[str]:
         yield from step.options
 
 
-def _rows(site: str, table: TableChanges, values: _TaskTexts, *, first: bool) -> Iterator[ProposedCheck]:
-    """Yield checks for added, changed or removed rows, identified by values of the steps or the intent."""
+def _rows(site: str, table: TableChanges, context: _Context, *, first: bool) -> Iterator[ProposedCheck]:
+    """Yield checks for added, changed or removed rows."""
     if table.table == FILES or table.total > _ROWS:
         return
-    for row in table.rows:
-        condition, described = _condition(row, values)
-        if not condition:
+    for number, row in enumerate(table.rows):
+        columns = context.columns(table, number, row)
+        if not columns:
             continue
-        count = 0 if row.kind == "removed" else 1
-        spec: dict[str, Any] = {"sql": f"select count(*) from {_name(table.table)} where {condition}", "equals": count}
-        if not first:
-            spec = {"site": site, **spec}
-        about = f"{table.table}: a row is {row.kind}: {described}"
-        yield ProposedCheck(about=about, lines=tuple(yaml_lines([{"state": spec}])))
-
-
-def _condition(row: RowChange, values: _TaskTexts) -> tuple[str, str]:
-    """Return the condition of a query for a row, and a description; empty if no value is related to the task."""
-    match row.kind:
-        case "removed":
-            columns: Mapping[str, Value] = row.key
-        case "changed":
-            new = {name: value for name, value in row.now.items() if values.has(value) or _is_state(name, value, row)}
-            columns = {**row.key, **new} if new else {}
-        case "added":
-            columns = _columns_of_added(row, values)
-    if not columns or any(isinstance(value, str) and len(value) > _LONGEST for value in columns.values()):
-        return "", ""
-    described = ", ".join(f"{name} = {value}" for name, value in columns.items())
-    return " and ".join(f"{_name(name)} = {_literal(value)}" for name, value in columns.items()), described
-
-
-def _columns_of_added(row: RowChange, values: _TaskTexts) -> Mapping[str, Value]:
-    """Return the written, ticked and owner columns of an added row; for a row that links others, all foreign keys."""
-    written = {name: value for name, value in row.row.items() if values.has(value)}
-    key_columns = row.key if len(row.key) > 1 else ()
-    foreign_keys = {
-        name: value for name, value in row.row.items() if name in key_columns or _is_foreign_key(name, value, row)
-    }
-    other_columns = [
-        name for name in row.row if name not in written and name not in foreign_keys and name not in row.key
-    ]
-    links = len(foreign_keys) > 1 and not any(_says_something(name, row.row[name]) for name in other_columns)
-    if not written and not links:
-        return {}
-    ticked = {name: row.row[name] for name in other_columns if values.ticks and row.row[name] in (1, True)}
-    return written | {name: value for name, value in ticked.items() if _says_something(name, value)} | foreign_keys
-
-
-def _is_foreign_key(name: str, value: Value, row: RowChange) -> bool:
-    """Return whether a column refers to another row. The row's own key is excluded because it is arbitrary."""
-    is_number = isinstance(value, int) and not isinstance(value, bool)
-    return name.endswith("_id") and is_number and (name not in row.key or len(row.key) > 1)
-
-
-def _says_something(name: str, value: Value) -> bool:
-    """Return whether a column is not empty and neither a time nor a counter."""
-    if value in (None, "") or _CLOCKS.search(name):
-        return False
-    return not (isinstance(value, str) and _TIME.match(value)) and not (
-        isinstance(value, int | float) and value > _MOST
-    )
-
-
-def _is_state(name: str, value: Value, row: RowChange) -> bool:
-    """Return whether a changed column is the row's state: a flag, a named state or a reference to another row; but not
-    a time, a counter or a position."""
-    if name in row.key or isinstance(value, float) or not _says_something(name, value):
-        return False
-    if isinstance(value, int):
-        return value in (0, 1) or _is_foreign_key(name, value, row)
-    return isinstance(value, str) and bool(_STATE.fullmatch(value))
+        check = ProposedCheck(
+            about="", lines=(), recommended=context.is_meant(table, row, columns),
+            row=ProposedRow(
+                site="" if first else site, table=table.table, kind=row.kind, columns=columns,
+                key=tuple(row.key) if row.kind != "added" else (),
+            ),
+        )  # fmt: skip
+        yield check.without(())
 
 
 @dataclass(frozen=True, slots=True)
-class _TaskTexts:
-    """Texts of the task by which a row's values are known to be intended."""
+class _Context:
+    """What is known of a task by which a row's values are chosen."""
 
-    written: set[str]
+    written: frozenset[str]
     """Texts that were typed or chosen."""
     words: str
     """The intent and the paths of the start pages."""
-    ticks: bool = False
+    ticks: bool
     """Whether a box was ticked."""
+    sent: SentValues
+    """Values of the requests that may write."""
+    days: frozenset[str]
+    """Dates on which the sites wrote something by their clocks."""
+    unsteady: frozenset[tuple[str, int, str]]
+    """Cells, as table, number of the row and column, that differed when the same steps were done again."""
 
-    def has(self, value: Value) -> bool:
-        """Return whether a row's value is in the task or was entered."""
-        if value is None or isinstance(value, bool) or str(value) == "":
+    def columns(self, table: TableChanges, number: int, row: RowChange) -> dict[str, Value]:
+        """Return what a query says about a row: its key, and all columns that were written, but not clocks, generated
+        keys, long texts and values that differ from run to run."""
+        if row.kind == "removed":
+            return dict(row.key)
+        generated = set(row.key) - set(table.references) if len(row.key) == 1 else set()
+        values = row.now if row.kind == "changed" else row.row
+        chosen = {
+            name: value for name, value in values.items()
+            if name not in generated and (row.kind == "changed" or holds_something(value))
+            and (self.has(name, value) or not (self._is_clock(name, value) or self._is_unsteady(table, number, name)))
+            and not (isinstance(value, str) and (len(value) > _LONGEST or value.startswith("base64:")))
+        }  # fmt: skip
+        return {**(row.key if row.kind == "changed" else {}), **chosen} if chosen else {}
+
+    def is_meant(self, table: TableChanges, row: RowChange, columns: Mapping[str, Value]) -> bool:
+        """Return whether a row is what the task is about: it has something of the intent, the steps or the requests, or
+        links others, or its state changed."""
+        written = {name: value for name, value in columns.items() if name not in row.key}
+        if row.kind == "removed" or any(self.has(name, value) for name, value in written.items()):
+            return True
+        links = [name for name, value in columns.items() if _refers(table, name, value)]
+        if row.kind == "changed":
+            states = [value for value in written.values() if isinstance(value, str) or value in (0, 1, None)]
+            return bool(states) or any(name in written for name in links)
+        return len(links) > 1 and not written.keys() - set(links)
+
+    def has(self, column: str, value: Value) -> bool:
+        """Return whether a value is in the task, was entered or sent; a number, as a number of its own."""
+        if value in (None, "") or isinstance(value, bool):
             return False
         text = str(value).replace("\r\n", "\n")  # forms send other line ends than are typed
-        return text in self.written or (isinstance(value, str) and len(value) > 2 and value in self.words)
+        if text in self.written or self.sent.has(column, value):
+            return True
+        if isinstance(value, str):
+            return len(value) > 2 and value in self.words
+        return bool(re.search(rf"(?<![\w.-]){re.escape(text)}(?![\w-]|\.\d)", self.words)) or (
+            self.ticks and value == 1 and not CLOCK_NAMES.search(column)
+        )
+
+    def _is_unsteady(self, table: TableChanges, number: int, column: str) -> bool:
+        return (table.name, number, column) in self.unsteady
+
+    def _is_clock(self, column: str, value: Value) -> bool:
+        if is_clock(value):
+            return True
+        named = bool(CLOCK_NAMES.search(column))
+        if isinstance(value, str) and _DATE.match(value):
+            return named and value[:10] in self.days
+        return named and value is not None
+
+
+def _refers(table: TableChanges, column: str, value: Value) -> bool:
+    """Whether a column is a foreign key: as declared, or by its name where nothing is declared."""
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    return column in table.references or (column.endswith("_id") and is_number)
+
+
+def _context(
+    task: Task,
+    steps: Sequence[Action],
+    changes: Sequence[SiteChanges],
+    again: Sequence[SiteChanges],
+    requests: Sequence[RequestRecord],
+) -> _Context:
+    cells, others = dict(_cells(changes)), dict(_cells(again))
+    moments = {str(value)[:10] for value in cells.values() if isinstance(value, str) and is_clock(value)}
+    return _Context(
+        written=frozenset(text for step in steps for text in _written(step)),
+        words=" ".join((task.intent, *_starts(task))),
+        ticks=any(isinstance(step, Check) and step.checked for step in steps),
+        sent=sent_by(requests),
+        days=frozenset({*moments, date.today().isoformat()}),
+        unsteady=frozenset(cell for cell, value in cells.items() if cell in others and others[cell] != value),
+    )
+
+
+def _cells(changes: Sequence[SiteChanges]) -> Iterator[tuple[tuple[str, int, str], Value]]:
+    for app in changes:
+        for table in app.tables:
+            for number, row in enumerate(table.rows):
+                for column, value in (row.now if row.kind == "changed" else row.row).items():
+                    yield (table.name, number, column), value
 
 
 def _starts(task: Task) -> list[str]:

@@ -19,6 +19,7 @@ from pytest_webarena.recorder.proposing import unknown_changes_warning
 from pytest_webarena.recorder.selector_proving import Chosen, prove, relative
 from pytest_webarena.recorder.steps import RecordedStep, steps_of
 from pytest_webarena.recorder.writing import task_lines
+from pytest_webarena.results.value_audit import unread_of
 from pytest_webarena.trials.tryout import Tryout, tryout
 
 if TYPE_CHECKING:
@@ -175,13 +176,18 @@ def _written_on(step: StepRecord) -> str:
     return " ".join((step.target.name or step.target.text).split())[:80] if step.target is not None else ""
 
 
-def try_task(task: Task, runtime: Runtime, report: Report, *, uploads: Mapping[str, Path] | None = None) -> Verdict:
-    """Do the task's solution on fresh sites and return the verdict."""
+def try_task(
+    task: Task, runtime: Runtime, report: Report, *, uploads: Mapping[str, Path] | None = None
+) -> tuple[Verdict, tuple[str, ...]]:
+    """Do the task's solution on fresh sites. Return the verdict and, if it is a pass, the written values on which it
+    does not depend."""
     with tryout(task, runtime, report, Path("tryout"), uploads=uploads) as running_tryout:
         while running_tryout.steps_left and running_tryout.next_step():
             pass
         running_tryout.show_checks()
-        return running_tryout.verdict()
+        verdict = running_tryout.verdict()
+        facts = running_tryout.changed_values() if verdict.passed else None
+    return verdict, tuple(each.text for each in unread_of([facts] if facts else []))
 
 
 def task_keys(task: Task, *, mutates: bool) -> dict[str, object]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, get_args
 
 from pytest_webarena.agents.audit_trials import (
@@ -12,8 +12,9 @@ from pytest_webarena.agents.audit_trials import (
     MUTANTS,
     NEIGHBOUR,
     NULL_FAMILY,
-    ORACLE,
+    ORDER,
     REMEDIES,
+    RIGHT,
     AuditTrial,
     is_unachievable,
 )
@@ -21,19 +22,34 @@ from pytest_webarena.checks.answer_attacks import Flaw, attack_answers
 from pytest_webarena.checks.key_nodes.model import KeyNodes
 from pytest_webarena.checks.key_nodes.mutants import doubts
 from pytest_webarena.checks.side_effects import PATH as SIDE_EFFECTS
-from pytest_webarena.checks.verdict import CheckResult, Part, Verdict
+from pytest_webarena.checks.verdict import Part
 from pytest_webarena.evidence import Evidence
 from pytest_webarena.results.end_state import Moot, moot_trials, replaced_step
 from pytest_webarena.results.ground_audit import Doubt, all_doubts, crawl_notes, crawl_outcome, is_crawl
 from pytest_webarena.results.records import TrialRecord
+from pytest_webarena.results.value_audit import Coverage, coverage, unread_values, value_notes
+from pytest_webarena.results.verdict_atoms import atoms, first_line, gist, is_on_answer, why_failed
 from pytest_webarena.tasks.model import Task
 from pytest_webarena.text import clip
 
-__all__ = ["FINDINGS", "Audit", "AuditedTrial", "Finding", "Reason", "TaskAudit", "audit", "ground_reason", "why_wrong"]
+__all__ = [
+    "FINDINGS",
+    "Audit",
+    "AuditedTrial",
+    "Finding",
+    "Reason",
+    "TaskAudit",
+    "audit",
+    "ground_reason",
+    "why_strict",
+    "why_wrong",
+]
 
 SCHEMA_VERSION = 1
 
-Finding = Literal["valid", "unsolvable", "flaky", "too easy", "weak check", "undecided", "error", "skipped"]
+Finding = Literal[
+    "valid", "unsolvable", "flaky", "too easy", "weak check", "too strict", "undecided", "error", "skipped"
+]  # fmt: skip
 """Findings, from good over bad to unknown.
 
 A task with several reasons has the first of their findings in this order.
@@ -73,7 +89,7 @@ class AuditedTrial:
     @property
     def is_wrong(self) -> bool:
         """Whether its agent must fail."""
-        return self.agent not in (ORACLE, *CRAWLERS)
+        return self.agent not in (*RIGHT, ORDER, *CRAWLERS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +108,8 @@ class TaskAudit:
     xfail: str = ""
     """The task's own statement that it is expected to fail; the finding then doesn't count."""
     trials: tuple[AuditedTrial, ...] = ()
+    values: Coverage = field(default_factory=Coverage)
+    """How much of what the solution wrote was changed, to judge again."""
 
     @property
     def wrong(self) -> int:
@@ -147,6 +165,11 @@ class Audit:
         """Number of trials of wrong agents that failed, as they must."""
         return sum(task.caught for task in self.tasks)
 
+    @property
+    def values(self) -> Coverage:
+        """How much of what the solutions wrote was changed, to judge again."""
+        return sum((task.values for task in self.tasks), Coverage())
+
     def to_json(self) -> dict[str, Any]:
         """Return the content of ``audit.json``, which ``docs/audit.md`` describes."""
         return {
@@ -154,6 +177,7 @@ class Audit:
             "valid": self.valid,
             "counts": self.counts,
             "mutation": {"wrong": self.wrong, "caught": self.caught},
+            "values": asdict(self.values),
             "tasks": [_task_json(task) for task in self.tasks],
         }
 
@@ -177,6 +201,12 @@ def audit(
     for flaw in attack_answers([task for task, _ in plans if not task.skip]).flaws:
         flaws[flaw.task.id].append(flaw)
     return Audit(tasks=tuple(_audit_task(task, trials, by_key, evidence, flaws[task.id]) for task, trials in plans))
+
+
+def why_strict(trial: AuditTrial, record: TrialRecord) -> Reason:
+    """Return the reason and advice for a right way that failed."""
+    text = f"failed by {trial.manner}, which ends as the solution does: {why_failed(record)}"
+    return Reason(finding="too strict", text=text, mend="check what is reached, not how")
 
 
 def why_wrong(trial: AuditTrial, evidence: Evidence | None = None) -> Reason:
@@ -206,6 +236,7 @@ def _audit_task(
             *_solution(task, found), *_wrong_agents(found, moot, evidence), *_before_anything(task, found),
             *_unjudged(found), *_weak_answers(flaws),
             *(ground_reason(doubt) for doubt in all_doubts(found)),
+            *(Reason(finding="weak check", text=each.text, mend=each.mend) for each in unread_values(found)),
         ]  # fmt: skip
         reasons.sort(key=lambda reason: FINDINGS.index(reason.finding))
     return TaskAudit(
@@ -216,6 +247,7 @@ def _audit_task(
             *_notes(task, found, reasons, moot),
             *_key_nodes(task, found, evidence),
             *crawl_notes(task, found),
+            *value_notes(found),
             *(f"the right answer {clip(flaw.answer, 60)!r} is not met ({flaw.kind})" for flaw in flaws if flaw.right),
         ),
         path=task.location.path,
@@ -223,6 +255,7 @@ def _audit_task(
         template=task.template,
         xfail=task.xfail,
         trials=tuple(_audited(trial, record, moot) for trial, record in found),
+        values=coverage(found),
     )
 
 
@@ -243,20 +276,23 @@ def _solution(task: Task, found: _Found) -> Iterator[Reason]:
     if broken is None:
         return
     if passes := sum(record.outcome == "passed" for record in runs):
-        text = f"the solution passed {passes} of {len(runs)} times; {_why_failed(broken)}"
+        text = f"the solution passed {passes} of {len(runs)} times; {why_failed(broken)}"
         yield Reason(finding="flaky", text=text)
-    elif len({_gist(record) for record in runs}) > 1:
-        others = " / ".join(dict.fromkeys(_why_failed(record) for record in runs))
+    elif len({gist(record) for record in runs}) > 1:
+        others = " / ".join(dict.fromkeys(why_failed(record) for record in runs))
         yield Reason(finding="flaky", text=f"the solution fails in different ways: {others}")
-        yield Reason(finding="unsolvable", text=_why_failed(broken))
+        yield Reason(finding="unsolvable", text=why_failed(broken))
     else:
-        yield Reason(finding="unsolvable", text=_why_failed(broken))
+        yield Reason(finding="unsolvable", text=why_failed(broken))
 
 
 def _wrong_agents(found: _Found, moot: Moot, evidence: _Evidence) -> Iterator[Reason]:
     for trial, record in found:
         passed = record is not None and record.outcome == "passed" and not is_crawl(trial)
-        if record is not None and passed and not trial.must_pass and (trial.agent, trial.trial) not in moot:
+        if trial.agent == ORDER:
+            if record is not None and record.outcome == "failed" and (trial.agent, trial.trial) not in moot:
+                yield why_strict(trial, record)
+        elif record is not None and passed and not trial.must_pass and (trial.agent, trial.trial) not in moot:
             yield why_wrong(trial, evidence(record) if trial.agent == NEIGHBOUR else None)
 
 
@@ -277,10 +313,10 @@ def _before_anything(task: Task, found: _Found) -> Iterator[Reason]:
     null = _null(found)
     if null is None or null.outcome != "failed":
         return
-    atoms = [atom for atom in _atoms(null) if not _on_answer(atom)]
-    if atoms and all(atom.passed for atom in atoms):
-        which = _listed(atom.path for atom in atoms)
-        verb = "passes" if len(atoms) == 1 else "pass"
+    others = [atom for atom in atoms(null) if not is_on_answer(atom)]
+    if others and all(atom.passed for atom in others):
+        which = _listed(atom.path for atom in others)
+        verb = "passes" if len(others) == 1 else "pass"
         text = f"{which} {verb} before anything is done; if that only guards against changes, set 'mutates: false'"
         yield Reason(finding="weak check", text=text)
 
@@ -293,7 +329,7 @@ def _unjudged(found: _Found) -> Iterator[Reason]:
         elif is_crawl(trial) and crawl_outcome(trial, record) != "error":
             continue
         elif _fault_of_ours(record) or (record.outcome == "error" and not trial.must_pass):
-            yield Reason(finding="error", text=f"{subject}: {record.cause}: {_first_line(record.message)}")
+            yield Reason(finding="error", text=f"{subject}: {record.cause}: {first_line(record.message)}")
 
 
 def _notes(task: Task, found: _Found, reasons: Sequence[Reason], moot: Moot) -> Iterator[str]:
@@ -303,8 +339,8 @@ def _notes(task: Task, found: _Found, reasons: Sequence[Reason], moot: Moot) -> 
         yield f"expected to fail: {task.xfail}" if reasons else f"valid, although marked xfail: {task.xfail}"
     null = _null(found)
     held = [
-        atom.path for atom in (_atoms(null) if null is not None else ())
-        if atom.passed and not _on_answer(atom) and atom.path != SIDE_EFFECTS
+        atom.path for atom in (atoms(null) if null is not None else ())
+        if atom.passed and not is_on_answer(atom) and atom.path != SIDE_EFFECTS
     ]  # fmt: skip
     if held:
         yield f"{_listed(held)} {'passes' if len(held) == 1 else 'pass'} before anything is done"
@@ -321,7 +357,7 @@ def _key_nodes(task: Task, found: _Found, evidence: _Evidence) -> Iterator[str]:
     specs = [check.spec for check in task.checks if isinstance(check.spec, KeyNodes)]
     if record is None or not specs:
         return
-    for atom in _atoms(record):
+    for atom in atoms(record):
         yield from (f"key node '{part.what}' is free: a first page reaches it" for part in atom.parts if part.free)
     yield from _left_out(record, found)
     recorded = evidence(record)
@@ -348,8 +384,8 @@ def _left_out(whole: TrialRecord, found: _Found) -> Iterator[str]:
 
 def _nodes(record: TrialRecord) -> dict[tuple[str, int], Part]:
     """The key nodes to reach, by check and position in its list."""
-    atoms = [atom for atom in _atoms(record) if atom.kind == "key_nodes"]
-    return {(atom.path, number): part for atom in atoms for number, part in enumerate(atom.parts) if not part.forbidden}
+    nodes = [atom for atom in atoms(record) if atom.kind == "key_nodes"]
+    return {(atom.path, number): part for atom in nodes for number, part in enumerate(atom.parts) if not part.forbidden}
 
 
 def _audited(trial: AuditTrial, record: TrialRecord | None, moot: Moot) -> AuditedTrial:
@@ -388,49 +424,6 @@ def _null(found: _Found) -> TrialRecord | None:
     return next((record for trial, record in found if trial.agent == "null"), None)
 
 
-def _gist(record: TrialRecord) -> tuple[object, ...]:
-    """The properties that two runs of the same solution must share."""
-    return record.outcome, tuple((atom.path, atom.score) for atom in _atoms(record))
-
-
-def _why_failed(record: TrialRecord) -> str:
-    """The failed check with what it found, or the error."""
-    if record.outcome == "error":
-        open_end = next((atom for atom in _atoms(record) if atom.score is None), None)
-        return f"{open_end.path} {open_end.kind}: {open_end.why}" if open_end else _first_line(record.message)
-    stopped = f" (stopped: {record.stop_detail or record.stop_reason})" if record.stop_reason != "answered" else ""
-    atom = next((atom for atom in _atoms(record) if not atom.passed), None)
-    if atom is None:
-        return _first_line(record.message) + stopped
-    actual = atom.actual or atom.why
-    return f"{atom.path} {atom.kind}: expected {atom.expected}" + (f", found {actual}" if actual else "") + stopped
-
-
-def _atoms(record: TrialRecord) -> Iterator[CheckResult]:
-    """The verdict's single conditions. ``not`` counts as one, because its content is meant to fail."""
-    if record.verdict is None:
-        return
-    try:
-        results = Verdict.from_json(record.verdict).results
-    except (ValueError, KeyError, TypeError):
-        return
-    pending = list(results)
-    while pending:
-        result = pending.pop(0)
-        if result.kind in ("all", "any"):
-            pending = [*result.children, *pending]
-        else:
-            yield result
-
-
-def _on_answer(atom: CheckResult) -> bool:
-    return {result.kind for _, result in atom.walk() if not result.children} == {"answer"}
-
-
-def _first_line(text: str) -> str:
-    return next((line.strip() for line in text.splitlines() if line.strip()), "no reason was given")
-
-
 def _listed(words: Iterable[str]) -> str:
     *rest, last = words
     return f"{', '.join(rest)} and {last}" if rest else last
@@ -448,5 +441,6 @@ def _task_json(task: TaskAudit) -> dict[str, Any]:
         "reasons": [asdict(reason) for reason in task.reasons],
         "notes": list(task.notes),
         "mutation": {"wrong": task.wrong, "caught": task.caught},
+        "values": asdict(task.values),
         "trials": [asdict(trial) for trial in task.trials],
     }

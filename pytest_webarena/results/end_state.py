@@ -8,7 +8,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from pytest_webarena.agents.audit_trials import NEIGHBOUR, NO_NEIGHBOUR, evidence_sources
+from pytest_webarena.agents.audit_trials import NEIGHBOUR, NO_NEIGHBOUR, ORDER, evidence_sources
 
 if TYPE_CHECKING:
     from pytest_webarena.agents.audit_trials import AuditTrial
@@ -51,6 +51,8 @@ def proves_nothing(
 
     ``solved`` are the trials in which the solution passed.
     """
+    if trial.agent == ORDER and record.outcome == "failed":
+        return _other_way(trial, record, solved, evidence)
     if trial.agent != NEIGHBOUR:
         return ""
     if record.stop_detail == NO_NEIGHBOUR:
@@ -61,6 +63,20 @@ def proves_nothing(
     if not ended_alike(trial.task, ended, right):
         return ""
     return f"it ended as the solution does: {replaced_step(ended) or 'nothing was done otherwise'}"
+
+
+def _other_way(
+    trial: AuditTrial,
+    record: TrialRecord,
+    solved: Sequence[TrialRecord],
+    evidence: Callable[[TrialRecord], Evidence | None],
+) -> str:
+    """Return why the failure of a solution in another order shows nothing: it did not end as the solution does."""
+    ended = evidence(record)
+    right = [each for each in map(evidence, solved) if each is not None]
+    if ended is not None and ended_alike(trial.task, ended, right):
+        return ""
+    return "it did not end as the solution does"
 
 
 def replaced_step(evidence: Evidence) -> str:

@@ -40,6 +40,7 @@ from pytest_webarena.trials.outcome import Decided, decide
 from pytest_webarena.trials.progress import Progress, Recorder
 from pytest_webarena.trials.tamper import tamper_with
 from pytest_webarena.trials.trial_environment import TrialEnvironment, set_up_environment
+from pytest_webarena.trials.written_values import change_values
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -351,6 +352,9 @@ def _gather(
                     before_reading=tamper,
                 )
                 progress.signed_in = final_sign_ins(environment.lease, environment.session, task.user or {}, evidence)
+                if plan.agent.changes_values:
+                    limit = plan.options.check_timeout
+                    progress.environment["values"] = change_values(task, environment, evidence, limit)
                 return evidence
             finally:
                 if see_pages:

@@ -10,13 +10,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.actions import Action, Element, Hover, Stop, answers_dialogs, as_record
 from pytest_webarena.agents.builtin import describe_step, refused_step, with_full_address
 from pytest_webarena.browser.grammars import grammar
 from pytest_webarena.browser.pageless import Pageless
 from pytest_webarena.checks import REPAIRED, judge_bounded
+from pytest_webarena.checks.bounded import CHECK_SECONDS
 from pytest_webarena.checks.grading import answer_format
 from pytest_webarena.errors import SiteError, TaskError, TrialError
 from pytest_webarena.evidence import Evidence, StepRecord, TargetRecord, Usage
@@ -24,6 +25,7 @@ from pytest_webarena.tasks.placeholders import readable
 from pytest_webarena.tasks.step_text import parse_step
 from pytest_webarena.trials.collecting import Collector, Used
 from pytest_webarena.trials.trial_environment import Resources, TrialEnvironment, set_up_environment
+from pytest_webarena.trials.written_values import change_values
 
 if TYPE_CHECKING:
     from pytest_webarena.browser.config import SessionConfig
@@ -165,6 +167,13 @@ class Tryout:
         """The checks' verdict on the current state, without the intent, which the user has just read; ``patient`` as in
         `evidence`."""
         return replace(judge_bounded(self._task, self.evidence(patient=patient)), intent="")
+
+    def changed_values(self) -> dict[str, Any]:
+        """Change what the trial wrote, one value at a time, and judge again. Returns the facts that
+        `results.value_audit` reads. The sites keep what was written."""
+        evidence = self.evidence()
+        with self._environment.attributing_site_errors():
+            return change_values(self._task, self._environment, evidence, CHECK_SECONDS)
 
     def remote_input(self) -> RemoteInput:
         """Access for a user without a browser window to see pages and act in them."""

@@ -35,10 +35,10 @@ tasks:
     solution: [{goto: /scratchpad/new}, {click: 'role=button[name="Keep note"]'}]
 
   - id: seen-at-once                       # the start page shows the word
-    intent: What is the name of the page for sums?
+    intent: Find the page that links to the calculator.
     mutates: false
-    checks: [{answer: {includes: Calculator}}]
-    solution: [{stop: It is the Calculator}]
+    checks: [{page: {includes: Calculator}}]
+    solution: [{goto: /scratchpad/}, {goto: /}]
 
   - id: half-done                          # typing the title would do: the form is not asked for
     intent: Add a note titled "Rye" with the text "and butter".
@@ -120,13 +120,19 @@ def test_audit_finds_exactly_the_injected_faults(pytester: pytest.Pytester) -> N
     assert reasons["wrong-number"].startswith("checks[0] state: expected")
     assert "step 2 of" in reasons["broken-solution"]
     assert "Keep note" in reasons["broken-solution"]
-    assert reasons["seen-at-once"] == "passed by doing nothing and answering with the whole page"
+    assert reasons["seen-at-once"].startswith("passed by doing nothing and answering nothing")
     assert reasons["half-done"].startswith("passed by leaving out step 6 of")
     assert reasons["always-true"].startswith("passed by leaving out step 2 of")
     assert "checks[0] passes before anything is done" in reasons["always-true"]
     assert reasons["damage"] == "passed by replaying the solution and taking away something else"
     assert "taking what is next to the target of one step: in place of step 2: link " in reasons["neighbour"]
-    assert reasons["sibling.milk"] == "passed by replaying the solution of sibling.tea"
+    assert reasons["sibling.milk"].startswith("passed by replaying the solution of sibling.tea; ")
+    assert "the verdict does not depend on homepage: main.notes.title" in reasons["sibling.milk"]
+    assert "the verdict does not depend on homepage: main.notes.body" in reasons["half-done"]
+    assert "the verdict does not depend on which row of homepage: main.notes was removed" in reasons["neighbour"]
+    assert found["valid"]["values"] == {
+        "columns": 3, "columns_tried": 3, "rows": 0, "rows_tried": 0, "chosen": 1, "caught": 1, "untried": 0,
+    }  # fmt: skip
     assert [task["line"] for task in data["tasks"]] == sorted(task["line"] for task in data["tasks"])
     assert result.ret == 12
     result.stdout.fnmatch_lines(

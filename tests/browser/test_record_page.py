@@ -79,9 +79,10 @@ def test_task_recorded_in_the_view_passes_on_fresh_sites(record: Record, tmp_pat
         assert await person.page.evaluate(
             "state.checks.filter(check => check.recommended).map(check => check.about)"
         ) == [
-            "notes: a row is added: title = Rye, body = With\nbütter",
+            "notes: a row is added: owner = mara.linden, title = Rye, body = With\nbütter",
             "nothing else changes on the sites",
         ]
+        await person.page.get_by_label("owner", exact=True).uncheck()
         result = await person.attempt()
         assert result["passed"], result
 
@@ -97,6 +98,8 @@ def test_task_recorded_in_the_view_passes_on_fresh_sites(record: Record, tmp_pat
         "stop",
     ]
     assert [check.kind for check in task.checks] == ["state", "changes"]
+    assert "title = 'Rye' and body = " in made.read_text()
+    assert "owner = " not in made.read_text()
 
 
 @pytest.mark.exhaustive

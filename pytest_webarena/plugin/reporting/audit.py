@@ -27,6 +27,7 @@ _MEANING: dict[Finding, str] = {
     "flaky": "its solution fails now and then",
     "too easy": "solved by an agent that does nothing",
     "weak check": "solved by a wrong solution, or judged by checks that always pass",
+    "too strict": "not solved by another right way",
     "undecided": "may be possible: something in reach was not read",
     "error": "not judged: a trial ended in an error or was not run",
     "skipped": "not run, as the task says",
@@ -56,6 +57,7 @@ def audit_lines(audit: Audit, *, notes: bool = False) -> Iterator[str]:
         broken = sum(trial.broke_off for task in audit.tasks for trial in task.trials)
         stopped_early = f", {broken} stopped early" if broken else ""
         yield f"wrong agents were caught in {audit.caught} of {audit.wrong} trials ({share:.1%}){stopped_early}"
+        yield from audit.values.lines()
     if unfinished := [task for task in audit.tasks if task.unfinished]:
         which = "1 task lacks" if len(unfinished) == 1 else f"{len(unfinished)} tasks lack"
         yield f"{which} trials that were not run, e.g. {unfinished[0].task}; see --resume"

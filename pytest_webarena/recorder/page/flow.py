@@ -291,7 +291,10 @@ class _Recording:
         is_complete = len(self._replayed.chosen) == len(steps)
         variables = edits.variables(self._recorded_session.steps)
         fillings = fillings_of(request.fillings, list(variables)) if variables else []
-        checks = [check for number, check in enumerate(self._checks) if number in request.checks]
+        checks = [
+            check.without(request.without.get(number, ()))
+            for number, check in enumerate(self._checks) if number in request.checks
+        ]  # fmt: skip
         nodes = [node for number, node in enumerate(self._nodes) if number in request.nodes]
         text = self._text(steps, edits, variables, fillings, checks, nodes)
         try:
@@ -305,13 +308,16 @@ class _Recording:
             self._result = Result(passed=False, about=about, doubts=self._warnings(), text=text)
             panel.set_result(self._result)
             return
-        verdicts = []
+        verdicts, unread = [], dict[str, None]()
         for task in tasks:
             panel.log(f"trying {task.id} on fresh sites")
-            verdicts.append(try_task(task, self._runtime, panel.log, uploads=self._uploads(steps)))
+            verdict, not_read = try_task(task, self._runtime, panel.log, uploads=self._uploads(steps))
+            verdicts.append(verdict)
+            unread.update(dict.fromkeys(not_read))
         check_names = [check.about for check in checks] + (["key nodes"] if nodes else [])
         missing = 0 if is_complete else len(steps) - len(self._replayed.chosen)
         doubts = _doubts(in_text(panel.intent, variables), text, variables, edits.names.get(ANSWER, ""))
+        doubts += tuple(unread)
         if self._replayed.unknown_changes_warning:
             doubts += (self._replayed.unknown_changes_warning,)
         doubts += self._warnings()

@@ -82,8 +82,20 @@ const drawSteps = () => {
   $('steps').replaceChildren(...rows);
   $('no-steps').hidden = rows.length > 0;
 };
+const drawColumns = (id, key, columns) => {
+  const line = make('div', '', {class: 'columns'});
+  for (const column of columns) {
+    const label = make('label'), box = make('input', '', {type: 'checkbox', 'data-of': id, value: column});
+    const own = `${key} ${column}`;
+    box.checked = ticks.has(own) ? ticks.get(own) : true;
+    box.addEventListener('change', () => ticks.set(own, box.checked));
+    label.append(box, make('span', column));
+    line.append(label);
+  }
+  return line;
+};
 const drawTicks = (place, kind, all) => {
-  for (const old of place.querySelectorAll('label')) old.remove();
+  for (const old of place.querySelectorAll('label, .columns')) old.remove();
   all.forEach((each, number) => {
     const id = `${kind}${number}`, label = make('label'), box = make('input', '', {type: 'checkbox', id});
     const key = `${kind} ${each.about}`;
@@ -91,6 +103,7 @@ const drawTicks = (place, kind, all) => {
     box.addEventListener('change', () => ticks.set(key, box.checked));
     label.append(box, make('span', each.step ? `step ${each.step}: ${each.about}` : each.about));
     place.append(label);
+    if ((each.columns || []).length > 1) place.append(drawColumns(id, key, each.columns));
   });
   place.hidden = all.length === 0;
 };
@@ -184,7 +197,11 @@ for (const button of document.querySelectorAll('[data-ask]')) {
     const ticked = kind => state[`${kind}s`].map((_, number) => number).filter(number => $(`${kind}${number}`)?.checked);
     await post('change', {intent: $('intent').value});
     if ($('answer').value.trim() !== state.answer) await post('change', {answer: $('answer').value});
-    const data = {what: button.dataset.ask, checks: ticked('check'), nodes: ticked('node'), fillings: $('fillings').value};
+    const without = {};
+    for (const box of document.querySelectorAll('#checks [data-of]:not(:checked)')) {
+      (without[box.dataset.of.replace('check', '')] ??= []).push(box.value);
+    }
+    const data = {what: button.dataset.ask, checks: ticked('check'), nodes: ticked('node'), without, fillings: $('fillings').value};
     await post('ask', data);
     button.disabled = false;
     await look();

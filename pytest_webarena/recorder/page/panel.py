@@ -32,6 +32,8 @@ class PanelRequest:
     what: Literal["finish", "again", "prove", "try", "write", "leave"]
     checks: frozenset[int] = frozenset()
     """Indices of proposed checks, from 0."""
+    without: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    """Columns that these checks leave out, by index."""
     nodes: frozenset[int] = frozenset()
     fillings: str = ""
 
@@ -159,7 +161,10 @@ class Panel:
                 "steps": [_shown(step, state) for step in state.edits.applied(state.steps)],
                 "can_undo": bool(state.before),
                 "variables": state.edits.variables(state.steps),
-                "checks": [{"about": each.about, "recommended": each.recommended} for each in state.checks],
+                "checks": [
+                    {"about": each.about, "recommended": each.recommended, "columns": list(each.optional_columns)}
+                    for each in state.checks
+                ],
                 "nodes": [{"about": each.about, "step": each.step + 1} for each in state.nodes],
                 "stale": stale,
                 "result": _result(state.result),
@@ -224,6 +229,7 @@ class Panel:
             PanelRequest(
                 what=what,
                 checks=_numbers(data.get("checks"), checks),
+                without=_columns(data.get("without"), checks),
                 nodes=_numbers(data.get("nodes"), nodes),
                 fillings=str(data.get("fillings", "")),
             )
@@ -287,3 +293,12 @@ def _result(result: Result | None) -> dict[str, Any] | None:
 def _numbers(data: object, count: int) -> frozenset[int]:
     found = data if isinstance(data, list) else []
     return frozenset(each for each in found if isinstance(each, int) and 0 <= each < count)
+
+
+def _columns(data: object, count: int) -> dict[int, tuple[str, ...]]:
+    found = data if isinstance(data, dict) else {}
+    return {
+        int(number): tuple(each for each in names if isinstance(each, str))
+        for number, names in found.items()
+        if str(number).isdecimal() and int(number) < count and isinstance(names, list)
+    }

@@ -45,13 +45,15 @@ def compare(before: bytes, after: bytes, *, database: str = "", ignore: Collecti
     """
     try:
         with closing(sqlite3.connect(":memory:")) as connection:
-            connection.deserialize(after)
+            if after:  # a file without content is a database without tables
+                connection.deserialize(after)
             if before == after:  # the tables are listed even so, because checks name some
                 own = _Comparing(connection, database, ignore)
                 known = own.names([own.tables("main")])
                 return Difference(known=known, columns=own.columns(known, ("main",)))
             connection.execute("attach ':memory:' as old")
-            connection.deserialize(before, name="old")
+            if before:
+                connection.deserialize(before, name="old")
             return _Comparing(connection, database, ignore).all(_changed_pages(before, after))
     except (sqlite3.Error, AttributeError) as error:
         why = "" if before == after else f"the database {database} could not be compared: {error}"
@@ -187,6 +189,11 @@ class _Comparing:
         key = sorted((row for row in info if row[5]), key=lambda row: row[5])
         return _Table(name, tuple(row[1] for row in info), tuple(row[1] for row in key))
 
+    def references(self, name: str, schema: str) -> tuple[str, ...]:
+        """Returns the columns that are declared as foreign keys."""
+        rows = self.connection.execute(f"pragma {schema}.foreign_key_list({_quoted(name)})").fetchall()
+        return tuple(dict.fromkeys(row[3] for row in rows))
+
     def is_noise(self, name: str) -> bool:
         return any(fnmatchcase(name, pattern) for pattern in self.ignore)
 
@@ -206,6 +213,7 @@ class _Comparing:
                 found.add("removed", table, row)
         return TableChanges(
             table=table.name, database=self.database, columns=tuple(found.columns), rows=tuple(found.rows),
+            references=self.references(table.name, "main" if in_new else "old") if found.rows else (),
             **{kind: found.counts[kind] for kind in ("added", "changed", "removed")},
         )  # fmt: skip
 

@@ -15,11 +15,13 @@ from pytest_webarena.agents.audit_trials import (
     CRAWL,
     MUTE,
     NEIGHBOUR,
+    ORDER,
     PRIVILEGED,
     SHORT,
     SIBLING,
     SKIP,
     STRAY,
+    VALUES,
     AuditTrial,
     audit_trials,
     last_effective_step,
@@ -71,6 +73,62 @@ def test_stray_agent_is_planned_where_side_effects_are_judged(
 ) -> None:
     tasks = family(f"checks:\n  {checks}\nsolution:\n  - goto: /\n  - stop: Tea")
     assert (STRAY in plan(tasks, ledgers=ledgers)) is sent
+
+
+@pytest.mark.parametrize(
+    ("checks", "ledgers", "planned"),
+    [
+        ("- state: {sql: select 1, equals: 1}", {"shop"}, True),
+        ("- state: {sql: select 1, equals: 1}", {"forum"}, False),
+        ("- answer: Tea", {"shop"}, False),  # what it writes does not count
+        ("- answer: {unachievable: no such thing}", {"shop"}, False),
+    ],
+)
+def test_one_run_of_the_solution_has_its_written_values_changed(
+    family: Any, checks: str, ledgers: set[str], planned: bool
+) -> None:
+    tasks = family(f"checks:\n  {checks}\nsolution:\n  - goto: /\n  - stop: Tea")
+    found = plan(tasks, ledgers=ledgers, oracle_runs=3)
+    right = [trial.agent for trial in audit_trials(tasks[0], tasks, ledgers=ledgers, oracle_runs=3) if trial.must_pass]
+    assert (VALUES in found, len(right)) == (planned, 3)
+    looking = family(f"mutates: false\nchecks:\n  {checks}\nsolution:\n  - goto: /\n  - stop: Tea")
+    assert VALUES not in plan(looking, ledgers=ledgers)
+
+
+FORM = """
+start: shop:/new
+solution:
+  - fill: {css=#title: Tea, css=#body: Green}
+  - click: role=button[name="Save"]
+  - stop
+"""
+
+
+def test_right_solution_in_another_order_ends_on_another_page(family: Any) -> None:
+    tasks = family(f"checks:\n  - state: {{sql: select 1, equals: 1}}\n{FORM}")
+    other = plan(tasks, ledgers=SITES)[ORDER]
+    solution = tasks[0].solution
+    assert solution is not None
+    first, second, save, stop = solution
+    assert other.task.solution == (second, first, save, Goto("shop:/new"), stop)
+    assert other.manner == (
+        "replaying the solution, doing steps 1 and 2 in the other order and opening the start page at the end"
+    )
+    assert not other.must_pass  # it may end otherwise
+
+
+@pytest.mark.parametrize(
+    ("checks", "form", "manner"),
+    [
+        ("- url: /done", FORM, "replaying the solution, doing steps 1 and 2 in the other order"),
+        ("- url: /done", FORM.replace(", css=#body: Green", ""), ""),
+        ("- url: /done", FORM.replace(", css=#body: Green}", "}\n  - fill: {css=#title: Rye}"), ""),
+        ("- answer: Tea", FORM.replace(", css=#body: Green", "").replace("stop", "stop: Tea"), ""),
+    ],
+)
+def test_other_order_keeps_what_the_checks_look_at(family: Any, checks: str, form: str, manner: str) -> None:
+    found = plan(family(f"checks:\n  {checks}\n{form}"), ledgers=SITES)
+    assert (found[ORDER].manner if ORDER in found else "") == manner
 
 
 STATE = "- state: {sql: select 1, equals: 1}"
@@ -287,8 +345,9 @@ def test_sibling_agent_skips_to_the_answer_after_a_failed_step() -> None:
 def test_audit_agents_resolve_and_declare_their_privileges() -> None:
     found = {name: resolve_agent(name) for name in AUDIT_AGENTS}
     assert {name for name, agent in found.items() if agent.privileged} == {
-        "oracle", SHORT, MUTE, SIBLING, SKIP, STRAY, NEIGHBOUR, CRAWL, PRIVILEGED,
+        "oracle", SHORT, MUTE, SIBLING, SKIP, STRAY, NEIGHBOUR, VALUES, ORDER, CRAWL, PRIVILEGED,
     }  # fmt: skip
     assert {name for name, agent in found.items() if agent.tampers} == {STRAY}
+    assert {name for name, agent in found.items() if agent.changes_values} == {VALUES}
     assert {name for name, agent in found.items() if agent.crawls} == {CRAWL, PRIVILEGED}
     assert len({agent.digest for agent in found.values()}) == len(AUDIT_AGENTS)

@@ -23,7 +23,7 @@ REMOVED = RowChange(kind="removed", key={"id": 3}, row={"id": 3, "title": "Gone"
 
 
 def table(name: str, *rows: RowChange, more: int = 0, database: str = "main") -> TableChanges:
-    count = {kind: sum(row.kind == kind for row in rows) for kind in ("added", "changed", "removed")}
+    count: dict[str, Any] = {kind: sum(row.kind == kind for row in rows) for kind in ("added", "changed", "removed")}
     columns = tuple(dict.fromkeys(column for row in rows for column in row.now))
     count["added"] += more
     return TableChanges(table=name, database=database, rows=rows, columns=columns, **count)

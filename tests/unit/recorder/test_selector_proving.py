@@ -228,11 +228,13 @@ def test_special_characters_in_selectors_are_quoted(selector: str) -> None:
 TASK = Task(id="t", intent="Add a note titled 'Rye' for Ann.", sites=("shop", "map"))
 
 
-def changed(*rows: RowChange, sites: tuple[str, ...] = ("shop",)) -> SiteChanges:
+def changed(*rows: RowChange, sites: tuple[str, ...] = ("shop",), references: tuple[str, ...] = ()) -> SiteChanges:
     kinds = [row.kind for row in rows]
-    counts = {kind: kinds.count(kind) for kind in ("added", "changed", "removed")}
+    counts: dict[str, Any] = {kind: kinds.count(kind) for kind in ("added", "changed", "removed")}
     columns = tuple(name for row in rows for name in row.now)
-    table = TableChanges(table="notes", database="main", columns=columns, rows=rows, **counts)
+    table = TableChanges(
+        table="notes", database="main", columns=columns, rows=rows, references=references, **counts
+    )  # fmt: skip
     return SiteChanges(app=sites[0], sites=sites, tables=(table,), strict=True)
 
 
@@ -263,7 +265,8 @@ def lines_of(*changes: SiteChanges, answer: str = "", url: str = "/x") -> list[s
 def test_added_rows_are_identified_by_typed_and_requested_values() -> None:
     added = RowChange(kind="added", key={"id": 7}, row={"id": 7, "shop_id": 3, "title": "Rye", "made": "2026"})
     assert lines_of(changed(added)) == [
-        "*- state: {sql: \"select count(*) from notes where title = 'Rye' and shop_id = 3\", equals: 1}",
+        "*- state: {sql: \"select count(*) from notes where shop_id = 3 and title = 'Rye' and made = '2026'\","
+        " equals: 1}",
         "*- changes: {notes: {added: 1, allowed_columns: [shop_id, title, made]}}",
         " - url: /x",
     ]
@@ -294,8 +297,11 @@ def test_join_row_is_identified_by_all_its_foreign_keys() -> None:
     assert "select count(*) from notes where kind = 'issue' and item_id = 301 and label_id = 4" in text
     alone = RowChange(kind="added", key={"id": 9}, row={"id": 9, "item_id": 301, "label_id": 4, "made_at": "2026"})
     assert "where item_id = 301 and label_id = 4" in lines_of(changed(alone))[0]
+    linked = RowChange(kind="added", key={"id": 9}, row={"id": 9, "item": 301, "label": 4})
+    assert lines_of(changed(linked, references=("item", "label")))[0].startswith("*- state:")
+    assert lines_of(changed(linked))[0].startswith(" - state:")
     todo = RowChange(kind="added", key={"id": 9}, row={"id": 9, "user_id": 3, "kind": "mentioned", "item_id": 5})
-    assert [each[:10] for each in lines_of(changed(todo))] == ["*- changes", " - url: /x"], "nobody asked for it"
+    assert lines_of(changed(todo))[0].startswith(" - state:"), "nobody asked for it"
 
 
 @each_case(
@@ -303,7 +309,8 @@ def test_join_row_is_identified_by_all_its_foreign_keys() -> None:
     [
         ({"watered": 0, "watered_at": None}, {"watered": 1, "watered_at": "2026-01-02 03:04"}, "watered = 1"),
         ({"state": "opened", "lock_version": 1}, {"state": "closed", "lock_version": 2}, "state = 'closed'"),
-        ({"label_id": 1, "token": "a1b2"}, {"label_id": 4, "token": "c3d4"}, "label_id = 4"),
+        ({"label_id": 1, "closed": "x"}, {"label_id": 4, "closed": None}, "label_id = 4 and closed is null"),
+        ({"stars": 1, "balance": 0.5}, {"stars": 5, "balance": 1.5}, "stars = 5 and balance = 1.5"),
         ({"title": "a", "done": 0}, {"title": "Rye", "done": 1}, "title = 'Rye' and done = 1"),
     ],
 )
@@ -313,12 +320,68 @@ def test_changed_flags_and_states_are_checked(was: dict[str, Any], now: dict[str
 
 
 def test_changed_clocks_and_counters_are_not_checked() -> None:
-    now: dict[str, Any] = {"last_seen": 5, "visits": 1, "changed_at": "2026-01-02", "balance": 0.5, "stock": 17}
+    now: dict[str, Any] = {"last_seen": 5, "visits": 1, "changed_at": "2026-01-02T10:00", "saved": "2026-01-02 10:00"}
     row = RowChange(kind="changed", key={"id": 3}, row={"id": 3}, now=now)
     assert [each[:10] for each in lines_of(changed(row))] == ["*- changes", " - url: /x"]
+    counted = RowChange(kind="changed", key={"id": 1}, row={"id": 1}, now={"comments": 6})
+    assert lines_of(changed(counted))[0] == (
+        ' - state: {sql: "select count(*) from notes where id = 1 and comments = 6", equals: 1}'
+    )
 
 
-@pytest.mark.parametrize(("ticked", "asked"), [(True, "title = 'Rye' and shade = 1"), (False, "title = 'Rye'")])
+@each_case(
+    ("intent", "steps", "row", "references", "asked"),
+    [
+        # Which ticket: by the declared foreign key, and by the number in the intent.
+        (
+            'Comment "Ok" on ticket 12.',
+            [],
+            {"id": 7, "ticket": 12, "body": "Ok"},
+            ("ticket",),
+            "ticket = 12 and body = 'Ok'",
+        ),
+        ("Log 30 minutes on ticket 14", [], {"id": 7, "ticket": 14, "minutes": 30}, (), "ticket = 14 and minutes = 30"),
+        # A date that was picked by clicks, next to the moment at which the row was written.
+        (
+            "Rye",
+            [Type(Selector("css=#t"), "Rye")],
+            {"id": 7, "title": "Rye", "due_date": "2026-07-09", "made_on": "2026-05-04", "at": "2026-05-04 10:12:00"},
+            (),
+            "title = 'Rye' and due_date = '2026-07-09'",
+        ),
+        ("Rye", [Type(Selector("css=#t"), "Rye")], {"id": 7, "title": "Rye", "body": "x" * 150}, (), "title = 'Rye'"),
+    ],
+)
+def test_every_written_column_is_selected(
+    intent: str, steps: list[Action], row: dict[str, Any], references: tuple[str, ...], asked: str
+) -> None:
+    change = changed(RowChange(kind="added", key={"id": 7}, row=row), references=references)
+    first = proposed_checks(
+        replace(TASK, intent=intent), answer="", url="", steps=steps, ignored={}, changes=[change]
+    )[0]  # fmt: skip
+    assert f'from notes where {asked}", equals: 1' in first.lines[0]
+    assert first.recommended
+
+
+def test_columns_can_be_deselected() -> None:
+    row = RowChange(kind="changed", key={"id": 3}, row={"id": 3}, now={"stars": 5, "owner": "ada"})
+    [check, *_] = proposed_checks(TASK, answer="", url="", steps=[], ignored={}, changes=[changed(row)])
+    fewer = check.without(["owner", "id"])
+    assert fewer.lines == ('- state: {sql: "select count(*) from notes where id = 3 and stars = 5", equals: 1}',)
+    assert fewer.about == "notes: a row is changed: id = 3, stars = 5"
+
+
+def test_values_that_differ_on_other_replicas_are_not_selected() -> None:
+    def run(token: str) -> list[SiteChanges]:
+        return [changed(RowChange(kind="changed", key={"id": 3}, row={"id": 3}, now={"token": token, "open": 0}))]
+
+    first = proposed_checks(TASK, answer="", url="", steps=[], ignored={}, changes=run("a"), again=run("b"))[0]
+    assert 'where id = 3 and open = 0"' in first.lines[0]
+
+
+@pytest.mark.parametrize(
+    ("ticked", "asked"), [(True, "title = 'Rye' and shade = 1"), (False, "title = 'Rye' and shade = 1")]
+)
 def test_checked_boxes_are_part_of_the_proposed_check(ticked: bool, asked: str) -> None:
     row: dict[str, Any] = {"id": 7, "title": "Rye", "shade": 1, "open": 0, "made_at": 1}
     found = proposed_checks(

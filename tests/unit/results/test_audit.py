@@ -11,7 +11,9 @@ from pytest_webarena.agents.audit_trials import (
     NEIGHBOUR,
     NO_NEIGHBOUR,
     NULL_FAMILY,
+    ORDER,
     REMEDIES,
+    AuditTrial,
     audit_trials,
 )
 from pytest_webarena.changes import RowChange, SiteChanges, TableChanges
@@ -277,6 +279,23 @@ def test_neighbour_trial_without_a_neighbour_is_moot() -> None:
     assert found.notes == (f"audit-neighbour, trial 1, proves nothing: {NO_NEIGHBOUR}",)
 
 
+@pytest.mark.parametrize(("key", "finding"), [(7, "too strict"), (8, "valid")])
+def test_right_way_in_another_order_must_pass_if_it_ends_alike(key: int, finding: str) -> None:
+    task = make_task(STATE)
+    planned = [
+        AuditTrial(agent="oracle", trial=1, task=task, manner="replaying the solution"),
+        AuditTrial(agent=ORDER, trial=1, task=task, manner="replaying it, steps 1 and 2 in the other order"),
+    ]
+    records = [
+        TrialRecord(key=TrialKey(task.id, "oracle", 1), task_digest=task.digest, outcome="passed", steps=2),
+        TrialRecord(key=TrialKey(task.id, ORDER, 1), task_digest=task.digest, outcome="failed", steps=2),
+    ]
+    evidence = {"oracle": ended(), ORDER: ended(key=key)}
+    (found,) = audit([(task, planned)], records, evidence=lambda record: evidence[record.key.agent]).tasks
+    assert (found.finding, found.wrong) == (finding, 0)
+    assert [trial.outcome for trial in found.trials] == ["passed", "failed" if finding == "too strict" else "moot"]
+
+
 def findings(*found: TaskAudit) -> Audit:
     return Audit(tasks=found)
 
@@ -290,7 +309,7 @@ def test_audit_json_lists_counts_reasons_and_trials() -> None:
     first, second = data["tasks"]
     assert set(first) == {
         "task", "finding", "counts_against", "path", "line", "template", "xfail", "reasons", "notes",
-        "mutation", "trials",
+        "mutation", "values", "trials",
     }  # fmt: skip
     (reason,) = second["reasons"]
     assert reason == {

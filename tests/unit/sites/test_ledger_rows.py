@@ -247,3 +247,17 @@ def test_changes_round_trip_through_the_wire(tmp_path: Path) -> None:
     assert changes_from_json(encode(found)) == found
     assert decode(TableChanges, encode(found.tables[0])) == found.tables[0]
     assert found.tables[0].rows[0].now == {"body": "base64:AP8="}
+
+
+def test_declared_foreign_keys_are_listed_with_changed_tables() -> None:
+    columns = "id integer primary key, note references notes, by_user text, foreign key (by_user) references users"
+    schema = f"create table marks ({columns})"
+    [table] = compare(content(schema), content(schema, "insert into marks values (1, 2, 'mara')")).tables
+    assert table.references == ("by_user", "note")
+    assert [each.references for each in difference("delete from notes where id = 1").tables] == [()]
+
+
+def test_new_database_file_without_content_has_no_tables() -> None:
+    made = compare(b"", content("create table marks (id integer)", "insert into marks values (1)"))
+    assert "marks: added" in " ".join(described(made))
+    assert compare(b"", b"") == Difference()

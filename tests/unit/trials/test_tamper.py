@@ -36,7 +36,7 @@ class Leased:
     def changes(self) -> tuple[SiteChanges, ...]:
         return (between(self._app, self._before, moment_below(self._folder, self._app)),)
 
-    def query(self, site: str, sql: str, *, write: bool = False) -> Rows:
+    def query(self, site: str, sql: str, *, database: str = "", write: bool = False) -> Rows:
         return query_sqlite(self._folder / "main.sqlite3", sql, write=write)
 
 

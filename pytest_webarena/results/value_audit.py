@@ -1,0 +1,141 @@
+"""What an audit's changes of written values say about a task's checks, as pure functions of trial records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_webarena.agents.audit_trials import VALUES, AuditTrial
+from pytest_webarena.results.records import TrialRecord
+from pytest_webarena.text import clip
+
+__all__ = ["Coverage", "Unread", "coverage", "unread_of", "unread_values", "value_notes"]
+
+_LONGEST = 40
+_KEYS = ("tried", "untried")
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A written value on which the verdict does not depend."""
+
+    text: str
+    mend: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coverage:
+    """Numbers of what solutions wrote: columns of tables, and rows that have neighbours."""
+
+    columns: int = 0
+    columns_tried: int = 0
+    rows: int = 0
+    rows_tried: int = 0
+    chosen: int = 0
+    """Columns and rows that were changed, without what the site computed and no check reads."""
+    caught: int = 0
+    """Those whose change fails the task."""
+    untried: int = 0
+    """Other things written that were not changed, such as files and sites whose data can't be compared."""
+
+    def __add__(self, other: Coverage) -> Coverage:
+        return Coverage(
+            columns=self.columns + other.columns,
+            columns_tried=self.columns_tried + other.columns_tried,
+            rows=self.rows + other.rows,
+            rows_tried=self.rows_tried + other.rows_tried,
+            chosen=self.chosen + other.chosen,
+            caught=self.caught + other.caught,
+            untried=self.untried + other.untried,
+        )
+
+    def lines(self) -> Iterator[str]:
+        """Yield how much was tried, in lines of at most 80 columns."""
+        if self.columns_tried or self.rows_tried:
+            share = f"{self.columns_tried} of {self.columns} columns, {self.rows_tried} of {self.rows} rows"
+            yield f"written values changed: {share}; {self.caught} of {self.chosen} caught"
+        else:
+            yield "written values changed: none, so the data that checks must read is not proved"
+        if self.untried:
+            yield f"not changed: {self.untried} other written {_things(self.untried)} (-v lists them)"
+
+
+def _things(number: int) -> str:
+    return "thing" if number == 1 else "things"
+
+
+_Found = Iterable[tuple[AuditTrial, "TrialRecord | None"]]
+
+
+def unread_values(found: _Found) -> Iterator[Unread]:
+    """Yields the values that the client chose, or that an existing row got, and on which no verdict depends."""
+    yield from unread_of(_facts(found))
+
+
+def unread_of(facts: Iterable[Mapping[str, Any]]) -> Iterator[Unread]:
+    """Yields the same from the facts of `trials.written_values.change_values`."""
+    for name, each in _missed(facts).items():
+        if not each.get("sent"):
+            continue
+        was, became = (clip(str(each.get(key)), _LONGEST) for key in ("was", "became"))
+        if each.get("column"):
+            text = f"the verdict does not depend on {name}: it passes with {became} in place of {was}"
+            yield Unread(text, "name the value in a check: a condition of `state`, or `where` in `changes`")
+        else:
+            text = f"the verdict does not depend on which row of {name.removesuffix(' (row)')} was {each.get('kind')}"
+            yield Unread(f"{text}: it passes with {became} in place of {was}", "check the row's key or its owner")
+
+
+def value_notes(found: _Found) -> Iterator[str]:
+    """Yields what the solution did not send, what was undecided, and what was not tried."""
+    found = list(found)
+    missed = _missed(_facts(found))
+    if computed := [name for name, each in missed.items() if not each.get("sent")]:
+        yield f"computed by the site, and read by no check: {', '.join(computed)}"
+    undecided = {_name(each) for facts in _facts(found) for each in facts["tried"] if each.get("caught") is None}
+    if undecided:
+        yield f"undecided with another value: {', '.join(sorted(undecided))}"
+    for facts in _facts(found):
+        yield from dict.fromkeys(f"not changed: {each.get('what')}: {each.get('why')}" for each in facts["untried"])
+
+
+def coverage(found: _Found) -> Coverage:
+    """Returns how much of what a solution wrote was changed."""
+    total = Coverage()
+    found = list(found)
+    for facts in _facts(found):
+        tried = {_name(each): bool(each.get("column")) for each in facts["tried"]}
+        caught = {_name(each) for each in facts["tried"] if each.get("caught")}
+        missed = {_name(each) for each in facts["tried"] if not each.get("caught")}
+        open_columns = {each["what"] for each in facts["untried"] if each.get("unit") == "column"} - tried.keys()
+        open_rows = {each["what"] for each in facts["untried"] if each.get("unit") == "row"} - tried.keys()
+        columns = sum(tried.values())
+        total += Coverage(
+            columns=columns + len(open_columns),
+            columns_tried=columns,
+            rows=len(tried) - columns + len(open_rows),
+            rows_tried=len(tried) - columns,
+            chosen=len(caught | {_name(each) for each in facts["tried"] if each.get("sent")}),
+            caught=len(caught - missed),
+            untried=len({each["what"] for each in facts["untried"] if each.get("unit") not in ("column", "row")}),
+        )
+    return total
+
+
+def _missed(trials: Iterable[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    """The changes that passed, one for each column, without those of tasks that are unsolved."""
+    return {_name(each): each for facts in trials for each in facts["tried"] if each.get("caught") is False}
+
+
+def _name(tried: Mapping[str, Any]) -> str:
+    return f"{tried.get('table')}.{tried['column']}" if tried.get("column") else f"{tried.get('table')} (row)"
+
+
+def _facts(found: _Found) -> Iterator[Mapping[str, Any]]:
+    for trial, record in found:
+        facts = record.environment.get("values") if record is not None and trial.agent == VALUES else None
+        if isinstance(facts, Mapping):
+            yield {
+                key: [each for each in facts.get(key, ()) if isinstance(each, Mapping)] for key in ("tried", "untried")
+            }

@@ -1,0 +1,336 @@
+"""Changes what a solution wrote, one value at a time, and judges again: on which written values the verdict depends."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from pytest_webarena.changes import FILES, LONGEST_VALUE, RowChange, SiteChanges, TableChanges, Value
+from pytest_webarena.checks import collect
+from pytest_webarena.checks.bounded import judge_bounded
+from pytest_webarena.checks.judging import leaves
+from pytest_webarena.checks.state import StateSpec
+from pytest_webarena.errors import TaskError
+from pytest_webarena.text import clip
+from pytest_webarena.trials.other_values import Table, is_clock, is_state, literal, other_values, quoted, read_table
+from pytest_webarena.trials.sent_values import sent_values
+
+if TYPE_CHECKING:
+    from pytest_webarena.evidence import Evidence
+    from pytest_webarena.sites.client.lease import Lease
+    from pytest_webarena.tasks.model import Task
+    from pytest_webarena.trials.trial_environment import TrialEnvironment
+
+__all__ = ["Tried", "Untried", "ValueChanger", "change_values"]
+
+MOST_SECONDS = 90.0
+"""Seconds after which the remaining values of a task are not tried."""
+_MOST_ROWS = 4
+"""Maximum number of rows of a table whose values are tried, for each kind of change."""
+_LONGEST_REASON = 120
+_CUT = f"its values are longer than {LONGEST_VALUE} characters"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tried:
+    """One value that was changed, or one row that took the place of another."""
+
+    table: str
+    """Site, and table with its database."""
+    column: str
+    """The column; empty when a whole row was replaced by its neighbour."""
+    kind: str
+    """What the solution did to the row: ``added``, ``changed`` or ``removed``."""
+    was: str
+    became: str
+    caught: bool | None
+    """Whether the verdict was a failure; None if it was undecided."""
+    sent: bool = False
+    """Whether the client sent this value, or the row existed before."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Untried:
+    """Something written that was not changed, and why."""
+
+    what: str
+    why: str
+    unit: str = ""
+    """``column`` or ``row``; empty for anything else."""
+
+
+class _Unable(Exception):
+    """Why something can't be tried."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A row of a table."""
+
+    site: str
+    database: str
+    table: Table
+    where: str
+
+    def ask(self, lease: Lease) -> Callable[[str], Sequence[Sequence[Any]]]:
+        """A function that runs a read-only statement in the row's database."""
+        return lambda sql: lease.query(self.site, sql, database=self.database).rows
+
+    def update(self, values: Mapping[str, str]) -> str:
+        """The statement that sets these columns to these literals."""
+        settings = ", ".join(f"{quoted(column)} = {value}" for column, value in values.items())
+        return f"update {quoted(self.table.name)} set {settings} where {self.where}"
+
+
+def change_values(
+    task: Task, environment: TrialEnvironment, evidence: Evidence, check_timeout: float
+) -> dict[str, Any]:
+    """Change what the trial wrote, one value at a time, and judge again. Returns the facts for the trial's record."""
+    lease = environment.lease
+    if lease is None or not any(app.total or app.unknown for app in evidence.changes or ()):
+        return {"tried": [], "untried": []}
+    everything = task.every_check
+    queries = [each for each, _ in leaves(everything) if isinstance(each.spec, StateSpec) and each.spec.api is None]
+    tabs = [tab.url for tab in evidence.tabs]
+
+    def passes(changes: tuple[SiteChanges, ...], pages: bool) -> bool | None:
+        with environment.session.own_pages():
+            checks = everything if pages else queries
+            again = collect(checks, environment.live, state="end", ends_session=task.ends_session, tabs=tabs)
+        replaced = {(probe.check, probe.state): probe for probe in again}
+        probes = tuple(replaced.get((probe.check, probe.state), probe) for probe in evidence.probes)
+        judged = replace(evidence, changes=changes, probes=probes)
+        return judge_bounded(task, judged, seconds=check_timeout).passed
+
+    changer = ValueChanger(lease, evidence, passes=passes, sent=sent_values(evidence).has)
+    if passes(changer.before, True) is not True:
+        return {"tried": [], "untried": [asdict(Untried(what="all values", why="the solution did not pass"))]}
+    return changer.run()
+
+
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """One value or row to change."""
+
+    chosen: bool
+    group: int
+    """The row that it belongs to."""
+    what: str
+    unit: str
+    attempt: Callable[[], Tried]
+
+
+class ValueChanger:
+    """Changes the values in the databases of a lease."""
+
+    def __init__(
+        self,
+        lease: Lease,
+        evidence: Evidence,
+        *,
+        passes: Callable[[tuple[SiteChanges, ...], bool], bool | None],
+        sent: Callable[[str, Value], bool],
+        seconds: float = MOST_SECONDS,
+    ) -> None:
+        """``passes`` judges changes again; its second argument is whether pages are read again, too. ``sent`` returns
+        whether the client chose the value of a column."""
+        self._lease, self._passes, self._sent = lease, passes, sent
+        self.before = tuple(evidence.changes or ())
+        self._ends = time.monotonic() + seconds
+        self._queue: list[_Attempt] = []
+        self.tried: list[Tried] = []
+        self.untried: list[Untried] = []
+
+    def run(self) -> dict[str, Any]:
+        """Try all values and rows. Returns the facts for the trial's record, which `results.value_audit` reads."""
+        for app in self.before:
+            site = next((name for name in app.sites if name in self._lease.sites), "")
+            if app.unknown:
+                self.untried.append(Untried(what=app.sites[0], why=f"its changes are unknown: {app.unknown}"))
+                continue
+            for table in app.tables:
+                if table.table == FILES:
+                    self._skip(f"{site}: {table.total} of its files", "files are not changed")
+                    continue
+                self._table(site, table)
+        self._work()
+        return {"tried": [asdict(each) for each in self.tried], "untried": [asdict(each) for each in self.untried]}
+
+    def _table(self, site: str, changes: TableChanges) -> None:
+        name = f"{site}: {changes.name}"
+        if changes.more:
+            self._skip(f"{name}: {changes.more} more rows", "the record lists no more")
+        table = read_table(lambda sql: self._lease.query(site, sql, database=changes.database).rows, changes.table)
+        for kind in ("added", "changed", "removed"):
+            rows = [row for row in changes.rows if row.kind == kind]
+            if len(rows) > _MOST_ROWS:
+                self._skip(f"{name}: {len(rows) - _MOST_ROWS} more rows that are {kind}", "there are too many")
+            for row in rows[:_MOST_ROWS]:
+                self._row(name, site, changes, table, row)
+
+    def _row(self, name: str, site: str, changes: TableChanges, table: Table, row: RowChange) -> None:
+        written = dict(row.now) if row.kind == "changed" else {} if row.kind == "removed" else _with_value(row.row)
+        try:
+            place = _Place(site, changes.database, table, _where(row))
+        except _Unable as error:
+            for column in written:
+                self._skip(f"{name}.{column}", str(error), "column")
+            return
+        chosen = row.kind == "removed"
+        group = len(self._queue)
+        for column, value in written.items():
+            if row.kind == "added" and column == table.generated:
+                continue  # which number a new row gets is not the agent's choice
+            sent = self._sent(column, value)
+            if is_clock(value or row.row.get(column)) and not sent:
+                continue  # nor is the time at which it writes
+            sent |= row.kind == "changed" and is_state(place.ask(self._lease), table, column, value)
+            chosen |= sent
+            attempt = partial(self._value, name, place, row, column, value, sent)
+            self._queue.append(_Attempt(sent, group, f"{name}.{column}", "column", attempt))
+        if row.kind != "added":
+            attempt = partial(self._neighbour, name, place, changes, row, chosen)
+            self._queue.append(_Attempt(chosen, group, f"{name} (row)", "row", attempt))
+
+    def _work(self) -> None:
+        """Make all attempts, those with chosen values first, because time may not suffice for all."""
+        groups: dict[int, list[Tried]] = {}
+        for each in sorted(self._queue, key=lambda each: not each.chosen):
+            if time.monotonic() > self._ends:
+                self._skip(each.what, "the time for a task is up", each.unit)
+                continue
+            try:
+                groups.setdefault(each.group, []).append(each.attempt())
+            except (_Unable, TaskError) as error:
+                self._skip(each.what, clip(str(error), _LONGEST_REASON), each.unit)
+        self.tried = [tried for row in groups.values() for tried in _accounted(row)]
+
+    def _value(self, name: str, place: _Place, row: RowChange, column: str, value: Value, sent: bool) -> Tried:
+        """Change one value until the verdict is a failure, with at most two values for a text."""
+        own = self._own(place, [column])
+        refused = "no other value is known"
+        found: Tried | None = None
+        attempts = 2  # an addition to a text may be allowed
+        for other in other_values(place.ask(self._lease), place.table, column, value):
+            moved = replace(place, where=_where(row, {column: other})) if column in row.key else place
+            try:
+                passed = self._judged(place, [place.update({column: other})], [moved.update(own)])
+            except TaskError as error:
+                refused = f"the database takes no other value: {error}"
+                continue
+            found = Tried(
+                table=name, column=column, kind=row.kind, was=own[column], became=other,
+                caught=None if passed is None else not passed, sent=sent,
+            )  # fmt: skip
+            attempts -= 1
+            if found.caught or not attempts or not isinstance(value, str):
+                break
+        if found is None:
+            raise _Unable(refused)
+        return found
+
+    def _neighbour(self, name: str, place: _Place, changes: TableChanges, row: RowChange, chosen: bool) -> Tried:
+        """Undo what was done to a row, and do it to its neighbour. A row of which the record lacks the former values
+        gets those of its neighbour."""
+        table = place.table
+        source, key = quoted(table.name), ", ".join(map(quoted, table.key))
+        if not key:
+            raise _Unable("its table has no key")
+        touched = " or ".join(f"({_where(each)})" for each in changes.rows)
+        first = f"{quoted(table.key[0])} < {literal(row.key[table.key[0]])}"
+        quotes = ", ".join(f"quote({quoted(each)})" for each in table.key)
+        others = f"select {quotes} from {source} where not ({touched}) order by {first}, {key} limit 1"
+        nearest = place.ask(self._lease)(others)
+        if not nearest:
+            raise _Unable("its table has no other row")
+        where = " and ".join(f"{quoted(c)} is {v}" for c, v in zip(table.key, nearest[0], strict=True))
+        other = replace(place, where=where)
+        if row.kind == "changed":
+            mine, theirs = self._own(place, row.now), self._own(other, row.now)
+            whole = not any(_is_cut(row.row[column]) for column in row.now)
+            old = _literals(row.row, row.now) if whole else theirs
+            do = [place.update(old), other.update(mine)]
+            undo = [other.update(theirs), place.update(mine)]
+        else:
+            theirs = self._own(other, row.row)
+            mine = _literals(row.row, row.row)
+            do = [f"delete from {source} where {where}", _insert(table, mine)]
+            undo = [f"delete from {source} where {place.where}", _insert(table, theirs)]
+        passed = self._judged(place, do, undo)
+        return Tried(
+            table=name, column="", kind=row.kind, was=place.where, became=where, sent=chosen,
+            caught=None if passed is None else not passed,
+        )  # fmt: skip
+
+    def _judged(self, place: _Place, do: Sequence[str], undo: Sequence[str]) -> bool | None:
+        """Whether the trial passes with these statements, which are undone afterwards."""
+        self._write(place, do)
+        try:
+            changes = self._lease.changes()
+            if changes == self.before:
+                raise _Unable("the comparison of data ignores it")
+            passed = self._passes(changes, False)
+            if passed is not False:
+                passed = self._passes(changes, True)
+        finally:
+            self._write(place, undo)
+        if (now := self._lease.changes()) != self.before:
+            if not self._passes(now, True):
+                self._ends = 0.0
+                raise _Unable("it could not be put back")
+            self.before = now
+        return passed
+
+    def _own(self, place: _Place, columns: Iterable[str]) -> dict[str, str]:
+        """The present values of a row as literals."""
+        names = list(columns)
+        quotes = ", ".join(f"quote({quoted(each)})" for each in names)
+        rows = place.ask(self._lease)(f"select {quotes} from {quoted(place.table.name)} where {place.where}")
+        if len(rows) != 1:
+            raise _Unable(f"{len(rows)} rows have its key")
+        return dict(zip(names, map(str, rows[0]), strict=True))
+
+    def _write(self, place: _Place, statements: Sequence[str]) -> None:
+        script = "; ".join(["begin", *statements, "commit"])
+        self._lease.query(place.site, script, database=place.database, write=True)
+
+    def _skip(self, what: str, why: str, unit: str = "") -> None:
+        self.untried.append(Untried(what=what, why=why, unit=unit))
+
+
+def _accounted(row: Sequence[Tried]) -> list[Tried]:
+    """The changes of one row; numbers that were sent for another of its columns, whose change was caught, are not
+    marked as sent."""
+    read = {each.was for each in row if each.caught and each.was.isdecimal()}
+    return [replace(each, sent=False) if each.was in read and not each.caught else each for each in row]
+
+
+def _insert(table: Table, values: Mapping[str, str]) -> str:
+    columns = ", ".join(map(quoted, values))
+    return f"insert into {quoted(table.name)} ({columns}) values ({', '.join(values.values())})"
+
+
+def _with_value(row: Mapping[str, Value]) -> dict[str, Value]:
+    return {column: value for column, value in row.items() if value not in (None, "")}
+
+
+def _literals(row: Mapping[str, Value], columns: Iterable[str]) -> dict[str, str]:
+    """Former values as literals. Raises `_Unable` for one that the record does not have in full."""
+    values = {column: row[column] for column in columns}
+    if any(_is_cut(value) for value in values.values()):
+        raise _Unable(_CUT)
+    return {column: literal(value) for column, value in values.items()}
+
+
+def _where(row: RowChange, replaced: Mapping[str, str] = MappingProxyType({})) -> str:
+    """The condition that finds a row as it is now: by its key, else by all of its values."""
+    values = _literals(row.key or row.row, row.key or row.row) | dict(replaced)
+    return " and ".join(f"{quoted(column)} is {value}" for column, value in values.items())
+
+
+def _is_cut(value: Value) -> bool:
+    return isinstance(value, str) and (len(value) > LONGEST_VALUE or value.startswith("base64:"))

@@ -1,0 +1,78 @@
+"""What an audit reports about written values, from the facts of a trial's record."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pytest_webarena.agents.audit_trials import VALUES, AuditTrial
+from pytest_webarena.results.audit import audit
+from pytest_webarena.results.records import TrialKey, TrialRecord
+from pytest_webarena.results.value_audit import Coverage, coverage, unread_values, value_notes
+from pytest_webarena.testing import make_task
+
+TASK = make_task("intent: Comment\nsites: [shop]\nchecks: [{state: {sql: select 1, equals: 1}}]\nsolution: [{goto: /}]")
+TRIAL = AuditTrial(agent=VALUES, trial=1, task=TASK, manner="replaying the solution")
+
+
+def tried(column: str, caught: bool | None, *, sent: bool = True, became: str = "13") -> dict[str, Any]:
+    return {
+        "table": "shop: main.comments", "column": column, "kind": "added" if column else "removed",
+        "was": "12", "became": became, "caught": caught, "sent": sent,
+    }  # fmt: skip
+
+
+def untried(what: str, why: str, unit: str = "") -> dict[str, Any]:
+    return {"what": what, "why": why, "unit": unit}
+
+
+def record(*given: dict[str, Any]) -> TrialRecord:
+    facts = {
+        "tried": [each for each in given if "column" in each],
+        "untried": [each for each in given if "what" in each],
+    }
+    key = TrialKey(TASK.id, VALUES, 1)
+    return TrialRecord(key=key, outcome="passed", task_digest=TASK.digest, steps=2, environment={"values": facts})
+
+
+def test_chosen_value_that_no_check_reads_is_a_weak_check() -> None:
+    found = record(tried("body", True), tried("ticket", False), tried("author", False, sent=False), tried("", False))
+    first, second = unread_values([(TRIAL, found)])
+    assert first.text == "the verdict does not depend on shop: main.comments.ticket: it passes with 13 in place of 12"
+    assert second.text.startswith("the verdict does not depend on which row of shop: main.comments was removed: it")
+    assert list(value_notes([(TRIAL, found)])) == [
+        "computed by the site, and read by no check: shop: main.comments.author"
+    ]
+    (result,) = audit([(TASK, [TRIAL])], [found]).tasks
+    assert (result.finding, [reason.text for reason in result.reasons]) == ("weak check", [first.text, second.text])
+
+
+def test_column_is_missed_when_one_of_its_rows_is() -> None:
+    found = record(tried("ticket", True), tried("ticket", False), tried("ticket", True))
+    assert len(list(unread_values([(TRIAL, found)]))) == 1
+    assert coverage([(TRIAL, found)]) == Coverage(columns=1, columns_tried=1, chosen=1)
+
+
+def test_what_was_not_tried_is_counted_and_named() -> None:
+    found = record(
+        tried("body", True), tried("due", None), tried("", True), tried("author", False, sent=False),
+        untried("shop: main.comments.kind", "the database takes no other value", "column"),
+        untried("shop: 2 of its files", "files are not changed"),
+    )  # fmt: skip
+    assert not list(unread_values([(TRIAL, found)]))
+    assert list(value_notes([(TRIAL, found)])) == [
+        "computed by the site, and read by no check: shop: main.comments.author",
+        "undecided with another value: shop: main.comments.due",
+        "not changed: shop: main.comments.kind: the database takes no other value",
+        "not changed: shop: 2 of its files: files are not changed",
+    ]
+    total = coverage([(TRIAL, found)])
+    assert list(total.lines()) == [
+        "written values changed: 3 of 4 columns, 1 of 1 rows; 2 of 3 caught",
+        "not changed: 1 other written thing (-v lists them)",
+    ]
+
+
+def test_audit_without_changed_values_says_so() -> None:
+    assert list(coverage([(TRIAL, None)]).lines()) == [
+        "written values changed: none, so the data that checks must read is not proved"
+    ]

@@ -45,6 +45,7 @@ __all__ = ["CatalogueError", "load_catalogue", "looks_like_catalogue", "problems
 
 _SHIPPED = Path(__file__).parent / "shipped"
 _MAX_EXTENDS = 8
+_LATER_KEYS = ("reads", "quiet", "reset", "loads", "sign_in_hosts", "private_hosts")
 _APPS = re.compile(rb"^(apps|extends)\s*:", re.MULTILINE)
 _TASKS = re.compile(rb"^tasks\s*:", re.MULTILINE)
 
@@ -361,7 +362,7 @@ def _digest(app: AppManifest) -> str:
     for site in data["sites"]:
         del site["keep_address"]  # of no effect on what the app does
     later = [(site, name) for site in data["sites"] for name in ("reach_header", "https", "http_credentials", "hosted")]
-    for keys, name in ((data, "reads"), (data, "quiet"), (data, "reset"), *later):
+    for keys, name in (*((data, name) for name in _LATER_KEYS), *later):
         if not keys[name]:  # later versions' keys must not change the digests of apps without them
             del keys[name]
     total = hashlib.sha256(dumps(data).encode())

@@ -278,6 +278,12 @@ class AppManifest:
     """Overrides the run's number of pristine spares."""
     depends_on: tuple[str, ...] = ()
     """Apps that run and are leased with it; their hosts are served, too. For containers see `units.Unit`."""
+    loads: tuple[str, ...] = ()
+    """Hosts, or origins with a port, from which its pages load parts by GET."""
+    sign_in_hosts: tuple[str, ...] = ()
+    """Hosts, or origins with a port, at which its users sign in: pages may be opened and forms sent there."""
+    private_hosts: tuple[str, ...] = ()
+    """Those of these hosts that may have private addresses."""
     process: ProcessManifest | None = None
     docker: DockerManifest | None = None
     folder: Path = Path()

@@ -1,0 +1,77 @@
+"""Format of the keys for hosts in addition to an app's own: of parts of its pages, and of identity providers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from pytest_webarena.live.addresses import is_local_name
+from pytest_webarena.sites.catalogues.format_parts import HOST, OTHER_HOST, key
+from pytest_webarena.tasks.record_shapes import ListOf
+from pytest_webarena.tasks.shapes import Fault
+
+__all__ = ["OTHER_HOSTS_KEYS", "host_of", "other_hosts_fault"]
+
+OTHER_HOSTS_KEYS = (
+    key(
+        "loads",
+        ListOf(OTHER_HOST, label="a list of hosts"),
+        (
+            "Hosts from which the app's pages load parts (fonts, scripts, pictures, frames), without their subdomains. "
+            "Only `GET` is sent, without cookies, and never for a page in a tab. Each answer is kept for the run, so "
+            "that all trials get the same bytes ([other hosts](sites.md#other-hosts))."
+        ),
+        "loads: [fonts.googleapis.com, fonts.gstatic.com]",
+        default=(),
+    ),
+    key(
+        "sign_in_hosts",
+        ListOf(OTHER_HOST, label="a list of hosts"),
+        (
+            "Hosts at which the app's users sign in. Pages are opened and forms sent there (`GET`, `POST`), by "
+            "sign-ins and by agents. Nothing resets them."
+        ),
+        "sign_in_hosts: [login.example.com]",
+        default=(),
+    ),
+    key(
+        "private_hosts",
+        ListOf(HOST, label="a list of hosts"),
+        (
+            "Hosts of these two lists that may have addresses of your own network or of this machine. Others must have "
+            "public ones."
+        ),
+        "loads: [cdn.corp.internal]\nprivate_hosts: [cdn.corp.internal]",
+        default=(),
+    ),
+)
+
+
+def host_of(entry: str) -> str:
+    """Return the host of an entry of `loads` or `sign_in_hosts`.
+
+    >>> host_of("cdn.example.com"), host_of("https://cdn.example.com:8443")
+    ('cdn.example.com', 'cdn.example.com')
+    """
+    return urlsplit(entry).hostname or "" if "://" in entry else entry
+
+
+def _hosts(values: Mapping[str, Any], name: str) -> Iterator[str]:
+    return map(host_of, values[name])
+
+
+def other_hosts_fault(values: Mapping[str, Any]) -> Fault | None:
+    """Return why the keys of an app contradict each other; None if all is well."""
+    named = [*_hosts(values, "loads"), *_hosts(values, "sign_in_hosts")]
+    if both := sorted(set(_hosts(values, "loads")) & set(_hosts(values, "sign_in_hosts"))):
+        return Fault("each host in 'loads' or in 'sign_in_hosts'", f"'{both[0]}' in both")
+    if unknown := sorted(set(values["private_hosts"]) - set(named)):
+        return Fault("hosts of 'loads' or 'sign_in_hosts' in 'private_hosts'", f"'{unknown[0]}'")
+    own = {site["host"] for site in values["sites"].values()}
+    for host in named:
+        if host in own:
+            return Fault("hosts that are not the app's own in 'loads' and 'sign_in_hosts'", f"'{host}'")
+        if is_local_name(host) and host not in values["private_hosts"]:
+            return Fault(f"'{host}', a name of a local network, in 'private_hosts' too", "it only in one list")
+    return None

@@ -41,6 +41,8 @@ __all__ = [
     "verify_together",
 ]
 
+_REFUSED = "is not one of this task's sites"
+"""Words of the gateway's page for a host that no key of the catalogue names."""
 _TAG = re.compile(r"<[^>]*>")
 
 
@@ -375,6 +377,13 @@ def _where(session: Session) -> str:
     if reading.url == "about:blank":
         return ""
     text = shorten(reading.texts[0] if reading.texts else "", 300)
+    refused = [each.url for each in session.signals.refused if ("sec-fetch-dest", "document") in each.request_headers]
+    if _REFUSED in text:
+        refused.append(reading.url)
+    if refused:
+        parts = urlsplit(refused[-1])
+        entry = f"{parts.scheme}://{parts.netloc}" if parts.port else parts.hostname
+        return f"the gateway refused {parts.scheme}://{parts.netloc}; 'sign_in_hosts: [{entry}]' of the app allows it"
     note = " (it uses sessionStorage, which belongs to one tab and is not kept)" * _uses_session_storage(session)
     return f"the page is {reading.url} ({title!r}){note}: {text}"
 

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import cache
-from urllib.parse import urlsplit
 
 from pytest_webarena.gateway.archive_misses import is_browser_service, resource_kind
 from pytest_webarena.gateway.heads import RequestHead, ResponseHead
@@ -23,58 +21,16 @@ from pytest_webarena.gateway.upstream import Route, UpstreamConnection
 from pytest_webarena.live.addresses import address_problem, own_network_problem
 from pytest_webarena.live.connecting import Forbidden, LookUp, P, connect, look_up
 from pytest_webarena.live.fetching import retrieve
+from pytest_webarena.live.host_lists import HostLists
 from pytest_webarena.live.load_cache import LoadCache, StoredAnswer, fields_to_send
 
-__all__ = ["HostLists", "LoadNetwork", "NamedHosts", "origins_of"]
+__all__ = ["LoadNetwork", "NamedHosts"]
 
 _LARGEST = 64 << 20
 """Maximum size in bytes of a part of a page."""
 _SECONDS = 30.0
 """Maximum time for a complete answer, and for the head of an answer while signing in."""
 _SIGN_IN_METHODS = ("GET", "HEAD", "OPTIONS", "POST")
-
-Origin = tuple[str, int, bool]
-"""Host, port, and whether TLS is used."""
-
-
-def origins_of(entry: str) -> tuple[Origin, ...]:
-    """Return the origins that an entry of a catalogue names.
-
-    >>> origins_of("cdn.example.com")
-    (('cdn.example.com', 443, True), ('cdn.example.com', 80, False))
-    >>> origins_of("http://cdn.example.com:8080")
-    (('cdn.example.com', 8080, False),)
-    """
-    if "://" not in entry:
-        return (entry, 443, True), (entry, 80, False)
-    parts = urlsplit(entry)
-    is_secure = parts.scheme == "https"
-    return ((parts.hostname or "", parts.port or (443 if is_secure else 80), is_secure),)
-
-
-@dataclass(frozen=True, slots=True)
-class HostLists:
-    """The hosts that the apps of a lease name."""
-
-    loads: frozenset[Origin] = frozenset()
-    sign_in: frozenset[Origin] = frozenset()
-    private: frozenset[str] = frozenset()
-    """Hosts that may have addresses of the user's own network."""
-
-    @classmethod
-    def of(cls, loads: Iterable[str], sign_in: Iterable[str], private: Iterable[str]) -> HostLists:
-        """Make the lists from entries of catalogues."""
-        return cls(
-            frozenset(origin for entry in loads for origin in origins_of(entry)),
-            frozenset(origin for entry in sign_in for origin in origins_of(entry)),
-            frozenset(private),
-        )
-
-    def __or__(self, other: HostLists) -> HostLists:
-        return HostLists(self.loads | other.loads, self.sign_in | other.sign_in, self.private | other.private)
-
-    def __bool__(self) -> bool:
-        return bool(self.loads or self.sign_in)
 
 
 @cache

@@ -14,6 +14,7 @@ import pytest
 
 from pytest_webarena.llm.model_calls import calls_of, read_model_calls
 from pytest_webarena.plugin.reporting.rates import summary_lines
+from pytest_webarena.plugin.reporting.refused_hosts import refused_host_lines
 from pytest_webarena.plugin.reporting.summary_lines import LABEL, WIDTH, Line, plural, row, shorter, wrapped
 from pytest_webarena.plugin.stash import SETTINGS
 from pytest_webarena.results.conditions import mixed, source_of
@@ -178,6 +179,7 @@ def write_summary(reporter: TerminalReporter, controller: Controller) -> None:
     lines += unreadable_lines(controller.unreadable)
     lines += grading_lines(controller.records, run.path)
     lines += (Line(f"sites: {change}", "yellow") for change in program_changes(controller.records))
+    lines += refused_host_lines(controller.records)
     if controller.broker_report is not None:
         lines += site_lines(controller.broker_report)
     lines += budget_lines(read_model_calls(calls_of(run.path)), reporter.config.stash[SETTINGS].options.models)

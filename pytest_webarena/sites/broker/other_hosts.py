@@ -10,7 +10,8 @@ from pytest_webarena.gateway.session import GatewaySession
 from pytest_webarena.sites.catalogues.manifest import AppManifest
 
 if TYPE_CHECKING:
-    from pytest_webarena.live.other_hosts import HostLists, LoadNetwork
+    from pytest_webarena.live.host_lists import HostLists
+    from pytest_webarena.live.other_hosts import LoadNetwork
 
 __all__ = ["OtherHosts", "share_other_hosts"]
 
@@ -34,7 +35,7 @@ class OtherHosts:
 
 
 def _lists_of(apps: Iterable[AppManifest]) -> HostLists:
-    from pytest_webarena.live.other_hosts import HostLists
+    from pytest_webarena.live.host_lists import HostLists
 
     lists = HostLists()
     for app in apps:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlsplit
 
 from pytest_webarena.live.addresses import is_local_name
+from pytest_webarena.live.host_lists import origins_of
 from pytest_webarena.sites.catalogues.format_parts import HOST, OTHER_HOST, key
 from pytest_webarena.tasks.record_shapes import ListOf
 from pytest_webarena.tasks.shapes import Fault
 
-__all__ = ["OTHER_HOSTS_KEYS", "host_of", "other_hosts_fault"]
+__all__ = ["OTHER_HOSTS_KEYS", "other_hosts_fault"]
+
+_KEYS = ("loads", "sign_in_hosts")
 
 OTHER_HOSTS_KEYS = (
     key(
@@ -48,30 +50,16 @@ OTHER_HOSTS_KEYS = (
 )
 
 
-def host_of(entry: str) -> str:
-    """Return the host of an entry of `loads` or `sign_in_hosts`.
-
-    >>> host_of("cdn.example.com"), host_of("https://cdn.example.com:8443")
-    ('cdn.example.com', 'cdn.example.com')
-    """
-    return urlsplit(entry).hostname or "" if "://" in entry else entry
-
-
-def _hosts(values: Mapping[str, Any], name: str) -> Iterator[str]:
-    return map(host_of, values[name])
-
-
 def other_hosts_fault(values: Mapping[str, Any]) -> Fault | None:
     """Return why the keys of an app contradict each other; None if all is well."""
-    named = [*_hosts(values, "loads"), *_hosts(values, "sign_in_hosts")]
-    if both := sorted(set(_hosts(values, "loads")) & set(_hosts(values, "sign_in_hosts"))):
-        return Fault("each host in 'loads' or in 'sign_in_hosts'", f"'{both[0]}' in both")
-    if unknown := sorted(set(values["private_hosts"]) - set(named)):
+    loads, sign_in = ({origin for entry in values[key] for origin in origins_of(entry)} for key in _KEYS)
+    if both := sorted(loads & sign_in):
+        return Fault("each host in 'loads' or in 'sign_in_hosts'", f"'{both[0][0]}' in both")
+    named = {host for host, _, _ in loads | sign_in}
+    if unknown := sorted(set(values["private_hosts"]) - named):
         return Fault("hosts of 'loads' or 'sign_in_hosts' in 'private_hosts'", f"'{unknown[0]}'")
-    own = {site["host"] for site in values["sites"].values()}
-    for host in named:
-        if host in own:
-            return Fault("hosts that are not the app's own in 'loads' and 'sign_in_hosts'", f"'{host}'")
-        if is_local_name(host) and host not in values["private_hosts"]:
-            return Fault(f"'{host}', a name of a local network, in 'private_hosts' too", "it only in one list")
+    if own := sorted(named & {site["host"] for site in values["sites"].values()}):
+        return Fault("hosts that are not the app's own in 'loads' and 'sign_in_hosts'", f"'{own[0]}'")
+    if local := sorted(filter(is_local_name, named - set(values["private_hosts"]))):
+        return Fault(f"'{local[0]}', a name of a local network, in 'private_hosts' too", "it only in one list")
     return None

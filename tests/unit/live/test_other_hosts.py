@@ -9,23 +9,21 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_webarena.live.addresses import address_problem, own_network_problem
-from pytest_webarena.live.other_hosts import HostLists, LoadNetwork, NamedHosts
+from pytest_webarena.live.host_lists import HostLists
+from pytest_webarena.live.other_hosts import LoadNetwork, NamedHosts
+from pytest_webarena.sites.broker.other_hosts import OtherHosts, share_other_hosts
+from pytest_webarena.sites.catalogues.manifest import AppManifest
 from tests.cases import each_case
 from tests.unit.gateway.conftest import ok
 from tests.unit.live.conftest import CDN, EVIL, PUBLIC, SCRIPT, TAB, Internet, answering
 
 if TYPE_CHECKING:
     from pytest_webarena.gateway.session import GatewaySession
-    from tests.unit.gateway.conftest import Seen, Site
+    from tests.unit.gateway.conftest import Seen, Site, World
 
 LOGIN = "login.example.org"
 PART = ("Sec-Fetch-Dest: script", "Sec-Fetch-Site: cross-site", "Accept: */*")
 FRAME = ("Sec-Fetch-Dest: iframe", "Sec-Fetch-Mode: navigate", "Accept: text/html,*/*")
-
-
-def address(internet: Internet, host: str, path: str = "/") -> str:
-    """The address at a host's latest site; the cases of a table share the simulated internet."""
-    return f"http://{host}:{internet.sites[host].port}{path}"
 
 
 class Named:
@@ -40,7 +38,7 @@ class Named:
         self, *, loads: Sequence[str] = (), sign_in: Sequence[str] = (), private: Sequence[str] = (), read: bool = True
     ) -> GatewaySession:
         """Return a session whose catalogue names these hosts, each at the port of its simulated site."""
-        loads, sign_in = ([address(self.internet, host, "") for host in hosts] for hosts in (loads, sign_in))
+        loads, sign_in = ([self.internet.url(host, "") for host in hosts] for hosts in (loads, sign_in))
         session = self.internet.world.session()
         hosts = NamedHosts(HostLists.of(loads, sign_in, private), self.network, read=read)
         self.internet.world.call(session.admit_hosts, hosts)
@@ -70,15 +68,15 @@ def test_all_trials_get_the_same_bytes_of_a_part(internet: Internet, named: Name
     internet.host(CDN, counting([], "Set-Cookie: id=7", "Vary: Accept-Language", "X-Kind: font"))
     first, second = named.session(loads=[CDN]), named.session(loads=[CDN])
     answers = [
-        internet.ask(session, address(internet, CDN, "/a.css?v=1"), *PART, f"Cookie: id={number}", "Range: bytes=0-1")
+        internet.ask(session, internet.url(CDN, "/a.css?v=1"), *PART, f"Cookie: id={number}", "Range: bytes=0-1")
         for number, session in enumerate((first, second, second))
     ]
     assert {(status, body) for status, _, body in answers} == {(200, b"number 1")}
     assert all("X-Kind: font" in head and "set-cookie" not in head.lower() for _, head, _ in answers)
     assert internet.asked(CDN) == ["GET /a.css?v=1 HTTP/1.1"]
     assert not {line.lower().partition(":")[0] for line in internet.sites[CDN].seen[0].fields} & {"cookie", "range"}
-    assert internet.ask(first, address(internet, CDN, "/a.css?v=1"), *PART, "Accept-Language: de")[2] == b"number 2"
-    assert internet.ask(first, address(internet, CDN, "/a.css?v=1"), *PART, "Origin: http://a.test")[2] == b"number 3"
+    assert internet.ask(first, internet.url(CDN, "/a.css?v=1"), *PART, "Accept-Language: de")[2] == b"number 2"
+    assert internet.ask(first, internet.url(CDN, "/a.css?v=1"), *PART, "Origin: http://a.test")[2] == b"number 3"
     logged = internet.last(first)
     assert (logged.status, logged.refused, logged.response_bytes) == (200, "", 8)
 
@@ -88,7 +86,7 @@ def test_simultaneous_trials_cause_one_request(internet: Internet, named: Named)
     sessions = [named.session(loads=[CDN]) for _ in range(4)]
     bodies: list[bytes] = []
     threads = [
-        threading.Thread(target=lambda s=session: bodies.append(internet.ask(s, address(internet, CDN), *PART)[2]))
+        threading.Thread(target=lambda s=session: bodies.append(internet.ask(s, internet.url(CDN), *PART)[2]))
         for session in sessions
     ]
     for thread in threads:
@@ -102,14 +100,14 @@ def test_simultaneous_trials_cause_one_request(internet: Internet, named: Named)
 def test_frames_and_preflights_of_parts_are_answered(internet: Internet, named: Named) -> None:
     internet.host(CDN)
     session = named.session(loads=[CDN])
-    assert internet.ask(session, address(internet, CDN, "/frame"), *FRAME)[2] == b"/frame"
+    assert internet.ask(session, internet.url(CDN, "/frame"), *FRAME)[2] == b"/frame"
     fields = (
         "Origin: http://shop.test",
         "Access-Control-Request-Method: GET",
         "Access-Control-Request-Headers: x-a",
         "Connection: close",
     )
-    status, head, _ = internet.ask(session, address(internet, CDN, "/data"), *fields, method="OPTIONS")
+    status, head, _ = internet.ask(session, internet.url(CDN, "/data"), *fields, method="OPTIONS")
     assert (status, "Access-Control-Allow-Headers: x-a" in head) == (204, True)
     assert internet.last(session).refused == ""
     assert internet.asked(CDN) == ["GET /frame HTTP/1.1"]
@@ -138,7 +136,7 @@ def test_only_parts_of_pages_are_loaded(
     internet.host(CDN)
     session = named.session(loads=[CDN])
     browser = internet.world.browser(session)
-    url = address(internet, CDN, path)
+    url = internet.url(CDN, path)
     browser.send("\r\n".join([f"{method} {url} HTTP/1.1", f"Host: {CDN}", *fields, "", ""]).encode())
     assert browser.response(body=method != "HEAD")[0] == 403
     assert internet.last(session).refused.startswith(f"{CDN} only serves parts of other sites' pages")
@@ -183,7 +181,7 @@ def test_no_request_leaves_to_a_host_that_is_not_named(internet: Internet, named
 @each_case("where", ["tunnel", "host field", "redirect", "harness"])
 def test_named_hosts_open_no_way_to_others(internet: Internet, named: Named, where: str) -> None:
     internet.host(EVIL)
-    internet.host(CDN, answering(302, f"Location: {address(internet, EVIL, '/steal')}"))
+    internet.host(CDN, answering(302, f"Location: {internet.url(EVIL, '/steal')}"))
     session = named.session(loads=[CDN])
     port = internet.sites[CDN].port
     browser = internet.world.browser(session)
@@ -194,13 +192,13 @@ def test_named_hosts_open_no_way_to_others(internet: Internet, named: Named, whe
         browser.send("\r\n".join(lines).encode())
         assert browser.response()[0] == 302
     elif where == "host field":
-        assert browser.get(address(internet, CDN, "/inside"), *PART)[0] == 302
+        assert browser.get(internet.url(CDN, "/inside"), *PART)[0] == 302
     elif where == "redirect":  # the browser follows it
-        assert f"Location: {address(internet, EVIL, '/steal')}" in browser.get(address(internet, CDN), *PART)[1]
-        assert browser.get(address(internet, EVIL, "/steal"), *PART)[0] == 403
+        assert f"Location: {internet.url(EVIL, '/steal')}" in browser.get(internet.url(CDN), *PART)[1]
+        assert browser.get(internet.url(EVIL, "/steal"), *PART)[0] == 403
     else:
         harness = type(browser)(session.harness_port)
-        assert harness.get(address(internet, EVIL), *PART)[0] == 403
+        assert harness.get(internet.url(EVIL), *PART)[0] == 403
         harness.close()
     assert internet.sites[EVIL].connections == 0
     assert all(f"Host: {CDN}:{port}" in seen.fields for seen in internet.sites[CDN].seen)
@@ -212,9 +210,9 @@ def test_names_are_looked_up_for_each_connection_and_all_addresses_count(interne
     local = internet.world.site(port=site.port)
     internet.names[CDN] = [PUBLIC, "127.0.0.1", f"{PUBLIC} 127.0.0.1"]
     session = named.session(loads=[CDN])
-    assert internet.ask(session, address(internet, CDN, "/1"), *PART)[0] == 200
+    assert internet.ask(session, internet.url(CDN, "/1"), *PART)[0] == 200
     for path in ("/2", "/3"):
-        status, _, page = internet.ask(session, address(internet, CDN, path), *PART)
+        status, _, page = internet.ask(session, internet.url(CDN, path), *PART)
         assert (status, b"127.0.0.1 is loopback" in page) == (403, True)
         assert f"'private_hosts: [{CDN}]' would allow it" in internet.last(session).refused
     assert local.connections == 0
@@ -225,8 +223,8 @@ def test_private_hosts_may_have_private_addresses(internet: Internet, named: Nam
     internet.world.site(port=site.port)
     internet.names[CDN] = ["127.0.0.1", "169.254.169.254"]
     session = named.session(loads=[CDN], private=[CDN])
-    assert internet.ask(session, address(internet, CDN, "/1"), *PART)[0] == 200
-    status, _, page = internet.ask(session, address(internet, CDN, "/2"), *PART)
+    assert internet.ask(session, internet.url(CDN, "/1"), *PART)[0] == 200
+    status, _, page = internet.ask(session, internet.url(CDN, "/2"), *PART)
     assert (status, b"169.254.169.254 is link-local" in page, b"would allow" in page) == (403, True, False)
 
 
@@ -259,7 +257,7 @@ def test_failures_are_the_environments_and_are_not_kept(internet: Internet, name
 
     internet.host(CDN, answer)
     session = named.session(loads=[CDN])
-    statuses = [internet.ask(session, address(internet, CDN), *PART)[0] for _ in range(5)]
+    statuses = [internet.ask(session, internet.url(CDN), *PART)[0] for _ in range(5)]
     assert statuses == [503, 502, 502, 200, 200]
     assert len(internet.asked(CDN)) == 4
     assert [each.obstacle for each in internet.world.requests(session)] == ["site", "site", "site", "", ""]
@@ -271,24 +269,24 @@ def test_larger_parts_are_refused_not_cut(internet: Internet, named: Named, monk
     monkeypatch.setattr("pytest_webarena.live.other_hosts._LARGEST", 5)
     internet.host(CDN)
     session = named.session(loads=[CDN])
-    assert internet.ask(session, address(internet, CDN, "/1234"), *PART)[2] == b"/1234"
-    assert internet.ask(session, address(internet, CDN, "/12345"), *PART)[0] == 502
+    assert internet.ask(session, internet.url(CDN, "/1234"), *PART)[2] == b"/1234"
+    assert internet.ask(session, internet.url(CDN, "/12345"), *PART)[0] == 502
     assert "found a larger one" in internet.last(session).obstacle_why
 
 
 def test_people_sign_in_by_pages_and_forms(internet: Internet, named: Named) -> None:
     internet.host(LOGIN, counting([], "Set-Cookie: sso=1"))
     session = named.session(sign_in=[LOGIN])
-    status, head, _ = internet.ask(session, address(internet, LOGIN, "/authorize?client=1"), *TAB, "Cookie: a=1")
+    status, head, _ = internet.ask(session, internet.url(LOGIN, "/authorize?client=1"), *TAB, "Cookie: a=1")
     assert (status, "Set-Cookie: sso=1" in head) == (200, True)
-    internet.ask(session, address(internet, LOGIN, "/login"), *TAB, method="POST", body=b"user=emma")
-    assert internet.ask(session, address(internet, LOGIN, "/authorize?client=1"), *TAB)[2] == b"number 3"
+    internet.ask(session, internet.url(LOGIN, "/login"), *TAB, method="POST", body=b"user=emma")
+    assert internet.ask(session, internet.url(LOGIN, "/authorize?client=1"), *TAB)[2] == b"number 3"
     assert [(seen.method, seen.body) for seen in internet.sites[LOGIN].seen] == [
         ("GET", b""), ("POST", b"user=emma"), ("GET", b""),
     ]  # fmt: skip
     assert "Cookie: a=1" in internet.sites[LOGIN].seen[0].fields
     harness = type(internet.world.browser(session))(session.sign_in_port)
-    assert harness.get(address(internet, LOGIN, "/authorize"), *TAB)[0] == 200
+    assert harness.get(internet.url(LOGIN, "/authorize"), *TAB)[0] == 200
     harness.close()
 
 
@@ -309,7 +307,7 @@ def test_other_requests_to_sign_in_hosts_are_refused(
 ) -> None:
     internet.host(LOGIN)
     session = named.session(sign_in=[LOGIN])
-    assert internet.ask(session, address(internet, LOGIN, path), *fields, method=method)[0] == 403
+    assert internet.ask(session, internet.url(LOGIN, path), *fields, method=method)[0] == 403
     assert internet.sites[LOGIN].connections == 0
 
 
@@ -332,4 +330,26 @@ def test_gateways_that_serve_two_leases_have_the_hosts_of_both(internet: Interne
     assert isinstance(more, NamedHosts)
     internet.world.call(first.admit_hosts, own.joined(more))
     for host in sites:
-        assert internet.ask(first, address(internet, host, "/a"), *PART)[0] == 200
+        assert internet.ask(first, internet.url(host, "/a"), *PART)[0] == 200
+
+
+def test_leases_may_ask_the_hosts_of_their_apps_alone(world: World) -> None:
+    """Each app's keys count for the leases with that app, and joined gateways have the hosts of both."""
+    site = world.site()
+    entry = f"http://localhost:{site.port}"
+    apps = [
+        AppManifest(name="shop", sites=(), backend="process", loads=(entry,), private_hosts=("localhost",)),
+        AppManifest(name="forum", sites=(), backend="process", loads=(entry,)),
+        AppManifest(name="plain", sites=(), backend="process"),
+    ]
+    hosts = OtherHosts()
+    sessions = [world.session() for _ in apps]
+    for session, app in zip(sessions, apps, strict=True):
+        world.call(hosts.open, session, [app], read=True)
+    assert sessions[2].routes.other_hosts is None
+    statuses = [world.browser(sessions[number]).get(f"{entry}/a", *PART)[0] for number in (1, 2, 0)]
+    assert statuses == [403, 403, 200]
+    world.call(share_other_hosts, sessions[2], sessions[0])
+    world.call(share_other_hosts, sessions[1], sessions[0])
+    assert [world.browser(session).get(f"{entry}/a", *PART)[0] for session in sessions] == [200, 200, 200]
+    assert len(site.seen) == 1

@@ -168,6 +168,26 @@ apps:
         *(
             (("    process:", f"    {keys}\n    process:"), message)
             for keys, message in (
+                ("loads: [cdn.test]\n    sign_in_hosts: [cdn.test]", "or in 'sign_in_hosts', found 'cdn.test' in both"),
+                ("loads: [shop.test]", "not the app's own in 'loads' and 'sign_in_hosts', found 'shop.test'"),
+                ("loads: [localhost]", "'localhost', a name of a local network, in 'private_hosts' too"),
+                ("private_hosts: [cdn.test]", "of 'loads' or 'sign_in_hosts' in 'private_hosts', found 'cdn.test'"),
+                *(
+                    (f"loads: ['{entry}']", "expected a host name in lower case, such as fonts.example.com, or an")
+                    for entry in (
+                        "127.0.0.1",
+                        "http://10.0.0.1:80",
+                        "0x7f.1",
+                        "2130706433",
+                        "cdn.test:81",
+                        "[::1]",
+                        "https://a@cdn.test",
+                        "https://cdn.test/",
+                        "*.cdn.test",
+                        "cdn.test.",
+                        "CDN.test",
+                    )
+                ),
                 ("quiet: {}", "expected one of 'sql', 'http' and 'exec' in 'quiet', found none"),
                 ("quiet: {sql: select 1, exec: [a]}", "in 'quiet', found 'sql' and 'exec'"),
                 ("quiet: {sql: select 1}", "expected 'databases' with 'sql' in 'quiet', found none"),

@@ -176,5 +176,9 @@ def test_other_hosts_are_refused_named_and_allowed(
     assert others.seen.count("GET /app.js") == 1
     assert set(others.seen) == {"GET /app.js", "GET /authorize", "POST /login"}
     assert "refused:" not in result.stdout.str()
-    lines = [json.loads(line) for path in (tmp_path / "allowed").rglob("network.jsonl") for line in path.open()]
+    lines = [
+        json.loads(line)
+        for path in (tmp_path / "allowed").rglob("network.jsonl")
+        for line in path.read_text().splitlines()
+    ]
     assert {(line["status"], line["refused"]) for line in lines if line["url"] == f"{others.cdn}/app.js"} == {(200, "")}

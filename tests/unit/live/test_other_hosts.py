@@ -335,11 +335,11 @@ def test_gateways_that_serve_two_leases_have_the_hosts_of_both(internet: Interne
 
 def test_leases_may_ask_the_hosts_of_their_apps_alone(world: World) -> None:
     """Each app's keys count for the leases with that app, and joined gateways have the hosts of both."""
-    site = world.site()
-    entry = f"http://localhost:{site.port}"
+    site, other = world.site(), world.site()
+    entry, second = (f"http://localhost:{each.port}" for each in (site, other))
     apps = [
         AppManifest(name="shop", sites=(), backend="process", loads=(entry,), private_hosts=("localhost",)),
-        AppManifest(name="forum", sites=(), backend="process", loads=(entry,)),
+        AppManifest(name="forum", sites=(), backend="process", loads=(entry, second)),
         AppManifest(name="plain", sites=(), backend="process"),
     ]
     hosts = OtherHosts()
@@ -352,4 +352,5 @@ def test_leases_may_ask_the_hosts_of_their_apps_alone(world: World) -> None:
     world.call(share_other_hosts, sessions[2], sessions[0])
     world.call(share_other_hosts, sessions[1], sessions[0])
     assert [world.browser(session).get(f"{entry}/a", *PART)[0] for session in sessions] == [200, 200, 200]
-    assert len(site.seen) == 1
+    assert [world.browser(session).get(f"{second}/a", *PART)[0] for session in sessions] == [403, 200, 403]
+    assert (len(site.seen), len(other.seen)) == (1, 1)

@@ -82,7 +82,8 @@ def test_without_live_sites_only_failures_of_named_hosts_count() -> None:
     decided = with_obstacles(FAILED, evidence(request("site", SCRIPT), began=1.0), live=False)
     assert (decided.outcome, decided.cause) == ("error", "site")
     assert decided.message.startswith("a host that the site's pages need was not available: GET https://")
-    for given in (evidence(*TURNS), evidence(request(), html=WALL), evidence(request("site", IMAGE))):
+    slow, picture = evidence(request(status=None, seconds=11.0)), evidence(request("site", IMAGE))
+    for given in (evidence(*TURNS), evidence(request(), html=WALL), slow, picture):
         assert with_obstacles(FAILED, given, live=False) == FAILED
     assert obstacles(evidence(*TURNS), live=False) == {}
 

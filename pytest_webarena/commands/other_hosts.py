@@ -24,7 +24,7 @@ def examine_other_hosts(
     from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
     from pytest_webarena.sites.client.lease import BrokerClient
     from pytest_webarena.sites.doctor import Diagnosis
-    from pytest_webarena.trials.refused_hosts import examine_hosts
+    from pytest_webarena.trials.host_visits import examine_hosts
 
     config = BrokerConfig(catalogue=catalogue.option, site_urls=site_urls, max_replicas=1)
     with BrokerLauncher(config) as launcher, BrokerClient(launcher.address, name="webarena sites") as client:

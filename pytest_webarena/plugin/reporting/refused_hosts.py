@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.docs_site import docs
 from pytest_webarena.plugin.reporting.summary_lines import Line, plural
-from pytest_webarena.trials.refused_hosts import entry_of
+from pytest_webarena.results.refused_hosts import entry_of
 
 if TYPE_CHECKING:
     from pytest_webarena.results import TrialRecord

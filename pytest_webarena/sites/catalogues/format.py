@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from pytest_webarena.sites.catalogues.format_accounts import ACCOUNT
 from pytest_webarena.sites.catalogues.format_hosted import RESET, hosted_fault
 from pytest_webarena.sites.catalogues.format_other_hosts import OTHER_HOSTS_KEYS, other_hosts_fault
 from pytest_webarena.sites.catalogues.format_parts import NAME, PATH, key
 from pytest_webarena.sites.catalogues.format_quiet import QUIET, quiet_fault
 from pytest_webarena.sites.catalogues.format_running import DOCKER, PROCESS, READY
-from pytest_webarena.sites.catalogues.format_visiting import ACCOUNT, DATABASE, SITE
+from pytest_webarena.sites.catalogues.format_visiting import DATABASE, SITE
 from pytest_webarena.sites.catalogues.manifest import PortReady
 from pytest_webarena.tasks.file_reading import Reading
 from pytest_webarena.tasks.nodes import near

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_webarena.live.addresses import is_local_name
-from pytest_webarena.live.host_lists import origins_of
 from pytest_webarena.sites.catalogues.format_parts import HOST, OTHER_HOST, key
 from pytest_webarena.tasks.record_shapes import ListOf
 from pytest_webarena.tasks.shapes import Fault
@@ -52,6 +50,11 @@ OTHER_HOSTS_KEYS = (
 
 def other_hosts_fault(values: Mapping[str, Any]) -> Fault | None:
     """Return why the keys of an app contradict each other; None if all is well."""
+    if not any(values[key] for key in (*_KEYS, "private_hosts")):
+        return None
+    from pytest_webarena.live.addresses import is_local_name  # late: most catalogues name no other hosts
+    from pytest_webarena.live.host_lists import origins_of
+
     loads, sign_in = ({origin for entry in values[key] for origin in origins_of(entry)} for key in _KEYS)
     if both := sorted(loads & sign_in):
         return Fault("each host in 'loads' or in 'sign_in_hosts'", f"'{both[0][0]}' in both")

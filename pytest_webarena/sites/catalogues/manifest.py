@@ -16,6 +16,7 @@ from urllib.parse import urljoin
 from pytest_webarena.actions import Action
 from pytest_webarena.errors import UsageError, closest
 from pytest_webarena.evidence import JsonValue
+from pytest_webarena.secrets import mark
 from pytest_webarena.sites.catalogues.running import (
     ContainerStep,
     DockerManifest,
@@ -60,16 +61,41 @@ def _basic(username: str, password: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
-    """An account. All passwords here are public test data."""
+    """An account. Passwords in catalogues are public test data; secrets come from the environment."""
 
     username: str
-    password: str
+    password: str = ""
     role: str = ""
+    totp: str = ""
+    """Secret of two-factor authentication, in base32; empty: there is none."""
+    password_env: str = ""
+    """Environment variable that the password comes from; empty: the catalogue has it."""
+    totp_env: str = ""
+    """Environment variable that ``totp`` comes from."""
+
+    def __post_init__(self) -> None:
+        """Mask what comes from the environment, in each process that has the account."""
+        if self.password_env:
+            mark(self.password)
+            mark(self.authorization.removeprefix("Basic "))
+        if self.totp_env:
+            mark(self.totp)
+
+    @property
+    def is_private(self) -> bool:
+        """Whether it has secrets, so that its sessions are masked in records, too."""
+        return bool(self.password_env or self.totp_env)
 
     @property
     def authorization(self) -> str:
         """Value of the header ``Authorization`` for HTTP Basic authentication."""
         return _basic(self.username, self.password)
+
+    @property
+    def missing(self) -> str:
+        """The first environment variable that has no value; empty when all have one."""
+        given = ((self.password_env, self.password), (self.totp_env, self.totp))
+        return next((name for name, value in given if name and not value), "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,9 +138,10 @@ class LoginCheck:
 class LoginRecipe:
     """How to log in to one site. The package `browser` executes it; here it is only data."""
 
-    kind: Literal["form", "header", "state", "script"]
+    kind: Literal["form", "header", "state", "script", "command"]
     """``form``: ``steps`` on the page ``path``. ``header``: ``headers`` on every request to the site, and only to it.
-    ``state``: a stored browser state. ``script``: a Python function that creates one."""
+    ``state``: a stored browser state. ``script``: a Python function that creates one. ``command``: a program that
+    prints one."""
     site: str
     check: LoginCheck
     api_check: LoginCheck | None = None
@@ -130,6 +157,10 @@ class LoginRecipe:
     """Absolute path of a file with Playwright's storage state; ``{username}`` is replaced."""
     script: str = ""
     """``module:function`` or ``file.py:function``, called with a `SignIn` (see `browser.login`)."""
+    command: tuple[str, ...] = ()
+    """Program and arguments; ``{username}`` and ``{url}`` are replaced."""
+    folder: str = ""
+    """Directory in which ``command`` runs."""
     portable: bool = True
     """Whether every replica accepts a session made on another one (signed cookies, or a login before the snapshot).
     Then one login serves the whole run."""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_webarena import secrets
 from pytest_webarena.actions import Click, Type
 from pytest_webarena.browser.login import login_headers
 from pytest_webarena.embedded import APPS
@@ -188,6 +189,9 @@ apps:
                         "CDN.test",
                     )
                 ),
+                ("users: {a: {role: x}}", "expected 'password' or 'password_env', found neither"),
+                ("users: {a: {password: x, password_env: X}}", "either 'password' or 'password_env', found both"),
+                ("users: {a: {password: x, totp: '!'}}", "a secret in base32, such as JBSWY3DPEHPK3PXP, found '!'"),
                 ("quiet: {}", "expected one of 'sql', 'http' and 'exec' in 'quiet', found none"),
                 ("quiet: {sql: select 1, exec: [a]}", "in 'quiet', found 'sql' and 'exec'"),
                 ("quiet: {sql: select 1}", "expected 'databases' with 'sql' in 'quiet', found none"),
@@ -258,3 +262,24 @@ def test_app_digest_depends_on_code_and_not_on_spares(tmp_path: Path, monkeypatc
 
     loading._code_digest.cache_clear()
     assert load_catalogue(tmp_path / "a.yaml").apps["shop"].digest != first
+
+
+def test_accounts_take_secrets_from_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(secrets, "_marked", {})
+    users = "users: {emma: {password_env: EMMA_PASSWORD, totp_env: EMMA_TOTP}}"
+    path = write(tmp_path / "sites.yaml", MINIMAL.replace("backend:", f"{users}\n    backend:"))
+    monkeypatch.delenv("EMMA_PASSWORD", raising=False)
+    monkeypatch.setenv("EMMA_TOTP", "JBSWY3DPEHPK3PXP")
+    without = load_catalogue(path).apps["shop"]
+    assert (without.users["emma"].missing, without.users["emma"].is_private) == ("EMMA_PASSWORD", True)
+    monkeypatch.setenv("EMMA_PASSWORD", " paper-lantern-86 ")
+    app = load_catalogue(path).apps["shop"]
+    emma = app.users["emma"]
+    assert (emma.password, emma.totp, emma.missing) == ("paper-lantern-86", "JBSWY3DPEHPK3PXP", "")
+    assert app.digest == without.digest  # runs on machines with other secrets can be merged
+    assert (
+        secrets.scrub(f"paper-lantern-86 JBSWY3DPEHPK3PXP {emma.authorization}") == "[secret] [secret] Basic [secret]"
+    )
+    monkeypatch.setenv("EMMA_PASSWORD", "short")
+    with pytest.raises(UsageError, match="secret EMMA_PASSWORD: expected at least 6 characters, found 5"):
+        load_catalogue(path)

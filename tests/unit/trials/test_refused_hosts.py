@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 from pytest_webarena.evidence import RequestRecord
 from pytest_webarena.plugin.reporting.refused_hosts import refused_host_lines
 from pytest_webarena.results.records import TrialKey, TrialRecord
-from pytest_webarena.trials.refused_hosts import proposed_keys, refused_hosts
+from pytest_webarena.results.refused_hosts import proposed_keys
+from pytest_webarena.trials.refused_hosts import refused_hosts
 from tests.cases import each_case
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pytest_webarena.trials.refused_hosts import RefusedHost
+    from pytest_webarena.results.refused_hosts import RefusedHost
 
 WHY = "cdn.test is not one of this task's sites"
 FONT = RequestRecord(

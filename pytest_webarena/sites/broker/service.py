@@ -113,7 +113,12 @@ class LeaseService:
         apps = [app.name for app in self.catalogue.apps_of(sites)]
         wait = self.settings.lease_timeout if timeout is None else timeout
         next_ones = [app.name for app in self.catalogue.apps_of(ahead)]
-        parts = [site for app in apps if app not in requested_apps for site in self.catalogue.apps[app].sites]
+        parts = [
+            site
+            for app in apps
+            for site in self.catalogue.apps[app].sites
+            if app not in requested_apps or (site.stand_in and site.name not in chosen)
+        ]
         served = [*chosen.values(), *parts]
         others = reachable(self.catalogue, reach, leased=served, unreset=self.settings.allow_unreset) if reach else ()
         if not trusts:

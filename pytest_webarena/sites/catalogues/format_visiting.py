@@ -7,6 +7,7 @@ from typing import Any
 
 from pytest_webarena.sites.catalogues.format_hosted import HOSTED_KEYS
 from pytest_webarena.sites.catalogues.format_parts import HEADER, HOST, PATH, SCRIPT, WORDS, key, text
+from pytest_webarena.sites.catalogues.format_stand_ins import STAND_IN_KEYS
 from pytest_webarena.sites.catalogues.manifest import ApiRecipe, HttpCredentials, LoginCheck
 from pytest_webarena.tasks.file_reading import Reading
 from pytest_webarena.tasks.record_shapes import ListOf, MapOf, Record
@@ -325,6 +326,7 @@ SITE: Record[Mapping[str, Any]] = Record(
             '  check: {path: /account, includes: "{username}"}',
             default=None,
         ),
+        *STAND_IN_KEYS,
         key(
             "port",
             Int(low=1, high=65535),

@@ -279,7 +279,7 @@ def _manifest(name: str, values: Mapping[str, Any], source: _Source) -> AppManif
 
 
 def _site(app: str, backend: str, name: str, given: Mapping[str, Any]) -> SiteManifest:
-    keys = ("host", "https", "port", "api", "http_credentials", "reach_header", "keep_address")
+    keys = ("host", "https", "port", "api", "http_credentials", "reach_header", "keep_address", "stand_in")
     root, urls = given["root"].rstrip("/"), [url.rstrip("/") for url in given["url"]]
     site = SiteManifest(
         name=name,
@@ -376,7 +376,7 @@ def _digest(app: AppManifest) -> str:
         account |= {key: "" for key in ("password", "totp") if account[f"{key}_env"]}  # it differs by machine
     later = [(user, name) for user in data["users"].values() for name in ("totp", "password_env", "totp_env")]
     later += [(recipe, name) for recipe in data["login"].values() for name in ("command", "folder")]
-    names = ("reach_header", "https", "http_credentials", "hosted")
+    names = ("reach_header", "https", "http_credentials", "hosted", "stand_in")
     later += [(site, name) for site in data["sites"] for name in names]
     for keys, name in (*((data, name) for name in _LATER_KEYS), *later):
         if not keys[name]:  # later versions' keys must not change the digests of apps without them

@@ -200,6 +200,8 @@ class SiteManifest:
     """Whether browsers reach it as ``https://<host>``. The gateway terminates TLS; the server uses plain HTTP."""
     base: str = ""
     """For a site that browsers visit at its own address: this, without a trailing slash. Empty: ``http://<host>``."""
+    stand_in: str = ""
+    """Kind of the program that the harness starts for it next to the app; empty: the app serves it."""
     hosted: tuple[str, ...] = ()
     """For a site that runs elsewhere: the addresses of its instances, without a trailing slash."""
     keep_address: bool = False

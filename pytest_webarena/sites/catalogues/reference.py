@@ -241,6 +241,10 @@ def _site(keys: str) -> str:
         return _app(f"backend: external\nsites:\n  shop:\n{_indent(keys, 4)}").replace(
             "backend: docker\n    docker", "docker"
         )
+    if keys.startswith("stand_in"):
+        mail = _indent(f"host: mail.test\n{keys}", 4)
+        process = "process: {command: [serve, '{port}']}"
+        return _app(f"backend: process\n{process}\nsites:\n  shop: {{host: shop.test}}\n  mail:\n{mail}")
     return _app(f"sites:\n  shop:\n{_indent(_with(keys, {'host': 'host: shop.test'}), 4)}{users}")
 
 

@@ -160,6 +160,29 @@ apps:
             ("backend: process", "backend: dokcer"),
             r"expected a backend \(archive, docker, external, live, process or module:class\)",
         ),
+        (
+            ("{host: shop.test}", "{host: s.test}, mail: {host: m.test, stand_in: mailbox}"),
+            "'backend: process' with a 'c",
+        ),
+        *(
+            (("shop: {host: shop.test}}\n    process: {factory: shop:create_app}", changed), message)
+            for changed, message in (
+                (
+                    "mail: {host: m.test, stand_in: mailbox}, shop: {host: s.test}}\n"
+                    "    process: {command: ['{port}']}",
+                    "expected a site of the app itself before those with 'stand_in', found none",
+                ),
+                (
+                    "shop: {host: s.test}, mail: {host: m.test, stand_in: mailbox, port: 8}}\n"
+                    "    process: {command: ['{port}']}",
+                    "expected 'stand_in' or 'port' of a site, found both of mail",
+                ),
+                (
+                    "shop: {host: s.test}}\n    process: {command: ['{port}', '{smtp:shop}']}",
+                    "expected a site with 'stand_in: mailbox' in '{smtp:shop}', found 'shop'",
+                ),
+            )
+        ),
         (("{host: shop.test}", "{host: shop.test, user: bob}"), "among the app's users, found 'bob'"),
         (("apps:", f"apps:{OTHER.format(site='shop', host='x.test')}"), "each site in one app, found 'shop' again"),
         (("apps:", f"apps:{OTHER.format(site='x', host='shop.test')}"), "each host once, found 'shop.test' again"),

@@ -77,7 +77,7 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "ray": ("cluster.ray_cluster",),
     "numpy": ("checks.images*", "gym*"),
     "PIL": ("browser.observation*", "checks.images*", "gym*"),
-    "cryptography": ("gateway.authority", "browser.one_time_codes"),
+    "cryptography": ("gateway.authority", "browser.one_time_codes", "embedded.stand_ins*"),
     "warcio": ("archives*",),
     "brotli": ("archives*",),
     "bs4": ("checks.webcanvas*",),

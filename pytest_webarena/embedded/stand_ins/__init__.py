@@ -1,4 +1,4 @@
-"""Programs that a catalogue starts next to an app, in place of services on the Internet: a mailbox.
+"""Programs that a catalogue starts next to an app, in place of services on the Internet.
 
 Each is a process of its own, ``python -m pytest_webarena.embedded.stand_ins.NAME``. The environment variable `SETTINGS`
 has its settings as JSON, because they can contain passwords.

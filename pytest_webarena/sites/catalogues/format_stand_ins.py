@@ -16,12 +16,13 @@ _PLACEHOLDER = re.compile(r"\{(port|smtp):([^{}]*)\}")
 STAND_IN_KEYS = (
     key(
         "stand_in",
-        Choice("", "mailbox"),
+        Choice("", "mailbox", "identity-provider"),
         (
             "Starts this site next to the app, in place of a service on the Internet. `mailbox`: a mail server that "
             "keeps all messages, on the port `{smtp:SITE}` of 127.0.0.1, and pages that show them; "
-            "`/api/messages?to=ADDRESS` returns them as JSON ([stand-ins](sites.md#stand-ins)). Only with "
-            "`process: {command: …}`."
+            "`/api/messages?to=ADDRESS` returns them as JSON. `identity-provider`: an OpenID Connect provider for the "
+            "app's accounts, which the app asks on the port `{port:SITE}` of 127.0.0.1 "
+            "([stand-ins](sites.md#stand-ins)). Only with `process: {command: …}`."
         ),
         "stand_in: mailbox",
         default="",

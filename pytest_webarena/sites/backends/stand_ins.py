@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_webarena.embedded.stand_ins import SETTINGS
 from pytest_webarena.errors import SiteError
 from pytest_webarena.sites.catalogues.manifest import AppManifest, SiteManifest
+from pytest_webarena.stand_ins import SETTINGS
 
 __all__ = ["StandIns"]
 
@@ -52,7 +52,7 @@ class StandIns:
                 "url": site.url,
                 "users": {account.username: account.password for account in app.users.values()},
             }
-            module = f"pytest_webarena.embedded.stand_ins.{site.stand_in.replace('-', '_')}"
+            module = f"pytest_webarena.stand_ins.{site.stand_in.replace('-', '_')}"
             with log.open("ab") as out:
                 process = await asyncio.create_subprocess_exec(
                     sys.executable, "-m", module,

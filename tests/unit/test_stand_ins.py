@@ -22,10 +22,10 @@ from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicNumbers
 from cryptography.hazmat.primitives.hashes import SHA256
 
-from pytest_webarena.embedded.stand_ins import smtp
-from pytest_webarena.embedded.stand_ins.identity_provider import IdentityProvider, identity_provider_server
-from pytest_webarena.embedded.stand_ins.mailbox import Mailbox, mailbox_server
-from pytest_webarena.embedded.stand_ins.smtp import serve_mail
+from pytest_webarena.stand_ins import smtp
+from pytest_webarena.stand_ins.identity_provider import IdentityProvider, identity_provider_server
+from pytest_webarena.stand_ins.mailbox import Mailbox, mailbox_server
+from pytest_webarena.stand_ins.smtp import serve_mail
 
 TRICKY = "First line\n.\n..two dots\nHere: http://shop.test/magic?code=a&b=1. Bye"
 

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from pytest_webarena.embedded.stand_ins import Handler, page, settings
-from pytest_webarena.embedded.stand_ins.smtp import serve_mail
+from pytest_webarena.stand_ins import Handler, page, settings
+from pytest_webarena.stand_ins.smtp import serve_mail
 
 __all__ = ["Mailbox", "mailbox_server", "main"]
 

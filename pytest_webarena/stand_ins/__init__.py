@@ -1,6 +1,6 @@
 """Programs that a catalogue starts next to an app, in place of services on the Internet.
 
-Each is a process of its own, ``python -m pytest_webarena.embedded.stand_ins.NAME``. The environment variable `SETTINGS`
+Each is a process of its own, ``python -m pytest_webarena.stand_ins.NAME``. The environment variable `SETTINGS`
 has its settings as JSON, because they can contain passwords.
 """
 

@@ -17,7 +17,7 @@ from http.server import ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
-from pytest_webarena.embedded.stand_ins import Handler, page, settings
+from pytest_webarena.stand_ins import Handler, page, settings
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey

@@ -10,7 +10,7 @@ import pytest
 
 from tests.inner import run_pytest
 
-pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable")]
+pytestmark = [pytest.mark.browser, pytest.mark.exhaustive, pytest.mark.usefixtures("browser_executable")]
 
 PASSWORD, TOTP = "würdig & geheim/7", "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
 APP = """
@@ -99,12 +99,7 @@ def forms_of(secret: str) -> list[bytes]:
 
 
 @pytest.mark.parametrize(
-    "recipe",
-    [
-        FORM,
-        pytest.param('          command: [python, sso.py, "{username}"]\n', marks=pytest.mark.exhaustive),
-    ],
-    ids=["form", "command"],
+    "recipe", [FORM, '          command: [python, sso.py, "{username}"]\n'], ids=["form", "command"]
 )
 def test_secrets_sign_in_and_are_in_no_record(tmp_path: Path, recipe: str) -> None:
     (tmp_path / "app.py").write_text(APP)

@@ -16,7 +16,9 @@ from urllib.parse import urljoin, urlsplit
 
 from pytest_webarena.actions import Action, Goto, Press, Select, Type, answers_dialogs, as_record
 from pytest_webarena.browser.config import Deadlines, SessionConfig
+from pytest_webarena.browser.one_time_codes import one_time_code
 from pytest_webarena.browser.reports import PageReading
+from pytest_webarena.browser.sign_in_commands import mark_session, state_of_command
 from pytest_webarena.errors import BrowserError, SiteError, TaskError
 from pytest_webarena.sites.client.visitor import Answer, Visitor
 from pytest_webarena.text import shorten
@@ -41,23 +43,30 @@ __all__ = [
     "verify_together",
 ]
 
+_REFUSED = "is not one of this task's sites"
+"""Words of the gateway's page for a host that no key of the catalogue names."""
 _TAG = re.compile(r"<[^>]*>")
 
 
 class SignIn:
     """Argument of login scripts."""
 
-    def __init__(self, *, url: str, username: str, password: str, visitor: Visitor) -> None:
+    def __init__(self, *, url: str, username: str, password: str, visitor: Visitor, totp: str = "") -> None:
         self.url = url
         """Base URL of the site, without a trailing slash."""
         self.username = username
         self.password = password
-        self._visitor = visitor
+        self._visitor, self._totp = visitor, totp
+
+    def code(self) -> str:
+        """Return a one-time code of the account's ``totp``; each call returns another one, and may wait for it."""
+        return one_time_code(self._totp)
 
     def call(
         self, method: str, path: str, *, headers: Mapping[str, str] | None = None, body: str | None = None
     ) -> Answer:
-        """Send a request to the site. Cookies are kept and redirects followed. The answer has status, headers, text."""
+        """Send a request to the site, or to a full address of another one. Cookies are kept and redirects followed. The
+        answer has status, headers, text."""
         return self._visitor.call(method, path, headers=headers, body=body)
 
 
@@ -82,6 +91,11 @@ def login(
     Raises:
         SiteError: The login or its check failed; with the step, what was expected and what the page showed.
     """
+    if account.missing:
+        raise SiteError(
+            f"{_account_label(recipe, account)}: expected a secret in the environment variable {account.missing}, "
+            "found none"
+        )
     if recipe.kind != "form":
         state = None if recipe.kind == "header" else _state_from_recipe(recipe, account, url, proxy)
         return verify(engine, recipe, account, url=url, proxy=proxy, state=state, deadlines=deadlines)
@@ -213,7 +227,10 @@ def _verified_state(session: Session, recipe: LoginRecipe, account: Account, url
     """Return the state after the check's page was opened: sites may replace the session id with each answer."""
     with session.own_pages(keep=True):
         _verify(session, recipe, account, url, label)
-        return session.storage_state(own=True)
+        state = session.storage_state(own=True)
+    if account.is_private or recipe.kind == "command":
+        mark_session(state)
+    return state
 
 
 def _bare(text: str) -> str:
@@ -240,10 +257,13 @@ def _state_from_recipe(recipe: LoginRecipe, account: Account, url: str, proxy: s
                 f"{label}: expected the JSON of Playwright's storage_state() in {path}, found other content"
             )
         return state
+    if recipe.kind == "command":
+        return state_of_command(recipe, account, url, label)
     visitor = Visitor(url, proxy=proxy)
     try:
         function = _function(recipe.script)
-        recipe_state = function(SignIn(url=url, username=account.username, password=account.password, visitor=visitor))
+        known = {"username": account.username, "password": account.password, "totp": account.totp}
+        recipe_state = function(SignIn(url=url, visitor=visitor, **known))
     except SiteError as error:
         raise SiteError(f"{label}: {error}") from error
     except Exception as error:
@@ -328,10 +348,14 @@ def _fill_in(step: Action, account: Account) -> Action:
 
 
 def _texts(account: Account) -> Callable[[str], str]:
-    values = {
-        "{username}": account.username, "{password}": account.password, "{authorization}": account.authorization
-    }  # fmt: skip
-    return lambda text: re.sub("|".join(values), lambda found: values[found[0]], text)
+    values: dict[str, Callable[[], str]] = {
+        "{username}": lambda: account.username,
+        "{password}": lambda: account.password,
+        "{authorization}": lambda: account.authorization,
+    }
+    if account.totp:
+        values["{totp}"] = lambda: one_time_code(account.totp)
+    return lambda text: re.sub("|".join(values), lambda found: values[found[0]](), text)
 
 
 def _name(step: Action) -> str:
@@ -375,6 +399,13 @@ def _where(session: Session) -> str:
     if reading.url == "about:blank":
         return ""
     text = shorten(reading.texts[0] if reading.texts else "", 300)
+    refused = [each.url for each in session.signals.refused if ("sec-fetch-dest", "document") in each.request_headers]
+    if _REFUSED in text:
+        refused.append(reading.url)
+    if refused:
+        parts = urlsplit(refused[-1])
+        entry = f"{parts.scheme}://{parts.netloc}" if parts.port else parts.hostname
+        return f"the gateway refused {parts.scheme}://{parts.netloc}; 'sign_in_hosts: [{entry}]' of the app allows it"
     note = " (it uses sessionStorage, which belongs to one tab and is not kept)" * _uses_session_storage(session)
     return f"the page is {reading.url} ({title!r}){note}: {text}"
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 
-from playwright.async_api import BrowserContext, Request
+from playwright.async_api import BrowserContext, Error, Request
 
 from pytest_webarena.evidence import RequestRecord
 from pytest_webarena.gateway.log_entry import SAFE_METHODS, body_text
@@ -14,6 +15,8 @@ __all__ = ["record_refused"]
 
 _NO_TUNNEL = re.compile(r"ERR_TUNNEL_CONNECTION_FAILED|NS_ERROR_PROXY_")
 """Errors of browsers for a refused proxy connection."""
+_DESTINATIONS = {"stylesheet": "style", "image": "image", "media": "video", "font": "font", "script": "script"}
+"""Values of ``Sec-Fetch-Dest`` by Playwright's type of resource."""
 _LONGEST = 65_536
 """Maximum number of bytes of a body, and of characters of an address; the gateway keeps as much of a body."""
 
@@ -41,7 +44,19 @@ def _record(request: Request, time: float) -> RequestRecord:
         method=request.method,
         url=request.url.partition("#")[0][:_LONGEST],
         status=None,
-        request_headers=tuple(request.headers.items()),
+        request_headers=_fields(request),
         request_body=body_text((body or b"")[:_LONGEST], cut=size > _LONGEST),
         request_bytes=size,
     )
+
+
+def _fields(request: Request) -> tuple[tuple[str, str], ...]:
+    """Return the request's fields, with the purpose that the browser states only once it is connected."""
+    fields = {name.lower(): value for name, value in request.headers.items()}
+    if request.resource_type == "document":
+        purpose = "document"
+        with suppress(Error):  # a tab's first page has no frame yet
+            purpose = "document" if request.frame.parent_frame is None else "iframe"
+    else:
+        purpose = _DESTINATIONS.get(request.resource_type, "empty")
+    return tuple(({"sec-fetch-dest": purpose} | fields).items())

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from pytest_webarena.commands import suite_sites
 from pytest_webarena.commands.images import pull_missing
+from pytest_webarena.commands.other_hosts import examine_other_hosts
 from pytest_webarena.errors import SiteError, SiteMissing, UsageError, WebArenaError
 from pytest_webarena.sites.catalogues.external import EXTERNAL
 from pytest_webarena.sites.catalogues.loading import load_catalogue
@@ -146,6 +147,8 @@ def _doctor(options: argparse.Namespace) -> int:
             for finding in suite_sites.visit_sites(options, catalogue, present):
                 _print_finding(finding)
                 failed += finding.state == "failed"
+            for finding in examine_other_hosts(catalogue, present, parse_site_urls(options.site_url)):
+                _print_finding(finding)
     missing = sum(finding.state == "missing" for finding in findings)
     print(("nothing is missing" if not missing else f"{missing} missing") + (f", {failed} failed" if failed else ""))
     return 1 if missing or failed else 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-__all__ = ["KEPT_BACK", "LACKING", "WRITES", "ResourceKind", "is_navigation", "resource_kind"]
+__all__ = ["KEPT_BACK", "LACKING", "WRITES", "ResourceKind", "is_browser_service", "is_navigation", "resource_kind"]
 
 LACKING = "Webarena-Archive-Lacks"
 """Field by which an archive's server reports to the gateway that it has no answer. Answers of sites never have it."""
@@ -51,6 +51,17 @@ def resource_kind(method: str, fields: Sequence[str]) -> ResourceKind:
     # A page cannot read the response to a beacon.
     beacon = to == "empty" and known.get("sec-fetch-mode") == "no-cors" and method == "POST"
     return "part" if to in _PARTS and not beacon else "extra"
+
+
+def is_browser_service(fields: Sequence[str]) -> bool:
+    """Return whether the browser sent a request for its own services (autofill, hints, lists): no page requested it and
+    none displays it.
+
+    >>> is_browser_service(["Sec-Fetch-Site: none", "Sec-Fetch-Dest: empty"]), is_browser_service(["Accept: */*"])
+    (True, False)
+    """
+    known = {name.lower(): value.strip().lower() for name, _, value in (field.partition(":") for field in fields)}
+    return (known.get("sec-fetch-site"), known.get("sec-fetch-dest")) == ("none", "empty")
 
 
 def is_navigation(method: str, fields: Sequence[str]) -> bool:

@@ -13,8 +13,7 @@ from pytest_webarena.gateway.framing import BodyReader, OpenBody, response_body
 from pytest_webarena.gateway.heads import BadMessage, RequestHead, ResponseHead, parse_response, unfinished_problem
 from pytest_webarena.gateway.log import RequestLog
 from pytest_webarena.gateway.log_entry import Entry
-from pytest_webarena.gateway.pages import NOT_SENT
-from pytest_webarena.gateway.pending_body import EXAMINED_LIMIT, PendingBody
+from pytest_webarena.gateway.pending_body import PendingBody
 from pytest_webarena.gateway.response_body import ResponseBody
 from pytest_webarena.gateway.routes import Intercepted, Refused
 from pytest_webarena.gateway.settings import GatewaySettings
@@ -184,17 +183,6 @@ class Exchange:
             self._timer = loop.call_later(self._settings.hold, self._show_waiting_page)
         self._task = loop.create_task(self._open())
 
-    async def _examine(self) -> None:
-        """Wait for the complete body and let the route examine it. `Refused` if it must not be sent."""
-        content = await self._pending_body.complete(self._request)
-        if content is None:
-            raise Intercepted(
-                NOT_SENT,
-                f"expected at most {EXAMINED_LIMIT >> 20} MiB in a request that only reads, found more in "
-                f"{self._entry.url}; nothing was sent, because larger bodies are not examined",
-            )
-        self._route.examine(self._request, self._path, content)
-
     def _show_waiting_page(self) -> None:
         """Answer the first visit of a site that is still starting with a waiting page, before the browser times out."""
         if self._task is None or self._orphan or self._over or self._route.arrival is None:
@@ -205,8 +193,12 @@ class Exchange:
     async def _open(self) -> None:
         try:
             if self._pending_body.needs_examination:
-                await self._examine()
-            connection = await self._route.open_for(self._request, self._path, self._settings.connect_timeout)
+                await self._pending_body.examine(self._route, self._request, self._path, self._entry.url)
+            timeout = self._settings.connect_timeout
+            if (stored := await self._route.stored_answer(self._request, self._path, timeout)) is not None:
+                self._deliver(stored)
+                return
+            connection = await self._route.open_for(self._request, self._path, timeout)
         except Refused as error:
             self._task = None
             self._refuse(error)
@@ -222,6 +214,14 @@ class Exchange:
                 self._upstream_fault("the connection ended at once")
             else:
                 self._attach(connection)
+
+    def _deliver(self, answer: bytes) -> None:
+        """Answer with a complete response that the route keeps."""
+        self._task = None
+        if self._orphan:
+            self._end()
+        else:
+            self.response_data(answer)
 
     def _request_head(self) -> bytes:
         """The head for the replica. It is made late, because some sites get their address with the connection."""

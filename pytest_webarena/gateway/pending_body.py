@@ -6,12 +6,15 @@ import asyncio
 
 from pytest_webarena.gateway.framing import BodyReader, Capture, request_body
 from pytest_webarena.gateway.heads import RequestHead
+from pytest_webarena.gateway.pages import NOT_SENT
+from pytest_webarena.gateway.routes import Intercepted
+from pytest_webarena.gateway.upstream import Route
 
-__all__ = ["EXAMINED_LIMIT", "PendingBody"]
+__all__ = ["PendingBody"]
 
 # Uploads wait in memory until the connection is made; beyond this the browser has to wait.
 _PENDING_LIMIT = 65536
-EXAMINED_LIMIT = 4 << 20
+_EXAMINED_LIMIT = 4 << 20
 """Maximum size in bytes of a body that has to be examined before it is sent."""
 
 
@@ -72,16 +75,27 @@ class PendingBody:
         pending, self._pending = self._pending, b""
         return pending
 
-    async def complete(self, request: RequestHead) -> bytes | None:
-        """Wait for the complete body; return its content, or None if it is larger than `EXAMINED_LIMIT`."""
+    async def examine(self, route: Route, request: RequestHead, path: str, url: str) -> None:
+        """Wait for the complete body and let the route examine it. `Refused` if it must not be sent."""
+        content = await self._complete(request)
+        if content is None:
+            raise Intercepted(
+                NOT_SENT,
+                f"expected at most {_EXAMINED_LIMIT >> 20} MiB in a request that only reads, found more in {url}; "
+                "nothing was sent, because larger bodies are not examined",
+            )
+        route.examine(request, path, content)
+
+    async def _complete(self, request: RequestHead) -> bytes | None:
+        """Wait for the complete body; return its content, or None if it is larger than `_EXAMINED_LIMIT`."""
         assert self._arrived is not None
-        while self.wants_more and len(self._pending) <= EXAMINED_LIMIT:
+        while self.wants_more and len(self._pending) <= _EXAMINED_LIMIT:
             self._arrived.clear()
             await self._arrived.wait()
         self._arrived = None
         if self.wants_more:
             return None
-        content = Capture(EXAMINED_LIMIT)
+        content = Capture(_EXAMINED_LIMIT)
         if (reader := request_body(request, content)) is not None:
             reader.feed(self._pending, 0)
         return bytes(content.data)

@@ -14,7 +14,7 @@ from pytest_webarena.gateway.obstacles import Obstacle
 from pytest_webarena.gateway.redirect_sources import RedirectSources
 from pytest_webarena.gateway.upstream import Allowed, Route, nothing_allowed
 
-__all__ = ["Guarded", "Intercepted", "NotArchived", "Obstructed", "Refused", "RouteTable"]
+__all__ = ["Guarded", "Intercepted", "NotArchived", "Obstructed", "OtherHosts", "Refused", "RouteTable"]
 
 _ABSOLUTE = re.compile(r"(?i:(https?))://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::([0-9]{1,5}))?([/?][^#]*)?")
 _AUTHORITY = re.compile(r"([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]):([0-9]{1,5})")
@@ -58,6 +58,14 @@ class Guarded(Protocol):
         """Return the one route to this host and port. `Refused` if no request to it is permitted."""
 
 
+class OtherHosts(Protocol):
+    """Source of routes to single hosts that no site serves and a catalogue names."""
+
+    def route(self, host: str, port: int) -> Route | None:
+        """Return the route to this host and port; None if the catalogue does not name it. `Refused` if it can't be
+        requested by this browser."""
+
+
 class RouteTable:
     """Mapping from host and port to route."""
 
@@ -66,8 +74,10 @@ class RouteTable:
         self._routes: dict[tuple[str, int], Route] = {}
         self.world: Guarded | None = None
         """Source of routes for hosts that are not in the table; None: they are refused."""
+        self.other_hosts: OtherHosts | None = None
+        """Source of routes for hosts that the catalogue names; it is asked before `world`."""
         self.live_routes: dict[tuple[str, int], Route] = {}
-        """Routes that `world` has given, which are not listed."""
+        """Routes that `other_hosts` and `world` have given, which are not listed."""
         self.addresses = AddressBook(own_addresses)
         """Names of sites that run elsewhere."""
         self.sent_on = RedirectSources()
@@ -166,9 +176,13 @@ class RouteTable:
             if route.arrival is not None and not visits:
                 raise Refused(f"{host} can't be reached", f"{host} is not one of this task's sites, nor visited so far")
             return route
+        if (host, port) in self.live_routes:
+            return self.live_routes[host, port]
+        if self.other_hosts is not None and (other := self.other_hosts.route(host, port)) is not None:
+            self.live_routes[host, port] = other
+            return other
         if self.world is not None:
-            if (host, port) not in self.live_routes:
-                self.live_routes[host, port] = self.world.route(host, port)
+            self.live_routes[host, port] = self.world.route(host, port)
             return self.live_routes[host, port]
         ports = sorted(route.port for route in self if route.host == host)
         if ports:

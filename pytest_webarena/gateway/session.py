@@ -17,7 +17,7 @@ from pytest_webarena.gateway.client import BrowserConnection, Owner
 from pytest_webarena.gateway.hosted import HostedRoute
 from pytest_webarena.gateway.log import RequestLog, Totals
 from pytest_webarena.gateway.log_entry import SAFE_METHODS, Entry
-from pytest_webarena.gateway.routes import Guarded, RouteTable
+from pytest_webarena.gateway.routes import Guarded, OtherHosts, RouteTable
 from pytest_webarena.gateway.settings import GatewaySettings
 from pytest_webarena.gateway.upstream import Arrival, Route
 
@@ -233,6 +233,10 @@ class GatewaySession:
     def enter(self, world: Guarded) -> None:
         """Ask ``world`` from now on for routes to hosts that are not in the table."""
         self.routes.world = world
+
+    def admit_hosts(self, hosts: OtherHosts) -> None:
+        """Ask ``hosts`` from now on for routes to hosts that no site serves, before what `enter` opens."""
+        self.routes.other_hosts = hosts
 
     def serves(self, host: str, port: int) -> bool:
         """Return whether a route exists for this host and port."""

@@ -164,6 +164,13 @@ class Route:
     def receive_response_head(self, request: RequestHead, head: ResponseHead, entry: Entry) -> None:
         """Handle the head of an answer."""
 
+    async def stored_answer(self, request: RequestHead, path: str, timeout: float) -> bytes | None:
+        """Return a complete answer that a route keeps for all trials; None: the request is forwarded.
+
+        `OSError` if the answer can't be fetched, `routes.Refused` if it must not be.
+        """
+        return None
+
     async def open_for(self, request: RequestHead, path: str, timeout: float) -> UpstreamConnection:
         """Return the connection for one request, as `connect` does; `routes.Refused` if it must not be sent."""
         return await self.connect(timeout)

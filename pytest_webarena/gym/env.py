@@ -217,8 +217,8 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
         verdict = judge_bounded(self._task, evidence)
         decided = decide(verdict, stop_reason=result.ending.reason, stop_detail=result.ending.detail)
         decided = with_misses(decided, evidence)
-        if self._environment.lease is not None and self._environment.lease.live:
-            decided = with_obstacles(decided, evidence)
+        lease = self._environment.lease
+        decided = with_obstacles(decided, evidence, live=lease is not None and bool(lease.live))
         if decided.cause is not None or (score := verdict.known_score) is None:
             raise error_of(decided.cause or "harness", decided.message)
         info |= {

@@ -6,7 +6,7 @@ import ipaddress
 import re
 from typing import TypeAlias
 
-__all__ = ["address_problem", "host_problem"]
+__all__ = ["address_problem", "host_problem", "is_local_name", "own_network_problem"]
 
 IPv4: TypeAlias = ipaddress.IPv4Address
 IPv6: TypeAlias = ipaddress.IPv6Address
@@ -86,6 +86,49 @@ def _kind(ip: IPv4 | IPv6) -> str:
     return "private" if ip.is_private else "not one of the public Internet"
 
 
+_OWN_NETWORKS = tuple(
+    map(
+        ipaddress.ip_network,
+        ("10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "::1/128", "fc00::/7"),
+    )
+)
+"""Private networks, and this machine."""
+_METADATA = IPv6("fd00:ec2::254")
+"""Metadata service of a cloud, at a private address."""
+
+
+def own_network_problem(address: str) -> str:
+    """Return why an address must not be connected to even for a host of the user's own network; empty if it may be.
+
+    Private and loopback addresses are allowed. Those that no host can have, link-local ones and metadata services of
+    clouds are not.
+
+    >>> own_network_problem("10.1.2.3"), own_network_problem("::ffff:169.254.169.254")
+    ('', '::ffff:169.254.169.254 is 169.254.169.254, which is link-local')
+    """
+    problem = address_problem(address)
+    if not problem:
+        return ""
+    try:
+        ip: IPv4 | IPv6 = ipaddress.ip_address(address)
+    except ValueError:
+        return problem
+    if isinstance(ip, IPv6):
+        if ip.scope_id is not None:
+            return problem
+        ip = _within(ip) or ip
+    return "" if ip != _METADATA and any(ip in network for network in _OWN_NETWORKS) else problem
+
+
+def is_local_name(host: str) -> bool:
+    """Return whether a host name belongs to a local network, so that it can't be on the public Internet.
+
+    >>> is_local_name("localhost"), is_local_name("cdn.corp.internal"), is_local_name("example.com")
+    (True, True, False)
+    """
+    return "." not in host or host.endswith((".localhost", ".local", ".internal", ".localdomain", ".home.arpa"))
+
+
 def host_problem(host: str) -> str:
     """Return why a host cannot be on the public Internet, whatever its name resolves to; empty if it can.
 
@@ -106,8 +149,4 @@ def host_problem(host: str) -> str:
         except ValueError:
             return f"{host} is neither a name nor an address in the usual spelling"
         return address_problem(host)
-    if "." not in host.strip("."):
-        return f"{host} is a name of a local network"
-    if host.rstrip(".").endswith((".localhost", ".local", ".internal", ".localdomain", ".home.arpa")):
-        return f"{host} is a name of a local network"
-    return ""
+    return f"{host} is a name of a local network" if is_local_name(host.strip(".")) else ""

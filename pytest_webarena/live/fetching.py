@@ -1,4 +1,4 @@
-"""A minimal HTTP client for one small document that the harness requests itself: robots.txt."""
+"""A minimal HTTP client for single documents that the harness requests itself."""
 
 from __future__ import annotations
 
@@ -10,20 +10,23 @@ from urllib.parse import urlsplit
 from pytest_webarena.gateway.framing import Capture, response_body
 from pytest_webarena.gateway.heads import BadMessage, ResponseHead, parse_response
 
-__all__ = ["fetch"]
+__all__ = ["FetchProtocol", "fetch", "retrieve"]
 
 _LIMIT = 512 * 1024
 """Bytes that are read at most; a reader must accept a robots.txt of at least 500 KiB (RFC 9309 §2.5)."""
 _HEAD = 65536
 
 
-class _FetchProtocol(asyncio.Protocol):
+class FetchProtocol(asyncio.Protocol):
+    """One request on a connection of its own, and its response."""
+
     transport: asyncio.Transport
 
-    def __init__(self) -> None:
+    def __init__(self, limit: int) -> None:
         self.data = b""
         self.head: ResponseHead | None = None
-        self.body = Capture(_LIMIT)
+        self.body = Capture(limit)
+        self.is_complete = False
         self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._reader: object = None
 
@@ -53,12 +56,17 @@ class _FetchProtocol(asyncio.Protocol):
         if self._body is not None and self.data:
             self._body.feed(self.data, 0)
             self.data = b""
-        if self._body is None or self._body.done or len(self.body.data) >= _LIMIT:
+        if self._body is None or self._body.done or len(self.body.data) >= self.body.limit:
+            self.is_complete = self._body is None or (self._body.done and self._body.payload <= self.body.limit)
             self._end(None)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        is_complete = self.head is not None and (self._body is None or self._body.end())
-        self._end(None if is_complete else OSError("the connection ended without an answer"))
+        if not self.over.done():
+            self.is_complete = self.head is not None and (self._body is None or self._body.end())
+        self._end(None if self.is_complete else OSError("the connection ended in the middle of the answer"))
+
+    def eof_received(self) -> None:
+        """Close the connection, which `connection_lost` handles."""
 
     def _end(self, error: OSError | None) -> None:
         if not self.over.done():
@@ -69,26 +77,35 @@ class _FetchProtocol(asyncio.Protocol):
         self.transport.abort()
 
 
-async def fetch(
-    url: str, connect: Callable[[Callable[[], _FetchProtocol]], Awaitable[_FetchProtocol]], user_agent: str
-) -> tuple[int, str, str]:
+Connect = Callable[[Callable[[], FetchProtocol]], Awaitable[FetchProtocol]]
+"""Function that connects a protocol to the server."""
+
+
+async def retrieve(request: bytes, connect: Connect, *, limit: int) -> tuple[ResponseHead, bytes, bool]:
+    """Send ``request`` and return the response's head, its content as encoded, and whether the content is complete.
+
+    At most ``limit`` bytes of content are read. `OSError` when there is no response.
+    """
+    protocol = await connect(lambda: FetchProtocol(limit))
+    try:
+        protocol.transport.write(request)
+        await protocol.over
+    finally:
+        protocol.transport.abort()
+    assert protocol.head is not None
+    return protocol.head, bytes(protocol.body.data), protocol.is_complete
+
+
+async def fetch(url: str, connect: Connect, user_agent: str) -> tuple[int, str, str]:
     """Status, ``Location`` and text of the document at ``url``. `OSError` when it cannot be fetched."""
     parts = urlsplit(url)
-    asker = await connect(_FetchProtocol)
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     lines = [
         f"GET {path} HTTP/1.1", f"Host: {parts.netloc.rpartition('@')[2]}", f"User-Agent: {user_agent}",
         "Accept: text/plain,*/*", "Accept-Encoding: identity", "Connection: close", "", "",
     ]  # fmt: skip
-    try:
-        asker.transport.write("\r\n".join(lines).encode("latin-1", "replace"))
-        await asker.over
-    finally:
-        asker.transport.abort()
-    head = asker.head
-    assert head is not None
+    head, data, _ = await retrieve("\r\n".join(lines).encode("latin-1", "replace"), connect, limit=_LIMIT)
     known = {name.lower(): value.strip() for name, _, value in (field.partition(":") for field in head.fields)}
-    data = bytes(asker.body.data)
     if known.get("content-encoding", "").lower() == "gzip":  # some servers ignore Accept-Encoding
         try:
             data = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16).decompress(

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
-from pytest_webarena.gateway.archive_misses import resource_kind
+from pytest_webarena.gateway.archive_misses import is_browser_service, resource_kind
 from pytest_webarena.gateway.heads import RequestHead, ResponseHead
 from pytest_webarena.gateway.log_entry import Entry
 from pytest_webarena.gateway.method_override import hidden_method, is_unreadable, mutates, names_address, names_method
@@ -65,7 +65,7 @@ class Guard:
         url = route.url + path
         if resource_kind(request.method, request.fields) == "page" and not self.terms.is_home(route.host):
             self._refuse_foreign(route, url, self._sender(request, url))
-        if not self.terms.is_home(route.host) and _is_the_browsers(request):
+        if not self.terms.is_home(route.host) and is_browser_service(request.fields):
             raise Refused(f"{route.host} can't be reached", f"the browser asks {route.host} for no page")
         query = path.partition("?")[2]
         if not unsafe and hidden_method(request.method, query):
@@ -141,13 +141,6 @@ class Guard:
             entry.note_obstacle("blocked", "a captcha")
         elif page and head.status >= 500:
             entry.note_obstacle("site", f"status {head.status}")
-
-
-def _is_the_browsers(request: RequestHead) -> bool:
-    """Whether the browser sent a request for its own services (autofill, hints, lists): no page requested it and none
-    displays it."""
-    known = {name.lower(): value.strip() for name, _, value in (field.partition(":") for field in request.fields)}
-    return (known.get("sec-fetch-site"), known.get("sec-fetch-dest")) == ("none", "empty")
 
 
 def _intercepted(what: str, url: str) -> Intercepted:

@@ -125,7 +125,9 @@ def _read(site: SiteManifest, replica: Replica) -> str:
     without a response."""
     parts = urlsplit(site.start_url)
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    connection = http.client.HTTPConnection(replica.host, site.port or replica.port, timeout=_ANSWER)
+    connection = http.client.HTTPConnection(
+        replica.host, replica.ports.get(site.name) or site.port or replica.port, timeout=_ANSWER
+    )
     try:
         connection.request("GET", path, headers={"Host": parts.netloc, "Connection": "close"})
         connection.getresponse().read()

@@ -53,10 +53,15 @@ def _patience(request: RequestRecord, role: ResourceKind) -> float:
     return _LOOKED if dest in ("script", "style") else math.inf
 
 
-def _found(requests: Sequence[RequestRecord]) -> list[tuple[RequestRecord, ResourceKind, Cause, str]]:
-    """Requests that live sites did not answer as they answer people: each with its role, the cause and the reason."""
+def _found(
+    requests: Sequence[RequestRecord], live: bool = True
+) -> list[tuple[RequestRecord, ResourceKind, Cause, str]]:
+    """Requests that live sites did not answer as they answer people: each with its role, the cause and the reason.
+
+    Without ``live`` sites, only what the gateway noted of other hosts that a catalogue names (`loads`).
+    """
     found: list[tuple[RequestRecord, ResourceKind, Cause, str]] = []
-    for request in requests:
+    for request in requests if live else (each for each in requests if each.obstacle):
         role = _role(request)
         if request.obstacle:
             found.append((request, role, request.obstacle, request.obstacle_why))
@@ -65,7 +70,7 @@ def _found(requests: Sequence[RequestRecord]) -> list[tuple[RequestRecord, Resou
                 found.append((request, "page", "blocked", "a captcha"))
         elif request.status is None and not request.refused and request.seconds >= _patience(request, role):
             found.append((request, role, "site", f"no answer within {request.seconds:.0f} s"))
-    return found + _endless(requests)
+    return found + (_endless(requests) if live else [])
 
 
 def _endless(requests: Sequence[RequestRecord]) -> list[tuple[RequestRecord, ResourceKind, Cause, str]]:
@@ -89,9 +94,9 @@ def _block_page_text(evidence: Evidence) -> str:
     return ""
 
 
-def obstacles(evidence: Evidence) -> dict[str, str]:
+def obstacles(evidence: Evidence, *, live: bool = True) -> dict[str, str]:
     """All obstacles of a trial, each once: method and address to cause and reason."""
-    return _listed(_found(evidence.requests))
+    return _listed(_found(evidence.requests, live))
 
 
 def _listed(each_found: Sequence[tuple[RequestRecord, ResourceKind, Cause, str]]) -> dict[str, str]:
@@ -118,16 +123,17 @@ def reporting_obstacles(requests: Callable[[], Sequence[RequestRecord]], environ
         raise (SiteBlocked if cause == "blocked" else SiteError)(f"{error}: {why}") from error
 
 
-def with_obstacles(decided: Decided, evidence: Evidence) -> Decided:
-    """The outcome of a trial on live sites, given its obstacles.
+def with_obstacles(decided: Decided, evidence: Evidence, *, live: bool = True) -> Decided:
+    """The outcome of a trial on live sites, or without ``live`` on sites whose pages need other hosts, given its
+    obstacles.
 
     As on archived sites (`archive_misses.with_misses`), a failed trial may have failed because of an obstacle, so it is
     an error: ``blocked`` if the site rejected the visitor, ``site`` if it was unavailable. A passed trial did not need
     the page, unless the answer says that something is impossible: a wall looks like that. If the obstacle came before
     the agent did anything, no agent could have done better.
     """
-    decisive = [each for each in _found(evidence.requests) if each[1] in ("page", "part")]
-    wall_text = _block_page_text(evidence)
+    decisive = [each for each in _found(evidence.requests, live) if each[1] in ("page", "part")]
+    wall_text = _block_page_text(evidence) if live else ""
     pages = wall_text or any(role == "page" for _, role, _, _ in decisive)
     passed_wrongly = decided.outcome == "passed" and pages and says_unachievable(evidence.text_answer or "")
     if not (passed_wrongly or (decided.outcome == "failed" and (decisive or wall_text))):
@@ -138,7 +144,8 @@ def with_obstacles(decided: Decided, evidence: Evidence) -> Decided:
     if wall_text:
         shown.insert(0, f"the page at the end says {wall_text!r}")
     more = f" and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else ""
-    message = f"a live site turned the agent away: {'; '.join(shown[:_SHOWN])}{more}"
+    what = "a live site turned the agent away" if live else "a host that the site's pages need was not available"
+    message = f"{what}: {'; '.join(shown[:_SHOWN])}{more}"
     began = min((step.started for step in evidence.steps if step.started), default=None)
     before = began is None or any(role == "page" and each.time < began for each, role, _, _ in decisive)
     event = BEFORE_AGENT if before else SiteBlocked.event

@@ -91,8 +91,7 @@ class Rescorer:
                 name, verdicts = record.grading, {record.grading: verdict}
             decided = decide(verdict, stop_reason=evidence.stop_reason, stop_detail=record.stop_detail)
             decided = with_misses(decided, evidence)
-            if record.environment.get("live"):
-                decided = with_obstacles(decided, evidence)
+            decided = with_obstacles(decided, evidence, live=bool(record.environment.get("live")))
             if decided.cause == "judge" and session.event:
                 decided = decided._replace(event=session.event)
             cleared = {

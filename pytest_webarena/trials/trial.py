@@ -38,6 +38,7 @@ from pytest_webarena.trials.live_sites import obstacles, reporting_obstacles, wi
 from pytest_webarena.trials.memory import Recollection, recollection
 from pytest_webarena.trials.outcome import Decided, decide
 from pytest_webarena.trials.progress import Progress, Recorder
+from pytest_webarena.trials.refused_hosts import refused_hosts
 from pytest_webarena.trials.tamper import tamper_with
 from pytest_webarena.trials.trial_environment import TrialEnvironment, set_up_environment
 from pytest_webarena.trials.written_values import change_values
@@ -222,9 +223,11 @@ def _attempt(
             if missing := missing_resources(evidence):
                 progress.environment["not_archived"] = missing
                 decided = with_misses(decided, evidence)
-            if progress.environment.get("live"):
-                progress.environment |= {"obstacles": obstacles(evidence)}
-                decided = with_obstacles(decided, evidence)
+            if not (live := bool(progress.environment.get("live"))) and (refused := refused_hosts(evidence.requests)):
+                progress.environment["refused_hosts"] = refused
+            if (met := obstacles(evidence, live=live)) or live:
+                progress.environment["obstacles"] = met
+                decided = with_obstacles(decided, evidence, live=live)
             # another attempt would meet the same
             again = decided.event not in ("archive", "live_site") and decided.cause != "blocked"
             if decided.event == "unreported_usage" and plan.agent.kind == "model":

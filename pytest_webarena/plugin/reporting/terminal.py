@@ -15,6 +15,7 @@ import pytest
 from pytest_webarena.llm.model_calls import calls_of, read_model_calls
 from pytest_webarena.plugin.reporting.ended_trials import cut_off_lines, unattributed_lines, unreadable_lines
 from pytest_webarena.plugin.reporting.rates import summary_lines
+from pytest_webarena.plugin.reporting.refused_hosts import refused_host_lines
 from pytest_webarena.plugin.reporting.summary_lines import LABEL, WIDTH, Line, plural, row, shorter, wrapped
 from pytest_webarena.plugin.stash import SETTINGS
 from pytest_webarena.results.conditions import mixed, source_of
@@ -177,6 +178,7 @@ def write_summary(reporter: TerminalReporter, controller: Controller) -> None:
     lines += unattributed_lines(controller.records, run.path)
     lines += grading_lines(controller.records, run.path)
     lines += (Line(f"sites: {change}", "yellow") for change in program_changes(controller.records))
+    lines += refused_host_lines(controller.records)
     if controller.broker_report is not None:
         lines += site_lines(controller.broker_report)
     lines += budget_lines(read_model_calls(calls_of(run.path)), reporter.config.stash[SETTINGS].options.models)

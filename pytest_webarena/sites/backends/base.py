@@ -65,6 +65,8 @@ class Replica:
     """For an app that runs elsewhere: the duration of the reset that made it pristine."""
     origins: tuple[str, ...] = ()
     """For an archive: further origins (scheme, host and port) that it serves, e.g. ``https://cdn.test``."""
+    ports: Mapping[str, int] = field(default_factory=dict)
+    """Ports of sites that are not at ``port``, by name: those of stand-ins."""
     parts: dict[str, Replica] = field(default_factory=dict, repr=False)
     """Replicas, by app, of the other apps that start with it as one unit (`BackendContext.units`)."""
 

@@ -182,6 +182,7 @@ class ProcessBackend:
             digest=digest,
             fingerprint=running.fingerprint,
             edition=edition,
+            ports=running.ports if isinstance(running, CommandReplica) else {},
             handle=running,
         )
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from pytest_webarena.errors import SiteError, SiteUnready
 from pytest_webarena.sites.backends.activity import Activity, stopped, threads_of
 from pytest_webarena.sites.backends.ready import wait_ready
+from pytest_webarena.sites.backends.stand_ins import StandIns
 from pytest_webarena.sites.catalogues.manifest import AppManifest
 from pytest_webarena.sites.cleanup import reaper
 
@@ -66,8 +67,18 @@ def log_tail(path: Path) -> str:
 class CommandReplica:
     """A running command and the processes it started."""
 
-    def __init__(self, process: asyncio.subprocess.Process, port: int, data_dir: Path, log: Path, mark: str) -> None:
+    def __init__(
+        self,
+        process: asyncio.subprocess.Process,
+        port: int,
+        data_dir: Path,
+        log: Path,
+        mark: str,
+        ports: Mapping[str, int],
+    ) -> None:
         self.port = port
+        self.ports = ports
+        """Ports of its stand-ins, by site."""
         self.activity = Activity(partial(threads_of, process.pid, mark))
         self.data_dir = data_dir
         self.fingerprint: str | None = None
@@ -102,8 +113,10 @@ async def start_command(
     for attempt in range(1, _PORT_TRIES + 1):
         await asyncio.to_thread(_make_data, data, data_dir)
         port = _free_port()
-        filling = {"{port}": str(port), "{data_dir}": str(data_dir), "{python}": sys.executable}
-        replica = await _spawn(app, [_fill(word, filling) for word in command], environ, filling, port, data_dir, log)
+        stand_ins = StandIns.of(app, _free_port)
+        filling = {"{port}": str(port), "{data_dir}": str(data_dir), "{python}": sys.executable, **stand_ins.filling}
+        words = [_fill(word, filling) for word in command]
+        replica = await _spawn(app, words, environ, filling, port, data_dir, log, stand_ins)
         try:
             await wait_ready(
                 app.ready, "127.0.0.1", port,
@@ -130,20 +143,27 @@ async def _spawn(
     port: int,
     data_dir: Path,
     log: Path,
+    stand_ins: StandIns,
 ) -> CommandReplica:
     mark = f"{_MARK}={secrets.token_hex(8)}"
+    marked = {**os.environ, **dict([mark.split("=", 1)])}
     filled = {name: _fill(value, filling) for name, value in environ.items()}
     try:
+        await stand_ins.start(app, marked, data_dir, log)
         with log.open("ab") as out:
             process = await asyncio.create_subprocess_exec(
                 *command,
                 stdin=asyncio.subprocess.DEVNULL, stdout=out, stderr=out,
-                cwd=app.folder, env={**os.environ, **filled, **dict([mark.split("=", 1)])}, start_new_session=True,
+                cwd=app.folder, env={**marked, **filled}, start_new_session=True,
             )  # fmt: skip
-    except OSError as error:
+    except BaseException as error:
+        if stand_ins.sites:
+            await asyncio.to_thread(reaper.reap, [("mark", mark)])
+        if not isinstance(error, OSError):
+            raise
         kind = SiteUnready if isinstance(error, FileNotFoundError | PermissionError) else SiteError
         raise kind(f"the app {app.name!r}: its command {command[0]!r} can't be run: {error}") from error
-    return CommandReplica(process, port, data_dir, log, mark)
+    return CommandReplica(process, port, data_dir, log, mark, stand_ins.ports)
 
 
 def _fill(text: str, filling: Mapping[str, str]) -> str:

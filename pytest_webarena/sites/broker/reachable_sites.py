@@ -206,7 +206,7 @@ def endpoint(site: SiteManifest, replica: Replica) -> tuple[str, int]:
     """Returns host and port at which a replica serves a site."""
     own = urlsplit(replica.addresses.get(site.name, ""))
     if not own.hostname:
-        return replica.host, site.port or replica.port
+        return replica.host, replica.ports.get(site.name) or site.port or replica.port
     return own.hostname, own.port or (443 if own.scheme == "https" else 80)
 
 

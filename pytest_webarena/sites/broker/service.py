@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_webarena.errors import BrowserError, SiteError, TaskError, WebArenaError
+from pytest_webarena.errors import SiteError, TaskError, WebArenaError
 from pytest_webarena.gateway.authority import Authority
 from pytest_webarena.gateway.hosted import OwnAddressRoute
 from pytest_webarena.gateway.session import Gateway, GatewaySession
@@ -25,6 +25,7 @@ from pytest_webarena.sites.broker.live_leases import (
     replica_sites,
     share_web_access,
 )
+from pytest_webarena.sites.broker.other_hosts import OtherHosts, share_other_hosts
 from pytest_webarena.sites.broker.pool import Pool
 from pytest_webarena.sites.broker.pool_lease import PoolLease
 from pytest_webarena.sites.broker.reachable_sites import ReachableSites, reachable, serve, unreached
@@ -34,6 +35,7 @@ from pytest_webarena.sites.broker.settings import BrokerSettings
 from pytest_webarena.sites.broker.sizing import Budget, ReplicaSetLimits, size_of
 from pytest_webarena.sites.broker.slot import State
 from pytest_webarena.sites.broker.traffic import unsafe_by_app
+from pytest_webarena.sites.broker.trust import is_ours, require_trust
 from pytest_webarena.sites.catalogues.account_checks import unnamed_accounts
 from pytest_webarena.sites.catalogues.manifest import Catalogue, SiteManifest
 from pytest_webarena.sites.catalogues.units import Unit
@@ -68,6 +70,7 @@ class LeaseService:
         )
         self._pool = Pool(catalogue.apps, self._backends.get, self._limits, budget=Budget(settings.memory))
         self._sessions = Sessions(catalogue, self._pool)
+        self._other_hosts = OtherHosts()
         self.held = LeaseTable(catalogue, self._pool, self._backends.get)
         """The held leases, and their operations."""
         self._waits: tuple[Waiting, ...] = ()
@@ -112,13 +115,17 @@ class LeaseService:
         apps = [app.name for app in self.catalogue.apps_of(sites)]
         wait = self.settings.lease_timeout if timeout is None else timeout
         next_ones = [app.name for app in self.catalogue.apps_of(ahead)]
-        parts = [site for app in apps if app not in requested_apps for site in self.catalogue.apps[app].sites]
+        parts = [
+            site
+            for app in apps
+            for site in self.catalogue.apps[app].sites
+            if app not in requested_apps or (site.stand_in and site.name not in chosen)
+        ]
         served = [*chosen.values(), *parts]
         others = reachable(self.catalogue, reach, leased=served, unreset=self.settings.allow_unreset) if reach else ()
         if not trusts:
-            self._require_trust(served)
-            self._require_reading(served)
-            others = tuple(site for site in others if not self._is_ours(site))
+            require_trust(served, (self.catalogue.apps[app] for app in apps))
+            others = tuple(site for site in others if not is_ours(site))
         leased_now = self.catalogue.apps_of([site.name for site in others if site.name in now])
         every = [*apps, *(app.name for app in leased_now if app.name not in apps)]
         try:
@@ -138,7 +145,9 @@ class LeaseService:
             served, self.catalogue.apps, self._backends.get
         ):  # also of dependencies, because pages may call them
             serve(session, self.catalogue.apps[site.app], site, replicas[site.app], read=trusts)
-        observe_off_archive(session, (self.catalogue.apps[site.app] for site in (*served, *others)), live, read=trusts)
+        visited = [self.catalogue.apps[app] for app in dict.fromkeys(site.app for site in (*served, *others))]
+        observe_off_archive(session, visited, live, read=trusts)
+        self._other_hosts.open(session, visited, read=trusts)
         reachable_names = ", ".join((*chosen, *(site.name for site in others)))
         for site in (*served, *others):
             if site.reach_header:
@@ -181,32 +190,11 @@ class LeaseService:
             own_addresses=self.catalogue.own_addresses,
         )
 
-    def _is_ours(self, site: SiteManifest) -> bool:
-        """Whether it is an https site with a certificate of the run's authority."""
-        return site.url.startswith("https:") and not (site.hosted and site.base)
-
-    def _require_trust(self, sites: Iterable[SiteManifest]) -> None:
-        """Raise `BrowserError` if a browser that can't trust the run's authority is to visit https sites with its
-        certificates."""
-        if names := [site.name for site in sites if self._is_ours(site)]:
-            raise BrowserError(
-                f"{', '.join(names)}: expected Chromium, for the site comes by https with a certificate of this run "
-                "alone, found a browser that can't trust it for one run; run without --browser, or with "
-                "--browser=chromium"
-            )
-
-    def _require_reading(self, sites: Iterable[SiteManifest]) -> None:
-        """Raise `BrowserError` if the gateway would have to add credentials to requests that it can't read."""
-        if names := [site.name for site in sites if site.http_credentials and site.url.startswith("https:")]:
-            raise BrowserError(
-                f"{', '.join(names)}: expected Chromium, for only it lets the gateway add 'http_credentials' to "
-                "requests by https; run without --browser, or with --browser=chromium"
-            )
-
     def _trust(self, session: GatewaySession) -> Trust | None:
         """Returns what a browser must trust to visit the sites of a gateway; an authority is created when it is first
         needed."""
-        if session.routes.world is None and not any(route.read for route in session.routes):
+        routes = session.routes
+        if routes.world is None and routes.other_hosts is None and not any(route.read for route in routes):
             return None
         authority = self._authority()
         return Trust(spki=authority.spki, certificate=authority.certificate)
@@ -342,6 +330,7 @@ class LeaseService:
                 address=route.own_address,
             )  # fmt: skip
         share_web_access(held.session, more.session)
+        share_other_hosts(held.session, more.session)
         for slot in more.slots.values():  # its own gateway sees none of the traffic
             slot.touched = slot.touched or "it was visited through another gateway"
 

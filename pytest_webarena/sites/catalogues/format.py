@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from pytest_webarena.sites.catalogues.format_accounts import ACCOUNT
 from pytest_webarena.sites.catalogues.format_hosted import RESET, hosted_fault
+from pytest_webarena.sites.catalogues.format_other_hosts import OTHER_HOSTS_KEYS, other_hosts_fault
 from pytest_webarena.sites.catalogues.format_parts import NAME, PATH, key
 from pytest_webarena.sites.catalogues.format_quiet import QUIET, quiet_fault
 from pytest_webarena.sites.catalogues.format_running import DOCKER, PROCESS, READY
-from pytest_webarena.sites.catalogues.format_visiting import ACCOUNT, DATABASE, SITE
+from pytest_webarena.sites.catalogues.format_stand_ins import stand_in_fault
+from pytest_webarena.sites.catalogues.format_visiting import DATABASE, SITE
 from pytest_webarena.sites.catalogues.manifest import PortReady
 from pytest_webarena.tasks.file_reading import Reading
 from pytest_webarena.tasks.nodes import near
@@ -39,7 +42,7 @@ def _app_rule(values: dict[str, Any], _: Any, __: Reading) -> Fault | None:
         if site["user"] and site["user"] not in values["users"]:
             hint = near(site["user"], values["users"]) or "list it under 'users'"
             return Fault(f"the user of the site '{name}' among the app's users", f"'{site['user']}'", hint)
-    return quiet_fault(values)
+    return other_hosts_fault(values) or stand_in_fault(values) or quiet_fault(values)
 
 
 APP: Record[Mapping[str, Any]] = Record(
@@ -190,6 +193,7 @@ APP: Record[Mapping[str, Any]] = Record(
             "depends_on: [tiles, routing]",
             default=(),
         ),
+        *OTHER_HOSTS_KEYS,
         key(
             "process",
             PROCESS,

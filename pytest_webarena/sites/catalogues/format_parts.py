@@ -14,6 +14,7 @@ __all__ = [
     "HOST",
     "MODULE",
     "NAME",
+    "OTHER_HOST",
     "PATH",
     "SCRIPT",
     "SIZE",
@@ -39,6 +40,11 @@ def text(label: str, pattern: str) -> Text:
 
 NAME = text("a name of letters, digits, '_' and '-'", r"[A-Za-z0-9][A-Za-z0-9_-]*")
 HOST = text("a host name in lower case, such as app.test", r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?")
+_OTHER_NAME = r"(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)*[a-z](?:[a-z0-9-]*[a-z0-9])?"
+OTHER_HOST = text(
+    "a host name in lower case, such as fonts.example.com, or an origin such as https://cdn.example.com:8443",
+    rf"{_OTHER_NAME}|https?://{_OTHER_NAME}(?::[0-9]{{1,5}})?",
+)
 PATH = text("a path that starts with '/'", r"/\S*")
 MODULE = text("a Python module", r"[A-Za-z_][\w.]*")
 TARGET = text("module:attribute", r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")

@@ -7,13 +7,14 @@ from typing import Any
 
 from pytest_webarena.sites.catalogues.format_hosted import HOSTED_KEYS
 from pytest_webarena.sites.catalogues.format_parts import HEADER, HOST, PATH, SCRIPT, WORDS, key, text
+from pytest_webarena.sites.catalogues.format_stand_ins import STAND_IN_KEYS
 from pytest_webarena.sites.catalogues.manifest import ApiRecipe, HttpCredentials, LoginCheck
 from pytest_webarena.tasks.file_reading import Reading
 from pytest_webarena.tasks.record_shapes import ListOf, MapOf, Record
 from pytest_webarena.tasks.shapes import Bool, Choice, Fault, Int, Json, Text
 from pytest_webarena.tasks.steps import BROWSER_STEPS
 
-__all__ = ["ACCOUNT", "API", "DATABASE", "LOGIN", "LOGIN_CHECK", "SITE"]
+__all__ = ["API", "DATABASE", "LOGIN", "LOGIN_CHECK", "SITE"]
 
 
 def _login_check(**values: Any) -> LoginCheck:
@@ -76,7 +77,14 @@ LOGIN_CHECK: Record[LoginCheck] = Record(
     rule=_check_rule,
 )
 
-_LOGIN_KINDS = {"steps": "form", "headers": "header", "http_basic": "header", "state": "state", "script": "script"}
+_LOGIN_KINDS = {
+    "steps": "form",
+    "headers": "header",
+    "http_basic": "header",
+    "state": "state",
+    "script": "script",
+    "command": "command",
+}
 """Kinds of recipes by the key that makes them."""
 
 
@@ -90,7 +98,7 @@ def _login_rule(values: dict[str, Any], _: Any, __: Reading) -> Fault | None:
     given = [key for key in _LOGIN_KINDS if values[key]]
     if len(given) != 1:
         found = " and ".join(map(repr, given)) or "none"
-        return Fault("one of 'steps', 'headers', 'http_basic', 'state' and 'script'", found)
+        return Fault("one of 'steps', 'headers', 'http_basic', 'state', 'script' and 'command'", found)
     if bool(values["path"]) != (given == ["steps"]):
         found = f"'path' with {given[0]!r}" if values["path"] else "'steps' without 'path'"
         return Fault("'path', the page with the form, with 'steps' and only with them", found)
@@ -111,7 +119,7 @@ LOGIN: Record[Mapping[str, Any]] = Record(
         key(
             "steps",
             BROWSER_STEPS,
-            ("The steps on the page, as in a task's `setup`. Texts may use `{username}` and `{password}`."),
+            ("The steps on the page, as in a task's `setup`. Texts may use `{username}`, `{password}` and `{totp}`."),
             'path: /signin\nsteps:\n  - fill: {"css=#username": "{username}", "css=#password": "{password}"}\n'
             "  - press: Enter",
             default=(),
@@ -145,11 +153,23 @@ LOGIN: Record[Mapping[str, Any]] = Record(
             SCRIPT,
             (
                 "A Python function, as `module:function` or `file.py:function`. It receives a `SignIn` with "
-                "`url`, `username`, `password` and `call(method, path, headers=…, body=…)`, which keeps cookies. "
-                "It returns a storage state, or nothing to use those cookies."
+                "`url`, `username`, `password`, `code()` (a one-time code of `totp`) and `call(method, path, "
+                "headers=…, body=…)`, which keeps cookies; a full address calls another site of the task, "
+                "such as a mailbox. It returns a storage state, or nothing to use those cookies."
             ),
             "script: signing.py:sign_in",
             default="",
+        ),
+        key(
+            "command",
+            WORDS,
+            (
+                "A program of this machine that prints a storage state as JSON, for single sign-on. It runs in the "
+                "catalogue's folder. Words may use `{username}` and `{url}`; the variables `WEBARENA_URL`, "
+                "`WEBARENA_USERNAME` and `WEBARENA_PASSWORD` are set. The session's cookies are masked in all records."
+            ),
+            'command: [./sso.sh, "{username}"]',
+            default=(),
         ),
         key(
             "check",
@@ -306,6 +326,7 @@ SITE: Record[Mapping[str, Any]] = Record(
             '  check: {path: /account, includes: "{username}"}',
             default=None,
         ),
+        *STAND_IN_KEYS,
         key(
             "port",
             Int(low=1, high=65535),
@@ -345,22 +366,6 @@ SITE: Record[Mapping[str, Any]] = Record(
         ),
     ],
     rule=_site_rule,
-)
-
-ACCOUNT: Record[Mapping[str, Any]] = Record(
-    "account",
-    dict,
-    [
-        key(
-            "username",
-            Text(),
-            "The sign-in name, if it differs from the account's name.",
-            "username: emma@example.org",
-            default="",
-        ),
-        key("password", Text(), "The password: public test data, never a secret.", "password: paper-lantern-86"),
-        key("role", Text(), "The account's role, in a word.", "role: admin", default=""),
-    ],
 )
 
 _ENGINES = ("sqlite", "mysql", "postgresql", "gitlab-psql")

@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 from pytest_webarena.docs_site import docs
 from pytest_webarena.errors import Problem, UsageError, closest
+from pytest_webarena.secrets import mark_environment
 from pytest_webarena.sites.backends import backend_names, is_backend
 from pytest_webarena.sites.catalogues.archived import ARCHIVE, archive_of, archived_app, archived_catalogue
 from pytest_webarena.sites.catalogues.data_folders import data_problem
@@ -51,6 +52,7 @@ __all__ = ["CatalogueError", "load_catalogue", "looks_like_catalogue", "problems
 
 _SHIPPED = Path(__file__).parent / "shipped"
 _MAX_EXTENDS = 8
+_LATER_KEYS = ("reads", "quiet", "reset", "loads", "sign_in_hosts", "private_hosts")
 _APPS = re.compile(rb"^(apps|extends)\s*:", re.MULTILINE)
 _TASKS = re.compile(rb"^tasks\s*:", re.MULTILINE)
 
@@ -265,10 +267,7 @@ def _manifest(name: str, values: Mapping[str, Any], source: _Source) -> AppManif
                 for site, given in values["sites"].items()
                 if given["sign_in"] is not None
             },
-            "users": {
-                user: Account(username=given["username"] or user, password=given["password"], role=given["role"])
-                for user, given in values["users"].items()
-            },
+            "users": {user: _account(user, given) for user, given in values["users"].items()},
             "databases": {
                 database: DatabaseManifest(name=database, **given) for database, given in values["databases"].items()
             },
@@ -286,7 +285,7 @@ def _manifest(name: str, values: Mapping[str, Any], source: _Source) -> AppManif
 
 
 def _site(app: str, backend: str, name: str, given: Mapping[str, Any]) -> SiteManifest:
-    keys = ("host", "https", "port", "api", "http_credentials", "reach_header", "keep_address")
+    keys = ("host", "https", "port", "api", "http_credentials", "reach_header", "keep_address", "stand_in")
     root, urls = given["root"].rstrip("/"), [url.rstrip("/") for url in given["url"]]
     site = SiteManifest(
         name=name,
@@ -306,7 +305,18 @@ def _login(site: str, given: Mapping[str, Any], folder: Path) -> LoginRecipe:
     state = _file(recipe.state, folder) if recipe.state else ""
     file, colon, function = recipe.script.rpartition(":")
     script = _file(file, folder) + colon + function if file.endswith(".py") else recipe.script
-    return replace(recipe, state=state, script=script)
+    return replace(recipe, state=state, script=script, folder=str(folder) if recipe.command else "")
+
+
+def _account(name: str, given: Mapping[str, Any]) -> Account:
+    """Returns an account with its secrets from the environment. Raises `UsageError` for one that can't be masked."""
+    variables = [given[key] for key in ("password_env", "totp_env") if given[key]]
+    mark_environment(variables)
+    found = {
+        key: os.environ.get(given[f"{key}_env"], "").strip() if given[f"{key}_env"] else given[key]
+        for key in ("password", "totp")
+    }
+    return Account(**{**given, "username": given["username"] or name, **found})
 
 
 def _docker(docker: DockerManifest, folder: Path) -> DockerManifest:
@@ -368,9 +378,16 @@ def _digest(app: AppManifest) -> str:
     data = json.loads(dumps(described))
     for site in data["sites"]:
         del site["keep_address"]  # of no effect on what the app does
-    later = [(site, name) for site in data["sites"] for name in ("reach_header", "https", "http_credentials", "hosted")]
+    for recipe in data["login"].values():
+        recipe["folder"] = ""
+    for account in data["users"].values():
+        account |= {key: "" for key in ("password", "totp") if account[f"{key}_env"]}  # it differs by machine
+    later = [(user, name) for user in data["users"].values() for name in ("totp", "password_env", "totp_env")]
+    later += [(recipe, name) for recipe in data["login"].values() for name in ("command", "folder")]
+    names = ("reach_header", "https", "http_credentials", "hosted", "stand_in")
+    later += [(site, name) for site in data["sites"] for name in names]
     later += [(data["reset"], "proof")] if data["reset"] else []
-    for keys, name in ((data, "reads"), (data, "quiet"), (data, "reset"), *later):
+    for keys, name in (*((data, name) for name in _LATER_KEYS), *later):
         if not keys[name]:  # later versions' keys must not change the digests of apps without them
             del keys[name]
     total = hashlib.sha256(dumps(data).encode())

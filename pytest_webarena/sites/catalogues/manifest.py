@@ -16,6 +16,7 @@ from urllib.parse import urljoin
 from pytest_webarena.actions import Action
 from pytest_webarena.errors import UsageError, closest
 from pytest_webarena.evidence import JsonValue
+from pytest_webarena.secrets import mark
 from pytest_webarena.sites.catalogues.running import (
     ContainerStep,
     DockerManifest,
@@ -61,16 +62,41 @@ def _basic(username: str, password: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
-    """An account. All passwords here are public test data."""
+    """An account. Passwords in catalogues are public test data; secrets come from the environment."""
 
     username: str
-    password: str
+    password: str = ""
     role: str = ""
+    totp: str = ""
+    """Secret of two-factor authentication, in base32; empty: there is none."""
+    password_env: str = ""
+    """Environment variable that the password comes from; empty: the catalogue has it."""
+    totp_env: str = ""
+    """Environment variable that ``totp`` comes from."""
+
+    def __post_init__(self) -> None:
+        """Mask what comes from the environment, in each process that has the account."""
+        if self.password_env:
+            mark(self.password)
+            mark(self.authorization.removeprefix("Basic "))
+        if self.totp_env:
+            mark(self.totp)
+
+    @property
+    def is_private(self) -> bool:
+        """Whether it has secrets, so that its sessions are masked in records, too."""
+        return bool(self.password_env or self.totp_env)
 
     @property
     def authorization(self) -> str:
         """Value of the header ``Authorization`` for HTTP Basic authentication."""
         return _basic(self.username, self.password)
+
+    @property
+    def missing(self) -> str:
+        """The first environment variable that has no value; empty when all have one."""
+        given = ((self.password_env, self.password), (self.totp_env, self.totp))
+        return next((name for name, value in given if name and not value), "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,9 +139,10 @@ class LoginCheck:
 class LoginRecipe:
     """How to log in to one site. The package `browser` executes it; here it is only data."""
 
-    kind: Literal["form", "header", "state", "script"]
+    kind: Literal["form", "header", "state", "script", "command"]
     """``form``: ``steps`` on the page ``path``. ``header``: ``headers`` on every request to the site, and only to it.
-    ``state``: a stored browser state. ``script``: a Python function that creates one."""
+    ``state``: a stored browser state. ``script``: a Python function that creates one. ``command``: a program that
+    prints one."""
     site: str
     check: LoginCheck
     api_check: LoginCheck | None = None
@@ -131,6 +158,10 @@ class LoginRecipe:
     """Absolute path of a file with Playwright's storage state; ``{username}`` is replaced."""
     script: str = ""
     """``module:function`` or ``file.py:function``, called with a `SignIn` (see `browser.login`)."""
+    command: tuple[str, ...] = ()
+    """Program and arguments; ``{username}`` and ``{url}`` are replaced."""
+    folder: str = ""
+    """Directory in which ``command`` runs."""
     portable: bool = True
     """Whether every replica accepts a session made on another one (signed cookies, or a login before the snapshot).
     Then one login serves the whole run."""
@@ -170,6 +201,8 @@ class SiteManifest:
     """Whether browsers reach it as ``https://<host>``. The gateway terminates TLS; the server uses plain HTTP."""
     base: str = ""
     """For a site that browsers visit at its own address: this, without a trailing slash. Empty: ``http://<host>``."""
+    stand_in: str = ""
+    """Kind of the program that the harness starts for it next to the app; empty: the app serves it."""
     hosted: tuple[str, ...] = ()
     """For a site that runs elsewhere: the addresses of its instances, without a trailing slash."""
     keep_address: bool = False
@@ -279,6 +312,12 @@ class AppManifest:
     """Overrides the run's number of pristine spares."""
     depends_on: tuple[str, ...] = ()
     """Apps that run and are leased with it; their hosts are served, too. For containers see `units.Unit`."""
+    loads: tuple[str, ...] = ()
+    """Hosts, or origins with a port, from which its pages load parts by GET."""
+    sign_in_hosts: tuple[str, ...] = ()
+    """Hosts, or origins with a port, at which its users sign in: pages may be opened and forms sent there."""
+    private_hosts: tuple[str, ...] = ()
+    """Those of these hosts that may have private addresses."""
     process: ProcessManifest | None = None
     docker: DockerManifest | None = None
     folder: Path = Path()

@@ -15,10 +15,11 @@ from typing import Any
 from pytest_webarena.docs_site import with_addresses
 from pytest_webarena.sites.catalogues.embedded_sites import FOLDER, SITE_FILE
 from pytest_webarena.sites.catalogues.format import APP, FILE, FORMAT_VERSION
+from pytest_webarena.sites.catalogues.format_accounts import ACCOUNT
 from pytest_webarena.sites.catalogues.format_hosted import CALL, RESET
 from pytest_webarena.sites.catalogues.format_quiet import QUIET
 from pytest_webarena.sites.catalogues.format_running import DOCKER, HTTP, PROCESS, READY_ITEM, STEP, VOLUME
-from pytest_webarena.sites.catalogues.format_visiting import ACCOUNT, API, DATABASE, LOGIN, LOGIN_CHECK, SITE
+from pytest_webarena.sites.catalogues.format_visiting import API, DATABASE, LOGIN, LOGIN_CHECK, SITE
 from pytest_webarena.tasks.record_shapes import REQUIRED, Field, MapOf, Record, described
 from pytest_webarena.tasks.shapes import Schema, Schemas
 
@@ -48,7 +49,8 @@ _TITLES: tuple[tuple[str, Record[Any], str], ...] = (
     (
         "Keys of `sign_in`",
         LOGIN,
-        "Give one of `steps` (with `path`), `headers`, `http_basic`, `state` and `script`, and always a `check`.",
+        "Give one of `steps` (with `path`), `headers`, `http_basic`, `state`, `script` and `command`, and always a "
+        "`check`.",
     ),
     (
         "Keys of `sign_in.check`",
@@ -56,7 +58,7 @@ _TITLES: tuple[tuple[str, Record[Any], str], ...] = (
         "Tested after signing in, and before a session is reused. See [signing in](sites.md#signing-in).",
     ),
     ("Keys of `api`", API, ""),
-    ("Keys of an account", ACCOUNT, "Accounts are public test data, never secrets."),
+    ("Keys of an account", ACCOUNT, "Values here are public test data. Secrets come from environment variables."),
     ("Keys of a database", DATABASE, "Give one of the first four."),
     ("Keys of an item of `ready`", READY_ITEM, "An item is the word `port`, or has one of these keys."),
     ("Keys of `http`", HTTP, ""),
@@ -240,11 +242,15 @@ def _site(keys: str) -> str:
         return _app(f"backend: external\nsites:\n  shop:\n{_indent(keys, 4)}").replace(
             "backend: docker\n    docker", "docker"
         )
+    if keys.startswith("stand_in"):
+        mail = _indent(f"host: mail.test\n{keys}", 4)
+        process = "process: {command: [serve, '{port}']}"
+        return _app(f"backend: process\n{process}\nsites:\n  shop: {{host: shop.test}}\n  mail:\n{mail}")
     return _app(f"sites:\n  shop:\n{_indent(_with(keys, {'host': 'host: shop.test'}), 4)}{users}")
 
 
 def _login(keys: str) -> str:
-    one = any(f"\n{key}:" in f"\n{keys}" for key in ("steps", "headers", "http_basic", "state", "script"))
+    one = any(f"\n{key}:" in f"\n{keys}" for key in ("steps", "headers", "http_basic", "state", "script", "command"))
     missing = {"check": "check: {path: /account}"}
     if not one:
         missing |= {"headers": "headers: {X-User: me}"}
@@ -271,7 +277,7 @@ _FRAMES: Mapping[str, Callable[[str], str]] = {
     LOGIN.name: _login,
     LOGIN_CHECK.name: lambda keys: _login(f"check:\n{_indent(_with(keys, {'path': 'path: /me', **_proof(keys)}), 2)}"),
     API.name: lambda keys: _site(f"api:\n{_indent(_with(keys, {}), 2)}"),
-    ACCOUNT.name: lambda keys: _app(f"users:\n  emma:\n{_indent(_with(keys, {'password': 'password: x'}), 4)}"),
+    ACCOUNT.name: lambda keys: _app(f"users:\n  emma:\n{_indent(_account(keys), 4)}"),
     DATABASE.name: lambda keys: _app(f"databases:\n  main:\n{_indent(keys, 4)}"),
     READY_ITEM.name: lambda keys: _app(f"ready:\n  - {keys}"),
     QUIET.name: lambda keys: _app(
@@ -285,6 +291,10 @@ _FRAMES: Mapping[str, Callable[[str], str]] = {
     VOLUME.name: lambda keys: _docker(f"volumes:\n  -\n{_indent(keys, 4)}"),
     STEP.name: lambda keys: _docker(f"post_start:\n  -\n{_indent(keys, 4)}"),
 }
+
+
+def _account(keys: str) -> str:
+    return keys if "password" in keys else f"password: x\n{keys}"
 
 
 def _proof(keys: str) -> dict[str, str]:

@@ -58,7 +58,7 @@ class Internet:
 
         site = self.sites[name] = self.world.site(answers, at=PUBLIC)
         self.names[name] = [PUBLIC]
-        self.ports.add((name, site.port, False))
+        self.ports = {each for each in self.ports if each[0] != name} | {(name, site.port, False)}
         return site
 
     async def find(self, host: str, port: int) -> Sequence[str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_webarena import secrets
 from pytest_webarena.actions import Click, Type
 from pytest_webarena.browser.login import login_headers
 from pytest_webarena.embedded import APPS
@@ -159,6 +160,29 @@ apps:
             ("backend: process", "backend: dokcer"),
             r"expected a backend \(archive, docker, external, live, process or module:class\)",
         ),
+        (
+            ("{host: shop.test}", "{host: s.test}, mail: {host: m.test, stand_in: mailbox}"),
+            "'backend: process' with a 'c",
+        ),
+        *(
+            (("shop: {host: shop.test}}\n    process: {factory: shop:create_app}", changed), message)
+            for changed, message in (
+                (
+                    "mail: {host: m.test, stand_in: mailbox}, shop: {host: s.test}}\n"
+                    "    process: {command: ['{port}']}",
+                    "expected a site of the app itself before those with 'stand_in', found none",
+                ),
+                (
+                    "shop: {host: s.test}, mail: {host: m.test, stand_in: mailbox, port: 8}}\n"
+                    "    process: {command: ['{port}']}",
+                    "expected 'stand_in' or 'port' of a site, found both of mail",
+                ),
+                (
+                    "shop: {host: s.test}}\n    process: {command: ['{port}', '{smtp:shop}']}",
+                    "expected a site with 'stand_in: mailbox' in '{smtp:shop}', found 'shop'",
+                ),
+            )
+        ),
         (("{host: shop.test}", "{host: shop.test, user: bob}"), "among the app's users, found 'bob'"),
         (("apps:", f"apps:{OTHER.format(site='shop', host='x.test')}"), "each site in one app, found 'shop' again"),
         (("apps:", f"apps:{OTHER.format(site='x', host='shop.test')}"), "each host once, found 'shop.test' again"),
@@ -168,6 +192,29 @@ apps:
         *(
             (("    process:", f"    {keys}\n    process:"), message)
             for keys, message in (
+                ("loads: [cdn.test]\n    sign_in_hosts: [cdn.test]", "or in 'sign_in_hosts', found 'cdn.test' in both"),
+                ("loads: [shop.test]", "not the app's own in 'loads' and 'sign_in_hosts', found 'shop.test'"),
+                ("loads: [localhost]", "'localhost', a name of a local network, in 'private_hosts' too"),
+                ("private_hosts: [cdn.test]", "of 'loads' or 'sign_in_hosts' in 'private_hosts', found 'cdn.test'"),
+                *(
+                    (f"loads: ['{entry}']", "expected a host name in lower case, such as fonts.example.com, or an")
+                    for entry in (
+                        "127.0.0.1",
+                        "http://10.0.0.1:80",
+                        "0x7f.1",
+                        "2130706433",
+                        "cdn.test:81",
+                        "[::1]",
+                        "https://a@cdn.test",
+                        "https://cdn.test/",
+                        "*.cdn.test",
+                        "cdn.test.",
+                        "CDN.test",
+                    )
+                ),
+                ("users: {a: {role: x}}", "expected 'password' or 'password_env', found neither"),
+                ("users: {a: {password: x, password_env: X}}", "either 'password' or 'password_env', found both"),
+                ("users: {a: {password: x, totp: '!'}}", "a secret in base32, such as JBSWY3DPEHPK3PXP, found '!'"),
                 ("quiet: {}", "expected one of 'sql', 'http' and 'exec' in 'quiet', found none"),
                 ("quiet: {sql: select 1, exec: [a]}", "in 'quiet', found 'sql' and 'exec'"),
                 ("quiet: {sql: select 1}", "expected 'databases' with 'sql' in 'quiet', found none"),
@@ -238,3 +285,24 @@ def test_app_digest_depends_on_code_and_not_on_spares(tmp_path: Path, monkeypatc
 
     loading._code_digest.cache_clear()
     assert load_catalogue(tmp_path / "a.yaml").apps["shop"].digest != first
+
+
+def test_accounts_take_secrets_from_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(secrets, "_marked", {})
+    users = "users: {emma: {password_env: EMMA_PASSWORD, totp_env: EMMA_TOTP}}"
+    path = write(tmp_path / "sites.yaml", MINIMAL.replace("backend:", f"{users}\n    backend:"))
+    monkeypatch.delenv("EMMA_PASSWORD", raising=False)
+    monkeypatch.setenv("EMMA_TOTP", "JBSWY3DPEHPK3PXP")
+    without = load_catalogue(path).apps["shop"]
+    assert (without.users["emma"].missing, without.users["emma"].is_private) == ("EMMA_PASSWORD", True)
+    monkeypatch.setenv("EMMA_PASSWORD", " paper-lantern-86 ")
+    app = load_catalogue(path).apps["shop"]
+    emma = app.users["emma"]
+    assert (emma.password, emma.totp, emma.missing) == ("paper-lantern-86", "JBSWY3DPEHPK3PXP", "")
+    assert app.digest == without.digest  # runs on machines with other secrets can be merged
+    assert (
+        secrets.scrub(f"paper-lantern-86 JBSWY3DPEHPK3PXP {emma.authorization}") == "[secret] [secret] Basic [secret]"
+    )
+    monkeypatch.setenv("EMMA_PASSWORD", "short")
+    with pytest.raises(UsageError, match="secret EMMA_PASSWORD: expected at least 6 characters, found 5"):
+        load_catalogue(path)

@@ -6,6 +6,7 @@ import asyncio
 import os
 import re
 import signal
+import smtplib
 import socket
 import urllib.error
 import urllib.request
@@ -20,7 +21,7 @@ from pytest_webarena.errors import SiteError, SiteUnready, TaskError, UsageError
 from pytest_webarena.sites.backends.base import BackendContext, Replica
 from pytest_webarena.sites.backends.process import ProcessBackend
 from pytest_webarena.sites.catalogues.loading import load_catalogue, problems_of
-from pytest_webarena.sites.catalogues.manifest import AppManifest, HttpReady, ProcessManifest
+from pytest_webarena.sites.catalogues.manifest import AppManifest, HttpReady, ProcessManifest, SiteManifest
 from pytest_webarena.sites.doctor import examine
 from tests.processes import DEADLINE, Process, alive, everybody, of_command, wait_until
 
@@ -461,3 +462,32 @@ def test_closing_ends_every_process(
     backend_run(work)
     assert len(process_ids) == 3
     assert not any(alive(pid) for pid in process_ids)
+
+
+def test_stand_ins_live_as_long_as_their_replica(
+    backend_run: Run, program: Callable[..., AppManifest], tmp_path: Path
+) -> None:
+    async def work(backend: ProcessBackend) -> None:
+        app = program("slow")
+        mail = SiteManifest(name="mail", app="tiny", host="mail.test", stand_in="mailbox")
+        app = replace(app, sites=(*app.sites, mail))
+        assert app.process is not None
+        app = replace(app, process=replace(app.process, env={"GREETING": "{port:mail} {smtp:mail}"}))
+        await backend.prepare(app)
+        replica = await backend.start(app, "tiny-1")
+        url = f"http://127.0.0.1:{replica.ports['mail']}/api/messages"
+        log = (tmp_path / "scratch" / "tiny" / "tiny-1.0.log").read_text()
+        port, smtp = map(int, log.partition("starting as slow ")[2].split()[:2])
+        assert port == replica.ports["mail"]
+        with smtplib.SMTP("127.0.0.1", smtp, timeout=DEADLINE) as client:
+            client.sendmail("a@b.test", ["c@d.test"], "Subject: kept\r\n\r\nx")
+        before = await backend.fingerprint(app, replica)
+        assert '"kept"' in urllib.request.urlopen(url, timeout=DEADLINE).read().decode()
+        with smtplib.SMTP("127.0.0.1", smtp, timeout=DEADLINE) as client:
+            client.sendmail("a@b.test", ["c@d.test"], "Subject: more\r\n\r\nx")
+        assert await backend.fingerprint(app, replica) != before
+        await backend.stop(app, replica)
+        with pytest.raises(urllib.error.URLError, match="refused"):
+            urllib.request.urlopen(url, timeout=DEADLINE)
+
+    backend_run(work)

@@ -114,7 +114,7 @@ def test_validate_distinguishes_catalogues_from_tasks(tmp_path: Path, capsys: py
     )
     assert main(["tasks", "validate", str(tmp_path)]) == 1
     stdout = capsys.readouterr().out.replace(str(tmp_path), "")
-    recipes = "'steps', 'headers', 'http_basic', 'state' and 'script'"
+    recipes = "'steps', 'headers', 'http_basic', 'state', 'script' and 'command'"
     assert f"/sites.yaml:4:46: expected one of {recipes}, found none" in stdout
     assert "/sites.yaml:5:32: expected sha256: and 64 hex digits, found 'sha256:12'" in stdout
     assert "/sites.yaml:5:56: expected a program and its arguments as a list, or a mapping" in stdout

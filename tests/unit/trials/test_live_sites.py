@@ -78,6 +78,16 @@ def test_passed_trial_with_obstacles_stays_passed() -> None:
     assert with_obstacles(PASSED, only_parts) == PASSED
 
 
+def test_without_live_sites_only_failures_of_named_hosts_count() -> None:
+    decided = with_obstacles(FAILED, evidence(request("site", SCRIPT), began=1.0), live=False)
+    assert (decided.outcome, decided.cause) == ("error", "site")
+    assert decided.message.startswith("a host that the site's pages need was not available: GET https://")
+    slow, picture = evidence(request(status=None, seconds=11.0)), evidence(request("site", IMAGE))
+    for given in (evidence(*TURNS), evidence(request(), html=WALL), slow, picture):
+        assert with_obstacles(FAILED, given, live=False) == FAILED
+    assert obstacles(evidence(*TURNS), live=False) == {}
+
+
 def test_other_errors_are_unchanged_by_obstacles() -> None:
     other = Decided("error", "judge", "no word")
     assert with_obstacles(other, evidence(request("blocked"))) == other

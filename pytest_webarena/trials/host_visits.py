@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.browser.config import SessionConfig
@@ -24,6 +25,7 @@ __all__ = ["examine_hosts", "visit_for_hosts"]
 
 _PAGES = 12
 """Default number of pages that are visited."""
+_NONE: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
 _IDLE = 5.0
 """Seconds that a page has to load its parts."""
 
@@ -50,20 +52,23 @@ def visit_for_hosts(
     return refused_hosts(with_browsers_record(lease.requests()[before:], session.signals.refused))
 
 
-def examine_hosts(engine: BrowserEngine, lease: Lease) -> Iterator[Diagnosis]:
+def examine_hosts(
+    engine: BrowserEngine, lease: Lease, *, states: Mapping[str, Mapping[str, Any]] = _NONE, pages: int = _PAGES
+) -> Iterator[Diagnosis]:
     """Yield what pages of leased sites need of other hosts and no key allows, as a signed-in account sees them.
 
-    `WebArenaError` when the sites or the browser fail.
+    ``states`` are storage states by site; other sites are signed in on. `WebArenaError` when the sites or the browser
+    fail.
     """
     for site in lease.sites.values():
-        state: Mapping[str, Any] | None = None
+        state = states.get(site.name)
         user = site.default_user or next(iter(site.users), "")
-        if site.login is not None and user:
+        if state is None and site.login is not None and user:
             lease.set_headers(site.name, login_headers(site.login, site.users[user]))
             with suppress(SiteError):  # reported by the examination of sign-ins
                 state = login(engine, site.login, site.users[user], url=site.url, proxy=lease.harness_proxy)
         with engine.session(SessionConfig(proxy=lease.proxy, storage_state=state)) as session:
-            found = visit_for_hosts(session, lease, [site.start], {site.name: site.url})
+            found = visit_for_hosts(session, lease, [site.start], {site.name: site.url}, pages=pages)
         for known in found.values():
             if known["keys"] == ["site"]:
                 text = f"its pages send {known['example']}, which only a site of the catalogue with this host answers"

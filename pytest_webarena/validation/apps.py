@@ -11,6 +11,7 @@ from pytest_webarena.errors import BrowserError, Problem, SiteError, SiteMissing
 from pytest_webarena.sites.catalogues.live import LIVE
 from pytest_webarena.sites.client.visitor import Visitor
 from pytest_webarena.sites.doctor import examine_resets
+from pytest_webarena.trials.host_visits import examine_hosts
 from pytest_webarena.trials.sign_in_checks import holds_for_everybody
 from pytest_webarena.validation.places import Places, problem_at
 from pytest_webarena.validation.statements import Statement, database_problems, statement_problems
@@ -26,6 +27,8 @@ __all__ = ["Examination", "examine_app"]
 
 _ALL_ACCOUNTS = 8
 """Number of accounts of a site up to which all are signed in, and not only those that tasks use."""
+_PAGES = 3
+"""Number of pages of each site that are visited for the hosts that they need."""
 _FAILURES = 2
 """Number of failures of the first accounts after which no further account is tried."""
 
@@ -41,6 +44,8 @@ class Examination:
     """Problems of tasks' SQL."""
     unexamined: str = ""
     """Why the app could not be examined on this machine; empty if it was."""
+    notes: list[str] = field(default_factory=list)
+    """What its pages need of other hosts and no key allows."""
     signed_in: int = 0
     """Number of accounts that were signed in."""
 
@@ -79,13 +84,18 @@ def examine_app(
             if not found.problems:
                 found.statements += statement_problems(app, lease, statements)
                 found.problems += _queue_problems(app, lease, place("quiet"))
+            states: dict[str, Mapping[str, Any]] = {}
             for site in lease.sites.values():
                 found.problems += _api_problems(site, lease, place("sites", site.name, "api"))
                 sign_ins = _SignIns(site, runtime, lease)
                 found.problems += sign_ins.problems(place, users.get(site.name, ()))
                 found.signed_in += len(sign_ins.states)
                 state = sign_ins.states.get(site.default_user, {})
+                states[site.name] = state
                 found.problems += _start_page_problems(site, lease, state, place("sites", site.name, "start"))
+            if not found.problems:
+                needed = examine_hosts(runtime.engine(), lease, states=states, pages=_PAGES)
+                found.notes += [f"{each.subject}: {each.text}" for each in needed]
     except (SiteMissing, SiteUnready) as error:
         found.unexamined = _line(error)
     except BrowserError as error:

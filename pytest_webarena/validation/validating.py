@@ -54,7 +54,8 @@ def validate_on_sites(
     apps = [app for app in catalogue.apps.values() if app.sites and (all_apps or app.name in used)]
     examined = _examine(apps, tasks, catalogue, runtime, places, say)
     problems = [problem for each in examined for problem in each.problems]
-    notes = [f"{each.app} was not examined: {each.unexamined}" for each in examined if each.unexamined]
+    notes = [note for each in examined for note in each.notes]
+    notes += [f"{each.app} was not examined: {each.unexamined}" for each in examined if each.unexamined]
     closed = {each.app: "has problems" if each.problems else "was not examined" for each in examined
               if each.problems or each.unexamined}  # fmt: skip
     statements = [problem for each in examined for problem in each.statements]

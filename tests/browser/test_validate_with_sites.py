@@ -45,8 +45,20 @@ def _found_in(names: Sequence[str], folder: Path, shop: HostedApp, capsys: pytes
     return {line.removeprefix("  - id: ") for line in ids}
 
 
-def test_mistake_in_a_task_is_found(tmp_path: Path, shop: HostedApp, capsys: pytest.CaptureFixture[str]) -> None:
-    assert _found_in(["json-path"], tmp_path, shop, capsys) == {"json-path"}
+def test_mistake_in_a_task_and_a_host_that_pages_need_are_found(
+    tmp_path: Path, shop: HostedApp, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_app(tmp_path)
+    program = tmp_path / "desk_app.py"
+    program.write_text(
+        program.read_text().replace("<h1>Notes</h1>", "<h1>Notes</h1><img src=http://pictures.test/a.png>")
+    )
+    (tmp_path / "sites.yaml").write_text(catalogue(int(shop.url.rpartition(":")[2])))
+    (tmp_path / "tasks.yaml").write_text("tasks:" + task("json-path", TASK_MISTAKES["json-path"]))
+    problems, printed = _validate(tmp_path, capsys)
+    assert len(problems) == 1
+    assert "desk: its pages need pictures.test, which no key of the app desk allows" in printed
+    assert "loads:" in printed
 
 
 @pytest.mark.exhaustive

@@ -108,7 +108,7 @@ def test_allure_result_has_name_parameters_and_labels_of_trial(
     assert [step["name"] for step in wrong["steps"]] == ["stop 'oats'", "Answer: oats", "Checks: 0 of 1 pass"]
     assert wrong["statusDetails"]["message"] == "failed: answer: the texts differ\nexpected 'rye'\nactual   'oats'"
     assert wrong["statusDetails"]["trace"].startswith("answer: expected")
-    assert odd["statusDetails"] == {"message": "site error: canned error"}
+    assert odd["statusDetails"] == {"message": "error (site): canned error"}
 
 
 def test_allure_omits_plugin_fixtures_from_setup(recording: pytest.Pytester, make_tasks: MakeTasks) -> None:

@@ -12,6 +12,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_webarena.errors import TaskFailed, TrialError
+from pytest_webarena.plugin.reporting.outcomes import (
+    skip_kind,
+    skip_reason,
+    why_decided,
+    why_skipped,
+    why_stopped,
+)
 from pytest_webarena.plugin.reporting.untrusted_text import has_foreign_text
 from pytest_webarena.plugin.stash import SETTINGS, TRIAL_TIMES
 from pytest_webarena.text import printable
@@ -79,6 +86,8 @@ def complete_report(item: pytest.Item, call: pytest.CallInfo[None], report: pyte
     prepared = item.stash.get(_RESULT, None)
     if report.when == "call" and call.excinfo is not None:
         _explain(live, prepared, call.excinfo.value, report)
+    if report.skipped and not hasattr(report, "wasxfail"):
+        _explain_skip(live, report)
     if report.when == "teardown":
         from pytest_webarena.plugin.reporting.allure.result import identify
 
@@ -106,6 +115,8 @@ def complete_report(item: pytest.Item, call: pytest.CallInfo[None], report: pyte
                 live.start, live.stop = int(1000 * played.start), int(1000 * played.stop)
             del item.stash[_RESULT]  # a rerun has its own
             live.uuid = prepared.uuid  # detaches it from containers of fixtures, listed above the steps
+            if live.status == "passed" and live.statusDetails is None and prepared.status == "passed":
+                live.statusDetails = prepared.statusDetails
         live.labels += _others(labels, live.labels)
 
 
@@ -116,27 +127,44 @@ def report_interrupted(item: pytest.Item) -> None:
     from allure_commons.model2 import Label, StatusDetails
 
     from pytest_webarena.plugin.reporting.allure.result import identify
+    from pytest_webarena.results.trial_outcome import TrialOutcome
 
     listener: Any = item.config.pluginmanager.get_plugin("allure_listener")
     live: TestResult | None = listener.allure_logger.get_test(None)
     if live is not None:
         identify(live, _identity(item))  # type: ignore[arg-type]
-        live.labels.append(Label(name="outcome", value="error: harness"))
+        live.labels.append(Label(name="outcome", value=TrialOutcome("error", "harness").label))
         live.status = "broken"
-        live.statusDetails = StatusDetails(message="harness error: the run was interrupted during this trial")
+        live.statusDetails = StatusDetails(message="error (harness): the run was interrupted during this trial")
 
 
 def _explain(live: TestResult, prepared: TestResult | None, error: BaseException, report: pytest.TestReport) -> None:
     """Replace the exception's name by the verdict or the error's message; text of ``--audit`` is unchanged."""
     if not isinstance(error, (TaskFailed, TrialError)) or live.statusDetails is None:
         return
-    text = printable(str(error))
-    details = prepared.statusDetails if prepared is not None else None
-    known = details is not None and text in (details.trace, (details.message or "").partition(": ")[2])
-    message = details.message if known and details is not None else text
+    message, trace = printable(str(error)), None
     reason = getattr(report, "wasxfail", None)
+    details = prepared.statusDetails if prepared is not None else None
+    if prepared is not None and details is not None:
+        recorded = details.trace or details.message.partition(": ")[2]
+        if message.startswith(recorded):  # results of reruns follow
+            message, trace = f"{details.message}{message.removeprefix(recorded)}", details.trace
+            live.status = prepared.status if reason is None else live.status
     live.statusDetails.message = message if reason is None else f"XFAIL {reason}\n\n{message}"
-    live.statusDetails.trace = details.trace if known and details is not None else None
+    live.statusDetails.trace = trace
+
+
+def _explain_skip(live: TestResult, report: pytest.TestReport) -> None:
+    """Give a trial that was not run the status, label and message of its kind, with the whole reason."""
+    from allure_commons.model2 import Label, StatusDetails
+
+    from pytest_webarena.plugin.reporting.allure.result import SKIP_KINDS
+
+    kind = skip_kind(report)
+    reason = why_stopped(report) or why_decided(report) or why_skipped(report) or skip_reason(report)
+    live.status = SKIP_KINDS[kind][0]
+    live.statusDetails = StatusDetails(message=printable(f"{kind}: {reason}"))
+    live.labels.append(Label(name="outcome", value=kind))
 
 
 def _others(labels: Sequence[Any], own_labels: Sequence[Any]) -> list[Any]:

@@ -10,14 +10,17 @@ import json
 import os
 import re
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from attr import asdict
 
+from pytest_webarena.owners import UNATTRIBUTED
 from pytest_webarena.plugin.reporting.allure.files import Attachments
+from pytest_webarena.plugin.reporting.allure.result import SKIP_KINDS, STATUSES
 from pytest_webarena.results.files import write_atomically
+from pytest_webarena.results.trial_outcome import TrialOutcome
 from pytest_webarena.results.wording import CAUSE_WORDS, STOP_WORDS
 from pytest_webarena.text import printable
 
@@ -67,8 +70,12 @@ export default config;
 HISTORY = "ALLURE_HISTORY"
 """Environment variable with the file in which Allure 3 stores the history of reports."""
 
-_FAILED = "Finished, and the checks fail"
-_UNDECIDED = "Undecided, a judge could decide"
+_UNDECIDED = {
+    "rules": "Undecided, a judge could decide",
+    "people": "Undecided, people decide",
+    UNATTRIBUTED: "Undecided, an error of the agent or its environment",
+}
+"""Category of undecided trials by the detail of their outcome."""
 _SUITES = ("parentSuite", "suite", "subSuite")
 _CHARTS = (
     {"type": "currentStatus", "title": "Trials by outcome"},
@@ -123,21 +130,43 @@ def write_run_files(
         write_atomically(directory / f"{uuid.uuid4()}-globals.json", json.dumps(globals_))
 
 
-def categories() -> list[dict[str, Any]]:
-    """Return the categories for Allure 2, which supports only statuses and messages, in the order of matching."""
-    found = []
+class _Category(NamedTuple):
+    """A category of trials: the same one for both versions of Allure, which match differently."""
+
+    name: str
+    status: str
+    message: str
+    """Regular expression for the message, with which Allure 2 matches."""
+    label: str = ""
+    """Regular expression for the label ``outcome``, with which Allure 3 matches; empty: it uses the message, too."""
+
+
+def _categories() -> Iterator[_Category]:
+    """Yield the categories, in the order of matching."""
     for cause, words in CAUSE_WORDS.items():
-        found.append(_category(f"Error, {cause}: {words}", "broken", rf"^{cause} error: [\s\S]*"))
+        yield _of_outcome(f"Error, {cause}: {words}", TrialOutcome("error", cause))
     for reason, words in STOP_WORDS.items():
-        if reason != "answered":
-            found.append(_category(f"Failed, {words}", "failed", rf"^failed \({reason}\)[\s\S]*"))
-    found.append(_category(_UNDECIDED, "failed", r"^undecided: [\s\S]*"))
-    found.append(_category(_FAILED, "failed", r"^failed: [\s\S]*"))
-    return found
+        name = "Finished, and the checks fail" if reason == "answered" else f"Failed, {words}"
+        yield _of_outcome(name, TrialOutcome("failed", reason))
+    for detail, name in _UNDECIDED.items():
+        yield _of_outcome(name, TrialOutcome("undecided", detail))
+    retried = "Passed, after an error on an earlier attempt"
+    yield _Category(retried, STATUSES["passed"], "^passed on attempt ", "^passed: attempt ")
+    for kind, (status, name) in SKIP_KINDS.items():
+        yield _Category(name, status, f"^{re.escape(kind)}: ")
+    yield _Category("Failed as expected (xfail)", "skipped", "^XFAIL")
 
 
-def _category(name: str, status: str, message: str) -> dict[str, Any]:
-    return {"name": name, "matchedStatuses": [status], "messageRegex": message}
+def _of_outcome(name: str, outcome: TrialOutcome) -> _Category:
+    return _Category(name, STATUSES[outcome.kind], f"^{re.escape(outcome.words)}: ", f"^{re.escape(outcome.label)}$")
+
+
+def categories() -> list[dict[str, Any]]:
+    """Return the categories for Allure 2, which matches the whole message."""
+    return [
+        {"name": each.name, "matchedStatuses": [each.status], "messageRegex": rf"{each.message}[\s\S]*"}
+        for each in _categories()
+    ]
 
 
 def configuration(agents: Sequence[str]) -> str:
@@ -148,11 +177,7 @@ def configuration(agents: Sequence[str]) -> str:
     """
     groups: list[Any] = ["environment"] if len(agents) > 1 else []
     groups.append({"label": "feature"})
-    rules = [_rule(f"Error, {cause}: {words}", f"^error: {cause}$", groups) for cause, words in CAUSE_WORDS.items()]
-    for reason, words in STOP_WORDS.items():
-        name = _FAILED if reason == "answered" else f"Failed, {words}"
-        rules.append(_rule(name, f"^failed: {reason}$", groups))
-    rules.append(_rule(_UNDECIDED, "^undecided$", groups))
+    rules = [_rule(each, groups) for each in _categories()]
     config = {
         "name": "pytest-webarena",
         "hideLabels": list(_HIDDEN_LABELS),
@@ -166,10 +191,11 @@ def configuration(agents: Sequence[str]) -> str:
     )  # fmt: skip
 
 
-def _rule(name: str, outcome: str, groups: Sequence[Any]) -> dict[str, Any]:
+def _rule(category: _Category, groups: Sequence[Any]) -> dict[str, Any]:
+    by = {"labels": {"outcome": category.label}} if category.label else {"message": category.message}
     return {
-        "name": name,
-        "matchers": {"statuses": ["failed", "broken"], "labels": {"outcome": outcome}},
+        "name": category.name,
+        "matchers": {"statuses": [category.status], **by},
         "groupBy": groups,
         "groupByMessage": False,
     }

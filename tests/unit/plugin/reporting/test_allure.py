@@ -17,7 +17,7 @@ from pytest_webarena.checks.verdict import Part
 from pytest_webarena.evidence import StopReason
 from pytest_webarena.plugin.reporting.allure import write_results
 from pytest_webarena.plugin.reporting.allure.identity import Identity, source_url
-from pytest_webarena.plugin.reporting.allure.result import outcome_label, status_details
+from pytest_webarena.plugin.reporting.allure.result import STATUSES, status_details
 from pytest_webarena.plugin.reporting.allure.run_files import (
     ONE_PAGE_LIMIT,
     categories,
@@ -26,6 +26,7 @@ from pytest_webarena.plugin.reporting.allure.run_files import (
     write_run_files,
 )
 from pytest_webarena.results import Attempt, RunDir, TrialRecord
+from pytest_webarena.results.trial_outcome import reported_outcome
 from pytest_webarena.results.wording import CAUSE_WORDS, STOP_WORDS
 from tests.cases import each_case
 
@@ -206,7 +207,7 @@ def test_interrupted_attempt_shows_its_completed_steps(run: RunDir, target: Path
     steps.write_text(steps.read_text() + '{"index": 2, "act')  # it died in the middle of a line
     (result,) = report(run, target)
     assert result["status"] == "broken"
-    assert result["statusDetails"] == {"message": "harness error: the worker gw0 died"}
+    assert result["statusDetails"] == {"message": "error (harness): the worker gw0 died"}
     assert len(result["steps"]) == 2
     assert labels(result, "outcome") == ["error: harness"]
 
@@ -224,7 +225,7 @@ def test_attempts_after_environment_errors_are_retries(run: RunDir, target: Path
     assert (earlier["status"], later["status"]) == ("broken", "passed")
     assert earlier["historyId"] == later["historyId"]
     assert earlier["parameters"] == later["parameters"]
-    assert earlier["statusDetails"]["message"] == "site error: connection refused"
+    assert earlier["statusDetails"]["message"] == "error (site): connection refused"
     assert len(earlier["steps"]) == 2
     assert "site: `connection refused`" in later["description"]
 
@@ -293,13 +294,14 @@ def test_undecided_trial_has_a_category_and_a_label_of_its_own() -> None:
     record = TrialRecord(
         key=make_key("a"), outcome="failed", stop_reason="answered", message="undecided: it may be\nso", **UNDECIDED
     )
-    assert outcome_label(record) == "undecided"
+    assert reported_outcome(record).label == "undecided: rules"
     assert category(record) == "Undecided, a judge could decide"
 
 
 def category(record: TrialRecord) -> str:
     """Return the category that both Allure versions assign, by message and by label."""
-    status = {"failed": "failed", "error": "broken"}[record.outcome]
+    outcome = reported_outcome(record)
+    status = STATUSES[outcome.kind]
     details = status_details(record)
     assert details is not None
     by_message = [
@@ -309,7 +311,10 @@ def category(record: TrialRecord) -> str:
     ]
     rules = json.loads(re.search(r"const config = (.*?);\n", configuration([]), re.DOTALL)[1])["categories"]["rules"]  # type: ignore[index]
     by_label = [
-        rule["name"] for rule in rules if re.search(rule["matchers"]["labels"]["outcome"], outcome_label(record))
+        rule["name"]
+        for rule in rules
+        if status in rule["matchers"]["statuses"]
+        and re.search(rule["matchers"].get("labels", {}).get("outcome", "^$"), outcome.label)
     ]
     assert by_message == by_label
     assert len(by_label) == 1

@@ -15,9 +15,10 @@ from playwright._impl._driver import compute_driver_executable
 
 from pytest_webarena.checks.verdict import Part
 from pytest_webarena.evidence import StopReason
+from pytest_webarena.owners import UNATTRIBUTED
 from pytest_webarena.plugin.reporting.allure import write_results
 from pytest_webarena.plugin.reporting.allure.identity import Identity, source_url
-from pytest_webarena.plugin.reporting.allure.result import STATUSES, status_details
+from pytest_webarena.plugin.reporting.allure.result import SKIP_KINDS, STATUSES, status_details
 from pytest_webarena.plugin.reporting.allure.run_files import (
     ONE_PAGE_LIMIT,
     categories,
@@ -290,12 +291,43 @@ def test_failure_category_is_its_stop_reason(reason: StopReason) -> None:
     assert category(record).startswith(expected)
 
 
-def test_undecided_trial_has_a_category_and_a_label_of_its_own() -> None:
-    record = TrialRecord(
-        key=make_key("a"), outcome="failed", stop_reason="answered", message="undecided: it may be\nso", **UNDECIDED
-    )
-    assert reported_outcome(record).label == "undecided: rules"
-    assert category(record) == "Undecided, a judge could decide"
+@each_case(
+    ("fields", "expected"),
+    [
+        ({"outcome": "failed", **UNDECIDED}, "Undecided, a judge could decide"),
+        (
+            {"outcome": "failed", "stop_reason": UNATTRIBUTED, **UNDECIDED},
+            "Undecided, an error of the agent or its environment",
+        ),
+        ({"outcome": "passed", "attempt": 2}, "Passed, after an error on an earlier attempt"),
+    ],
+)
+def test_undecided_and_retried_trials_have_categories_of_their_own(fields: dict[str, Any], expected: str) -> None:
+    record = TrialRecord(key=make_key("a"), message="undecided: it may be\nso", **fields)
+    assert category(record) == expected
+
+
+def test_each_kind_of_skip_has_one_category_in_both_versions() -> None:
+    for kind, (status, name) in SKIP_KINDS.items():
+        message = f"{kind}: why\nso"
+        old = [
+            each["name"]
+            for each in categories()
+            if status in each["matchedStatuses"] and re.fullmatch(each["messageRegex"], message)
+        ]
+        new = [
+            each["name"]
+            for each in rules()
+            if status in each["matchers"]["statuses"] and re.search(each["matchers"].get("message", "(?!)"), message)
+        ]
+        assert old == new == [name]
+
+
+def rules() -> list[dict[str, Any]]:
+    """Return the categories of Allure 3."""
+    found = re.search(r"const config = (.*?);\n", configuration([]), re.DOTALL)
+    assert found is not None
+    return list(json.loads(found[1])["categories"]["rules"])
 
 
 def category(record: TrialRecord) -> str:
@@ -309,10 +341,9 @@ def category(record: TrialRecord) -> str:
         for rule in categories()
         if status in rule["matchedStatuses"] and re.fullmatch(rule["messageRegex"], details.message)
     ]
-    rules = json.loads(re.search(r"const config = (.*?);\n", configuration([]), re.DOTALL)[1])["categories"]["rules"]  # type: ignore[index]
     by_label = [
         rule["name"]
-        for rule in rules
+        for rule in rules()
         if status in rule["matchers"]["statuses"]
         and re.search(rule["matchers"].get("labels", {}).get("outcome", "^$"), outcome.label)
     ]

@@ -128,6 +128,17 @@ def test_allure_separates_undecided_and_retried_trials(recording: pytest.Pyteste
     assert '<property name="attempt" value="2"/>' in xml.replace('" />', '"/>')
 
 
+def test_allure_has_figures_of_the_run_for_its_first_page(recording: pytest.Pytester, make_tasks: MakeTasks) -> None:
+    make_tasks("a", "wrong", "odd")
+    recording.runpytest("--alluredir=allure", "--agent=null", "--agent=reader")
+    (file,) = (recording.path / "allure").glob("*-globals.json")
+    figures = json.loads(file.read_text())["figures"]
+    assert figures["success rate of null"].startswith("1/2 = 50.0% (95% interval ")
+    assert figures["success rate of null, errors as failures"].startswith("1/3 = 33.3%")
+    assert figures["errors of null"] == "site 1"
+    assert figures["reader compared with null"].startswith("Unsettled whether reader is better than null: ")
+
+
 def test_allure_omits_plugin_fixtures_from_setup(recording: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("right")
     recording.makepyfile(test_theirs="def test_a(tmp_path): pass")

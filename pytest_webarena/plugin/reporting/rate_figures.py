@@ -1,4 +1,4 @@
-"""Success rates for reports of single tests: properties of the suite in JUnit XML, an attachment in Allure."""
+"""Figures of the run for reports of single tests: properties of the suite in JUnit XML, the first page in Allure."""
 
 from __future__ import annotations
 
@@ -6,16 +6,17 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from pytest_webarena.results.comparing.uncertainty import bounds
-from pytest_webarena.results.wording import errors_failed_words, mixed_words, rate_words
+from pytest_webarena.results.wording import cost_words, errors_failed_words, mixed_words, rate_words
 
 if TYPE_CHECKING:
     from pytest_webarena.results import Summary
+    from pytest_webarena.results.comparing.comparison import Comparison
 
-__all__ = ["rate_figures"]
+__all__ = ["comparison_figures", "rate_figures"]
 
 
 def rate_figures(summaries: Iterable[Summary]) -> Iterator[tuple[str, str]]:
-    """Yield names and texts of each agent's rates, without errors and with errors as failures, and their bounds."""
+    """Yield names and texts of each agent's rates, without errors and with errors as failures, bounds, errors, cost."""
     for each in summaries:
         name, rate = f"success rate of {each.name}", each.rate
         yield name, rate_words(rate)
@@ -25,3 +26,17 @@ def rate_figures(summaries: Iterable[Summary]) -> Iterator[tuple[str, str]]:
             yield f"{name}, bounds if errors had failed / passed", f"{low:.1%} to {high:.1%}"
         if each.mixed:
             yield f"{name}, mixed", mixed_words(each.mixed)
+        if each.error_causes:
+            causes = sorted(each.error_causes.items(), key=lambda item: -item[1])
+            yield f"errors of {each.name}", ", ".join(f"{cause} {count}" for cause, count in causes)
+        if each.usage is not None and each.usage.cost is not None:
+            yield f"cost of {each.name}", cost_words(each.usage)
+
+
+def comparison_figures(comparisons: Iterable[Comparison]) -> Iterator[tuple[str, str]]:
+    """Yield names and results of comparisons, with their uncertainty."""
+    from pytest_webarena.results.comparing.wording import headline, titled
+
+    for each in comparisons:
+        one, other = titled(each)
+        yield f"{other} compared with {one}", headline(each)

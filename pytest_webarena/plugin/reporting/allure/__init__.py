@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pytest_webarena.plugin.items import TaskItem
     from pytest_webarena.plugin.reporting.allure.identity import Identity
     from pytest_webarena.results import RunDir, TrialRecord
+    from pytest_webarena.results.comparing.comparison import Comparison
 
 __all__ = [
     "complete_report",
@@ -181,18 +182,16 @@ def report_lost(config: pytest.Config, run: RunDir, records: Sequence[TrialRecor
 
 
 def report_run(
-    config: pytest.Config, run: RunDir, records: Sequence[TrialRecord], problems: Sequence[str] = ()
+    config: pytest.Config,
+    run: RunDir,
+    records: Sequence[TrialRecord],
+    *,
+    problems: Sequence[str] = (),
+    comparisons: Sequence[Comparison] = (),
 ) -> None:
     """Write Allure's files about the whole run. Called in the controller at the end of the run."""
     if (target := directory(config)) is not None:
-        from pytest_webarena.plugin.reporting.allure.identity import performer
-        from pytest_webarena.plugin.reporting.allure.run_files import write_run_files
-
-        agents = sorted({performer(record.key) for record in records})
-        facts = run.facts()
-        figures = _figures(run, facts, records)
-        attached = _attached(run, records)
-        write_run_files(target, facts, agents=agents, attached=attached, figures=figures, problems=problems)
+        _write_run(run, target, records, problems=problems, comparisons=comparisons)
 
 
 def write_results(run: RunDir, target: Path, *, root: Path | None = None) -> int:
@@ -200,28 +199,49 @@ def write_results(run: RunDir, target: Path, *, root: Path | None = None) -> int
 
     ``root`` is the folder of relative node ids, for links to task files. Raises `UsageError` when ``run`` is not a run.
     """
+    from pytest_webarena.plugin.run_comparisons import between_agents
+
+    facts = run.facts()
+    stored = run.read()
+    _write(run, target, stored.records, root=root or Path.cwd(), agents=facts.get("agents", ()))
+    comparisons = [] if facts.get("audit") else between_agents(run, stored.records)
+    problems = [str(each) for each in stored.unreadable]
+    _write_run(run, target, stored.records, problems=problems, comparisons=comparisons)
+    return len(stored.records)
+
+
+def _write_run(
+    run: RunDir,
+    target: Path,
+    records: Sequence[TrialRecord],
+    *,
+    problems: Sequence[str],
+    comparisons: Sequence[Comparison],
+) -> None:
     from pytest_webarena.plugin.reporting.allure.identity import performer
     from pytest_webarena.plugin.reporting.allure.run_files import write_run_files
 
     facts = run.facts()
-    stored = run.read()
-    records = stored.records
-    _write(run, target, records, root=root or Path.cwd(), agents=facts.get("agents", ()))
-    agents = sorted({performer(record.key) for record in records})
-    problems = [str(each) for each in stored.unreadable]
-    figures, attached = _figures(run, facts, records), _attached(run, records)
-    write_run_files(target, facts, agents=agents, attached=attached, figures=figures, problems=problems)
-    return len(records)
+    write_run_files(
+        target,
+        facts,
+        agents=sorted({performer(record.key) for record in records}),
+        attached=_attached(run, records),
+        figures=_figures(run, facts, records, comparisons),
+        problems=problems,
+    )
 
 
-def _figures(run: RunDir, facts: Mapping[str, Any], records: Sequence[TrialRecord]) -> str:
-    """The success rates of the run's agents as text; empty for audits and runs on a record, which have none."""
-    from pytest_webarena.plugin.reporting.rate_figures import rate_figures
+def _figures(
+    run: RunDir, facts: Mapping[str, Any], records: Sequence[TrialRecord], comparisons: Sequence[Comparison]
+) -> dict[str, str]:
+    """The rates, costs and comparisons of the run's agents; none for audits and runs on a record."""
+    from pytest_webarena.plugin.reporting.rate_figures import comparison_figures, rate_figures
     from pytest_webarena.results.conditions import summaries_of
 
     if facts.get("audit") or facts.get("on_record"):
-        return ""
-    return "".join(f"{name}: {text}\n" for name, text in rate_figures(summaries_of(run, records).values()))
+        return {}
+    return {**dict(rate_figures(summaries_of(run, records).values())), **dict(comparison_figures(comparisons))}
 
 
 def _write(run: RunDir, target: Path, records: Sequence[TrialRecord], *, root: Path, agents: Sequence[str]) -> None:

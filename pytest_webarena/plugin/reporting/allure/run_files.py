@@ -43,7 +43,7 @@ ONE_PAGE_LIMIT = 100_000_000
 
 _CONFIGURATION = """\
 // Written by pytest-webarena. Allure 3:  npx allure@3 generate RESULTS --config=RESULTS/allurerc.mjs
-import {{ readdirSync, statSync }} from "node:fs";
+import {{ readFileSync, readdirSync, statSync }} from "node:fs";
 
 const config = {config};
 const agents = {agents};
@@ -53,9 +53,21 @@ config.environments = Object.fromEntries(Object.entries(agents).map(([id, agent]
   {{ name: agent, matcher: ({{ labels }}) => labels.some(({{ name, value }}) => name === "agent" && value === agent) }},
 ]));
 
-// One page that opens from disk, unless these results are too many for that.
 const here = new URL(".", import.meta.url);
-const size = readdirSync(here).reduce((sum, name) => sum + statSync(new URL(encodeURIComponent(name), here)).size, 0);
+const names = readdirSync(here);
+const place = (name) => new URL(encodeURIComponent(name), here);
+
+// The first page shows the figures of the run. Results of several runs or shards keep the figures of each.
+const parts = names.filter((name) => name.endsWith("-globals.json"));
+const figures = parts.map((name) => JSON.parse(readFileSync(place(name))).figures ?? {{}})
+  .filter((each) => Object.keys(each).length);
+const mark = (index) => figures.length > 1 ? ` (part ${{index + 1}} of ${{figures.length}})` : "";
+config.variables = Object.fromEntries(figures.flatMap((each, index) =>
+  Object.entries(each).map(([name, text]) => [`${{name}}${{mark(index)}}`, text])));
+if (figures.length > 1) config.variables["rates of all parts"] = {merge};
+
+// One page that opens from disk, unless these results are too many for that.
+const size = names.reduce((sum, name) => sum + statSync(place(name)).size, 0);
 config.plugins.awesome.options.singleFile = size < {limit};
 
 // Trends: this file is read and added to by each report that is made with it.
@@ -89,6 +101,8 @@ _TRENDS = (
     {"type": "statusTransitions", "title": "Newly passed and newly failed, report by report"},
 )
 """Charts that need earlier reports."""
+_MERGE = "not computed here: merge the runs (webarena runs merge) and report the merged run"
+"""Figure of a report of several parts, whose rates have no sum."""
 _HIDDEN_LABELS = ("agent", "host", "thread", "framework", "language", "package", "parentSuite", "suite", "subSuite")
 
 
@@ -98,7 +112,7 @@ def write_run_files(
     *,
     agents: Sequence[str],
     attached: Sequence[Path] = (),
-    figures: str = "",
+    figures: Mapping[str, str] | None = None,
     problems: Sequence[str] = (),
     environment: Mapping[str, str] = os.environ,
 ) -> None:
@@ -108,7 +122,8 @@ def write_run_files(
         facts: Content of ``run.json``.
         agents: Names of all agents with records (`identity.performer`).
         attached: Files that belong to no test.
-        figures: Success rates as text. They are attached, because results of shards are combined and each has its own.
+        figures: Rates, costs and comparisons as text, by name. Results of shards are combined and each has its own
+            figures, so they are in a file of their own, which the configuration reads.
         problems: Errors of the run as a whole.
     """
     directory.mkdir(parents=True, exist_ok=True)
@@ -119,12 +134,14 @@ def write_run_files(
     files = Attachments(directory)
     found = [attachment for path in attached if (attachment := files.file(path.name, path)) is not None]
     if figures:
-        found.insert(0, files.text("success rates.txt", figures))
+        text = "".join(f"{name}: {value}\n" for name, value in figures.items())
+        found.insert(0, files.text("success rates.txt", text))
     globals_ = {
         "attachments": [
             {**asdict(attachment), "timestamp": round(facts.get("started", 0.0) * 1000)} for attachment in found
         ],
         "errors": [{"message": printable(problem)} for problem in problems],
+        "figures": {printable(name): printable(value) for name, value in (figures or {}).items()},
     }
     if found or problems:
         write_atomically(directory / f"{uuid.uuid4()}-globals.json", json.dumps(globals_))
@@ -187,7 +204,7 @@ def configuration(agents: Sequence[str]) -> str:
     names = {re.sub(r"[^A-Za-z0-9_-]", "_", agent)[:60]: agent for agent in agents} if len(agents) > 1 else {}
     return _CONFIGURATION.format(
         config=json.dumps(config, indent=2), agents=json.dumps(names), limit=ONE_PAGE_LIMIT,
-        history=HISTORY, trends=json.dumps(_TRENDS),
+        history=HISTORY, merge=json.dumps(_MERGE), trends=json.dumps(_TRENDS),
     )  # fmt: skip
 
 

@@ -469,6 +469,25 @@ def test_trend_charts_need_a_history_file(tmp_path: Path) -> None:
     assert more - plain == {"statusDynamics", "statusTransitions"}
 
 
+def test_first_page_shows_the_figures_of_each_part(run: RunDir, tmp_path: Path) -> None:
+    """One part's rates must not appear as the rates of all parts."""
+
+    def shown() -> dict[str, str]:
+        return dict(evaluated((tmp_path / "allurerc.mjs").read_text(), tmp_path)["variables"])
+
+    write_run_files(tmp_path, run.facts(), agents=["a"], figures={"rate of a": "1/2"}, environment={})
+    assert shown() == {"rate of a": "1/2"}
+    write_run_files(tmp_path, run.facts(), agents=["a"], figures={"rate of a": "2/2"}, environment={})
+    write_run_files(tmp_path, run.facts(), agents=["a"], problems=["no records"], environment={})
+    both = shown()
+    assert {name for name in both if name.startswith("rate of a")} == {
+        "rate of a (part 1 of 2)",
+        "rate of a (part 2 of 2)",
+    }
+    assert {*both.values()} >= {"1/2", "2/2"}
+    assert "merge the runs" in both["rates of all parts"]
+
+
 @pytest.mark.parametrize(("size", "one_page"), [(10, True), (ONE_PAGE_LIMIT, False)])
 def test_configuration_uses_a_single_file_below_the_size_limit(size: int, one_page: bool, tmp_path: Path) -> None:
     (tmp_path / "100%.txt").touch()  # no name of a file may upset it

@@ -121,6 +121,7 @@ def test_allure_separates_undecided_and_retried_trials(recording: pytest.Pyteste
     undecided, retried = named(found, "wrong-open"), named(found, "retried")
     assert (undecided["status"], labels(undecided)["outcome"]) == ("unknown", "undecided: rules")
     assert undecided["statusDetails"]["message"].startswith("undecided: ")
+    assert undecided["steps"][-1]["status"] == undecided["steps"][-1]["steps"][0]["status"] == "unknown"
     assert (retried["status"], labels(retried)["outcome"]) == ("passed", "passed: attempt 2")
     assert retried["statusDetails"] == {"message": "passed on attempt 2"}
     xml = (recording.path / "junit.xml").read_text()
@@ -257,7 +258,13 @@ def test_allure_directories_of_shards_can_be_merged_by_copying(
     assert sorted(result["fullName"] for result in joined) == [
         f"tasks/demo.yaml#{task}" for task in ("a", "b", "c", "d", "wrong")
     ]
-    assert len({result["historyId"] for result in joined}) == 5
+    recording.runpytest("--alluredir=whole")
+    identities = [
+        {result["fullName"]: (result["historyId"], result["testCaseId"]) for result in found}
+        for found in (joined, results(recording, "whole"))
+    ]
+    assert identities[0] == identities[1]
+    assert len({history for history, _ in identities[0].values()}) == 5
     sources = {attachment["source"] for result in joined for attachment in _attachments(result)}
     assert sources
     assert all((recording.path / "joined" / source).is_file() for source in sources)

@@ -236,12 +236,19 @@ def _figures(
     run: RunDir, facts: Mapping[str, Any], records: Sequence[TrialRecord], comparisons: Sequence[Comparison]
 ) -> dict[str, str]:
     """The rates, costs and comparisons of the run's agents; none for audits and runs on a record."""
-    from pytest_webarena.plugin.reporting.rate_figures import comparison_figures, rate_figures
+    from pytest_webarena.plugin.reporting.rate_figures import comparison_figures, coverage_figures, rate_figures
     from pytest_webarena.results.conditions import summaries_of
+    from pytest_webarena.results.plan import cover, read_plan
 
     if facts.get("audit") or facts.get("on_record"):
         return {}
-    return {**dict(rate_figures(summaries_of(run, records).values())), **dict(comparison_figures(comparisons))}
+    plan = read_plan(run.path)
+    figures = [
+        *rate_figures(summaries_of(run, records, named_with=tuple(plan)).values()),
+        *coverage_figures(cover(plan, records, begun=run.begun())),
+        *comparison_figures(comparisons),
+    ]
+    return dict(figures)
 
 
 def _write(run: RunDir, target: Path, records: Sequence[TrialRecord], *, root: Path, agents: Sequence[str]) -> None:

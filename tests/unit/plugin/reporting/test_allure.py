@@ -14,7 +14,7 @@ import pytest
 from playwright._impl._driver import compute_driver_executable
 
 from pytest_webarena.checks.verdict import Part
-from pytest_webarena.evidence import StopReason
+from pytest_webarena.evidence import StopReason, Usage
 from pytest_webarena.owners import UNATTRIBUTED
 from pytest_webarena.plugin.reporting.allure import write_results
 from pytest_webarena.plugin.reporting.allure.identity import Identity, source_url
@@ -27,6 +27,7 @@ from pytest_webarena.plugin.reporting.allure.run_files import (
     write_run_files,
 )
 from pytest_webarena.results import Attempt, RunDir, TrialRecord
+from pytest_webarena.results.plan import PlannedTrial, extend_plan
 from pytest_webarena.results.trial_outcome import reported_outcome
 from pytest_webarena.results.wording import CAUSE_WORDS, STOP_WORDS
 from tests.cases import each_case
@@ -486,6 +487,22 @@ def test_first_page_shows_the_figures_of_each_part(run: RunDir, tmp_path: Path) 
     }
     assert {*both.values()} >= {"1/2", "2/2"}
     assert "merge the runs" in both["rates of all parts"]
+
+
+def test_figures_of_a_stored_run_name_what_its_rates_leave_out(run: RunDir, target: Path) -> None:
+    keys = [make_trial(run, "open", "failed", privileged=True, **UNDECIDED).key]
+    keys += [make_trial(run, "broken", "error", cause="model", usage=Usage(calls=1, cost=0.25)).key]
+    plan = [*(PlannedTrial(key=key) for key in keys), PlannedTrial(key=replace(keys[0], task="later"))]
+    extend_plan(run.path, [*plan, PlannedTrial(key=replace(keys[0], task="no-site"), skipped="no shop")])
+    report(run, target)
+    (file,) = target.glob("*-globals.json")
+    figures = json.loads(file.read_text())["figures"]
+    assert figures["success rate of a"].startswith("0–1/1 = 0.0% (95% interval ")
+    assert figures["success rate of a"].endswith(", 100.0% if 1 undecided is met")
+    assert figures["success rate of a, note"].startswith("sees the solutions")
+    assert figures["errors of a"] == "model 1"
+    assert figures["cost of a"] == "$0.2500"
+    assert figures["trials of a without a result"] == "1 not run, 1 skipped (of 4 planned)"
 
 
 @pytest.mark.parametrize(("size", "one_page"), [(10, True), (ONE_PAGE_LIMIT, False)])

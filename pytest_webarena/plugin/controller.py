@@ -247,6 +247,9 @@ class Controller:
                 refused=self._refused,
                 deselected=deselected,
             )
+        if run is not None and self._start.chosen is not None:
+            with self._recording_errors(run):
+                self._report_run_to_allure(run)
         if pytests_own == pytest.ExitCode.NO_TESTS_COLLECTED and self._settings.resume is not None and run is not None:
             pytests_own = pytest.ExitCode.OK  # everything had finished already, which is a success of --resume
         if pytests_own == pytest.ExitCode.OK and self.failed_before:
@@ -405,12 +408,21 @@ class Controller:
             extend_plan(run.path, plan.values())
 
     def _report(self, run: RunDir, lost: Sequence[TrialRecord]) -> None:
-        """Write to Allure what no worker can: the run as a whole, and the trials that died with their worker."""
+        """Write to Allure what no worker can: the trials that died with their worker."""
         allure.report_lost(self._config, run, [record for record in lost if record.worker != "main"])
         if self._settings.rescore is not None:
             rescoring.note(run, self._settings, self._config.invocation_params.args)
+
+    def _report_run_to_allure(self, run: RunDir) -> None:
+        """Write Allure's files about the whole run, which include the comparisons and so are written after them."""
         problems = self.broker_report.problems if self.broker_report is not None else ()
-        allure.report_run(self._config, run, self.records, (*problems, *map(str, self.unreadable)))
+        allure.report_run(
+            self._config,
+            run,
+            self.records,
+            problems=(*problems, *map(str, self.unreadable)),
+            comparisons=(*self.between_agents(), *self.comparisons),
+        )
 
 
 def _uncaptured(file: TextIO) -> TextIO:

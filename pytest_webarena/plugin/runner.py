@@ -15,6 +15,7 @@ from pytest_webarena.plugin.reporting.artifacts import link_artifacts
 from pytest_webarena.plugin.reporting.outcomes import DECIDED, SKIPPED, STOPPED, STOPPED_UNDECIDED
 from pytest_webarena.plugin.stash import PREFETCHED, SEQUENTIAL_STOP, SETTINGS, TRIAL_TIMES
 from pytest_webarena.results import RunDir
+from pytest_webarena.results.trial_outcome import reported_outcome
 from pytest_webarena.results.wording import cost_words, rerun_words
 from pytest_webarena.text import printable
 
@@ -149,9 +150,9 @@ def facts(record: TrialRecord) -> list[tuple[str, object]]:
         ("agent", record.key.agent),
         ("trial", record.key.trial),
         ("browser", record.key.browser),
-        ("outcome", record.outcome),
+        ("outcome", reported_outcome(record).kind),
+        *([("attempt", record.attempt)] if record.attempt > 1 else []),
         ("score", record.score),
-        *([("undecided", "yes")] if record.undecided else []),
         ("stop_reason", record.stop_reason),
         ("cause", record.cause),
         ("steps", record.steps),

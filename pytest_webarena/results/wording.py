@@ -19,6 +19,7 @@ __all__ = [
     "DECIDE",
     "EXPLAIN",
     "PEOPLE",
+    "PRIVILEGED",
     "REPEAT",
     "STOP_WORDS",
     "action_words",
@@ -41,6 +42,8 @@ __all__ = [
     "why_undecided",
 ]
 
+PRIVILEGED = "sees the solutions: its rate says nothing about agents"
+"""What to know about the rate of an agent such as the oracle."""
 DECIDE = "decide them: pytest --rescore RUN --judge MODEL"
 """What to do about trials that the rules can't decide."""
 PEOPLE = "people decide them: webarena judge annotate sheet RUN"

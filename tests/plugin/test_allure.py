@@ -36,14 +36,17 @@ class RecordingRuntime(CannedRuntime):
         writer.stepped(step)
         tab = TabState(url="http://s.test/", title="t", html="<p>", active=True)
         writer.finish(Evidence(answer=answer, stop_reason="answered", tabs=(tab,), steps=(step,)))
-        passed = canned.outcome == "passed"
+        passed, is_open = canned.outcome == "passed", "open" in task.id
         texts = {"expected": "'rye'", "actual": repr(answer), "why": "the texts differ"}
-        result = CheckResult(path="checks[0]", kind="answer", score=float(passed), **texts)
-        verdict = Verdict(score=float(passed), passed=passed, results=(result,), task=task.id, intent=task.intent)
+        judged = {"score": None, "judgeable": True} if is_open else {"score": float(passed)}
+        result = CheckResult(path="checks[0]", kind="answer", **judged, **texts)
+        met = None if is_open else passed
+        verdict = Verdict(score=judged["score"], passed=met, results=(result,), task=task.id, intent=task.intent)
         message = canned.message if canned.outcome == "error" else "" if passed else f"{verdict.render()} {answer}"
         worker = os.environ.get("PYTEST_XDIST_WORKER", "main")
         record = replace(
-            canned, verdict=verdict.to_json(), message=message, answer=answer, worker=worker, node_id=node_id
+            canned, verdict=verdict.to_json(), message=message, answer=answer, worker=worker, node_id=node_id,
+            attempt=2 if "retried" in task.id else canned.attempt,
         )
         folder.finish(record)
         return record
@@ -108,7 +111,33 @@ def test_allure_result_has_name_parameters_and_labels_of_trial(
     assert [step["name"] for step in wrong["steps"]] == ["stop 'oats'", "Answer: oats", "Checks: 0 of 1 pass"]
     assert wrong["statusDetails"]["message"] == "failed: answer: the texts differ\nexpected 'rye'\nactual   'oats'"
     assert wrong["statusDetails"]["trace"].startswith("answer: expected")
-    assert odd["statusDetails"] == {"message": "site error: canned error"}
+    assert odd["statusDetails"] == {"message": "error (site): canned error"}
+
+
+def test_allure_separates_undecided_and_retried_trials(recording: pytest.Pytester, make_tasks: MakeTasks) -> None:
+    make_tasks("wrong-open", "retried")
+    recording.runpytest("--alluredir=allure", "--junitxml=junit.xml").assert_outcomes(passed=1, failed=1)
+    found = results(recording)
+    undecided, retried = named(found, "wrong-open"), named(found, "retried")
+    assert (undecided["status"], labels(undecided)["outcome"]) == ("unknown", "undecided: rules")
+    assert undecided["statusDetails"]["message"].startswith("undecided: ")
+    assert undecided["steps"][-1]["status"] == undecided["steps"][-1]["steps"][0]["status"] == "unknown"
+    assert (retried["status"], labels(retried)["outcome"]) == ("passed", "passed: attempt 2")
+    assert retried["statusDetails"] == {"message": "passed on attempt 2"}
+    xml = (recording.path / "junit.xml").read_text()
+    assert '<property name="outcome" value="undecided"/>' in xml.replace('" />', '"/>')
+    assert '<property name="attempt" value="2"/>' in xml.replace('" />', '"/>')
+
+
+def test_allure_has_figures_of_the_run_for_its_first_page(recording: pytest.Pytester, make_tasks: MakeTasks) -> None:
+    make_tasks("a", "wrong", "odd")
+    recording.runpytest("--alluredir=allure", "--agent=null", "--agent=reader")
+    (file,) = (recording.path / "allure").glob("*-globals.json")
+    figures = json.loads(file.read_text())["figures"]
+    assert figures["success rate of null"].startswith("1/2 = 50.0% (95% interval ")
+    assert figures["success rate of null, errors as failures"].startswith("1/3 = 33.3%")
+    assert figures["errors of null"] == "site 1"
+    assert figures["reader compared with null"].startswith("Unsettled whether reader is better than null: ")
 
 
 def test_allure_omits_plugin_fixtures_from_setup(recording: pytest.Pytester, make_tasks: MakeTasks) -> None:
@@ -162,7 +191,9 @@ def test_allure_history_id_is_kept_when_trial_does_not_start(recording: pytest.P
     for task in ("right", "later"):
         assert named(whole, task)["historyId"] == named(broken, task)["historyId"]
     assert named(whole, "later")["name"] == "Wait"
-    assert named(whole, "later")["status"] == "skipped"
+    later = named(whole, "later")
+    assert (later["status"], labels(later)["outcome"]) == ("skipped", "skipped")
+    assert later["statusDetails"] == {"message": "skipped: not yet"}
 
 
 def test_allure_reports_xfail_with_reason(recording: pytest.Pytester) -> None:
@@ -227,7 +258,13 @@ def test_allure_directories_of_shards_can_be_merged_by_copying(
     assert sorted(result["fullName"] for result in joined) == [
         f"tasks/demo.yaml#{task}" for task in ("a", "b", "c", "d", "wrong")
     ]
-    assert len({result["historyId"] for result in joined}) == 5
+    recording.runpytest("--alluredir=whole")
+    identities = [
+        {result["fullName"]: (result["historyId"], result["testCaseId"]) for result in found}
+        for found in (joined, results(recording, "whole"))
+    ]
+    assert identities[0] == identities[1]
+    assert len({history for history, _ in identities[0].values()}) == 5
     sources = {attachment["source"] for result in joined for attachment in _attachments(result)}
     assert sources
     assert all((recording.path / "joined" / source).is_file() for source in sources)

@@ -6,11 +6,12 @@ import html
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, get_args
 
 import pytest
 
 from pytest_webarena.plugin.reporting.summary_lines import plural
+from pytest_webarena.results.trial_outcome import Kind, reported_outcome
 from pytest_webarena.results.wording import cost_words, errors_failed_words, if_met_words, mixed_words, passed_words
 from pytest_webarena.text import clip
 from pytest_webarena.workflow_commands import Level, annotation
@@ -71,7 +72,7 @@ def notes(
     found = [record for record in records if record.outcome != "passed" and record.key.folder in places]
     for record in found[:_NOTES]:
         place = places[record.key.folder]
-        title = f"{record.key.agent}: {record.key.task} {_outcome(record)}"
+        title = f"{record.key.agent}: {record.key.task} {reported_outcome(record).words}"
         level: Level = "warning" if gated or record.outcome == "error" else "error"
         file = (Path(folder) / place.file).as_posix()
         yield annotation(
@@ -106,8 +107,7 @@ def summary(
         lines += ["", f"{sign} gate: {_safe(ruling.message)}"]
     found = [record for record in records if record.outcome != "passed"]
     if found:
-        rank = {"failed": 0, "error": 1}
-        found.sort(key=lambda record: rank.get(record.outcome, 2))
+        found.sort(key=lambda record: get_args(Kind).index(reported_outcome(record).kind))
         lines += ["", f"<details open><summary>{plural(len(found), 'trial')} did not pass</summary>", ""]
         lines += ["| task | agent | | why |", "|---|---|---|---|"]
         lines += [_row(_failure(record, places.get(record.key.folder), repository, folder)) for record in found[:_ROWS]]
@@ -187,14 +187,8 @@ def _failure(record: TrialRecord, place: TaskPlace | None, repository: str, fold
     yield task
     tried = f" (trial {record.key.trial})" if record.key.trial > 1 else ""
     yield _safe(record.key.agent) + tried
-    yield _outcome(record)
+    yield reported_outcome(record).words
     yield _safe((place.failure if place is not None else "") or record.message)
-
-
-def _outcome(record: TrialRecord) -> str:
-    if record.undecided:
-        return "undecided"
-    return f"error ({record.cause})" if record.outcome == "error" and record.cause else record.outcome
 
 
 def _repository(environment: Mapping[str, str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -14,11 +14,13 @@ __all__ = [
     "DECIDED",
     "SKIPPED",
     "STOPPED",
+    "SkipKind",
     "error_kind",
     "error_text",
     "failure_text",
     "is_trial",
     "mark_report",
+    "skip_kind",
     "skip_reason",
     "stopped_undecided",
     "test_status",
@@ -29,6 +31,8 @@ __all__ = [
 
 SKIPPED = "skipped_because"
 """Property of a report with the reason why this package did not run the trial."""
+
+SkipKind = Literal["skipped", "not run", "not needed", "undecided, not run"]
 
 _VARIES = re.compile(r"\b[0-9a-f]*\d[0-9a-f]{7,}\b|\b(?:gw)?\d+(?:\.\d+)*\b")
 """Parts of an error that vary between trials: numbers, ids, names of workers."""
@@ -129,6 +133,13 @@ def _reason_in(report: pytest.TestReport, kind: str) -> str:
     if not (report.skipped and report.when == "call"):
         return ""
     return next((str(value) for name, value in report.user_properties if name == kind), "")
+
+
+def skip_kind(report: pytest.TestReport) -> SkipKind:
+    """Return why a trial was skipped, as one of the kinds that reports separate."""
+    if why_stopped(report):
+        return "undecided, not run" if stopped_undecided(report) else "not run"
+    return "not needed" if why_decided(report) else "skipped"
 
 
 def skip_reason(report: pytest.TestReport) -> str:

@@ -11,6 +11,7 @@ from pytest_webarena.plugin.reporting.summary_lines import LABEL, WIDTH, Line, p
 from pytest_webarena.results import Rate, Summary
 from pytest_webarena.results.comparing.uncertainty import bounds
 from pytest_webarena.results.wording import (
+    PRIVILEGED,
     cost_words,
     dollars,
     errors_failed_words,
@@ -51,7 +52,7 @@ def summary_lines(
         if found := differing.get(summary.name):
             yield from row("mixed", ["no one rate: its trials differ", *(each.short for each in found)], mark="red")
         if summary.privileged:
-            yield Line(f"  {'note':<{LABEL - 2}}sees the solutions: its rate says nothing about agents")
+            yield Line(f"  {'note':<{LABEL - 2}}{PRIVILEGED}")
         if summary.memory:
             shared = f"trials remember earlier ones (memory: {' or '.join(summary.memory)})"
             yield from row("note", [shared, "the interval takes them for independent"])

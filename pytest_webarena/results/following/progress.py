@@ -14,6 +14,7 @@ from pytest_webarena.results.plan import cover, read_plan
 from pytest_webarena.results.records import TrialKey, TrialRecord, names_of
 from pytest_webarena.results.rundir import RunDir
 from pytest_webarena.results.trial_folder import TrialFolder
+from pytest_webarena.results.trial_outcome import reported_outcome
 from pytest_webarena.results.wording import errors_failed_words, mixed_words, usage_words
 from pytest_webarena.text import clip
 
@@ -166,7 +167,7 @@ def _ended(record: TrialRecord, name: str) -> dict[str, Any]:
         "task": record.key.task,
         "trial": record.key.trial,
         "agent": name,
-        "outcome": "undecided" if record.undecided else record.outcome,
+        "outcome": reported_outcome(record).kind,
         "cause": record.cause or record.stop_reason,
         "message": clip(record.message.strip().partition("\n")[0], 200),
         "steps": record.steps,

@@ -35,6 +35,7 @@ from pytest_webarena.results.rundir import RunDir
 from pytest_webarena.results.self_contained_page import as_json, head
 from pytest_webarena.results.statistics import cluster_of, summarise
 from pytest_webarena.results.trial_folder import TrialFolder
+from pytest_webarena.results.trial_outcome import reported_outcome
 from pytest_webarena.results.wording import (
     CAUSE_WORDS,
     STOP_WORDS,
@@ -131,8 +132,7 @@ def _row(record: TrialRecord, name: str) -> dict[str, Any]:
         "cluster": "::".join(map(str, cluster_of(record))),
         "agent": name,
         "trial": record.key.trial,
-        "outcome": record.outcome,
-        "undecided": record.undecided,
+        "outcome": reported_outcome(record).kind,
         "cause": record.cause,
         "score": record.score,
         "stop": record.stop_reason,

@@ -15,7 +15,6 @@ function make(tag, properties = {}, ...children) {
 }
 
 const index = JSON.parse($("index").textContent);
-for (const trial of index.trials) if (trial.undecided) trial.outcome = "undecided"; // failed, until a judge decides
 const OUTCOMES = ["passed", "failed", "undecided", "error"];
 const SIGNS = { passed: "✓", failed: "✗", undecided: "?", error: "!" };
 const AGENTS = [...new Set(index.trials.map((trial) => trial.agent))].sort();

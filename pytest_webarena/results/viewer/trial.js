@@ -227,7 +227,7 @@ async function openTrial(trial, frame = 0) {
       make("div", { className: "columns" },
         make("div", {},
           record.outcome === "error" ? [make("h3", {}, "Error"), make("p", { className: "dim" }, index.words[record.cause] ?? ""), make("pre", {}, record.message)] : "",
-          trial.undecided ? [make("h3", {}, "Undecided"), make("p", { className: "undecided" }, record.message.split("\n").slice(0, 2).join(" "))] : "",
+          trial.outcome === "undecided" ? [make("h3", {}, "Undecided"), make("p", { className: "undecided" }, record.message.split("\n").slice(0, 2).join(" "))] : "",
           record.answer !== null ? [make("h3", {}, "Answer"), make("pre", {}, record.answer || "(empty)")] : "",
           verdict.length ? [make("h3", {}, "Checks"), make("ul", { className: "checks" }, verdict.map(check))] : "",
           gradingsOf(record),

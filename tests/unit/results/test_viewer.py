@@ -228,7 +228,7 @@ def test_undecided_trials_are_marked(run: RunDir) -> None:
     make_trial(run, "open", "failed", **UNDECIDED)
     make_trial(run, "wrong", "failed")
     shown = page(run)
-    assert {row["task"]: row["undecided"] for row in shown.index()["trials"]} == {"open": True, "wrong": False}
+    assert {row["task"]: row["outcome"] for row in shown.index()["trials"]} == {"open": "undecided", "wrong": "failed"}
     assert shown.index()["summary"]["agents"]["a"]["rate"]["undecided"]["value_if_met"] == 0.5
 
 

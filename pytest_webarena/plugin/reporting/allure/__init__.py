@@ -12,6 +12,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_webarena.errors import TaskFailed, TrialError
+from pytest_webarena.plugin.reporting.outcomes import (
+    skip_kind,
+    skip_reason,
+    why_decided,
+    why_skipped,
+    why_stopped,
+)
 from pytest_webarena.plugin.reporting.untrusted_text import has_foreign_text
 from pytest_webarena.plugin.stash import SETTINGS, TRIAL_TIMES
 from pytest_webarena.text import printable
@@ -22,6 +29,7 @@ if TYPE_CHECKING:
     from pytest_webarena.plugin.items import TaskItem
     from pytest_webarena.plugin.reporting.allure.identity import Identity
     from pytest_webarena.results import RunDir, TrialRecord
+    from pytest_webarena.results.comparing.comparison import Comparison
 
 __all__ = [
     "complete_report",
@@ -79,6 +87,8 @@ def complete_report(item: pytest.Item, call: pytest.CallInfo[None], report: pyte
     prepared = item.stash.get(_RESULT, None)
     if report.when == "call" and call.excinfo is not None:
         _explain(live, prepared, call.excinfo.value, report)
+    if report.skipped and not hasattr(report, "wasxfail"):
+        _explain_skip(live, report)
     if report.when == "teardown":
         from pytest_webarena.plugin.reporting.allure.result import identify
 
@@ -106,6 +116,8 @@ def complete_report(item: pytest.Item, call: pytest.CallInfo[None], report: pyte
                 live.start, live.stop = int(1000 * played.start), int(1000 * played.stop)
             del item.stash[_RESULT]  # a rerun has its own
             live.uuid = prepared.uuid  # detaches it from containers of fixtures, listed above the steps
+            if live.status == "passed" and live.statusDetails is None and prepared.status == "passed":
+                live.statusDetails = prepared.statusDetails
         live.labels += _others(labels, live.labels)
 
 
@@ -116,27 +128,44 @@ def report_interrupted(item: pytest.Item) -> None:
     from allure_commons.model2 import Label, StatusDetails
 
     from pytest_webarena.plugin.reporting.allure.result import identify
+    from pytest_webarena.results.trial_outcome import TrialOutcome
 
     listener: Any = item.config.pluginmanager.get_plugin("allure_listener")
     live: TestResult | None = listener.allure_logger.get_test(None)
     if live is not None:
         identify(live, _identity(item))  # type: ignore[arg-type]
-        live.labels.append(Label(name="outcome", value="error: harness"))
+        live.labels.append(Label(name="outcome", value=TrialOutcome("error", "harness").label))
         live.status = "broken"
-        live.statusDetails = StatusDetails(message="harness error: the run was interrupted during this trial")
+        live.statusDetails = StatusDetails(message="error (harness): the run was interrupted during this trial")
 
 
 def _explain(live: TestResult, prepared: TestResult | None, error: BaseException, report: pytest.TestReport) -> None:
     """Replace the exception's name by the verdict or the error's message; text of ``--audit`` is unchanged."""
     if not isinstance(error, (TaskFailed, TrialError)) or live.statusDetails is None:
         return
-    text = printable(str(error))
-    details = prepared.statusDetails if prepared is not None else None
-    known = details is not None and text in (details.trace, (details.message or "").partition(": ")[2])
-    message = details.message if known and details is not None else text
+    message, trace = printable(str(error)), None
     reason = getattr(report, "wasxfail", None)
+    details = prepared.statusDetails if prepared is not None else None
+    if prepared is not None and details is not None:
+        recorded = details.trace or details.message.partition(": ")[2]
+        if message.startswith(recorded):  # results of reruns follow
+            message, trace = f"{details.message}{message.removeprefix(recorded)}", details.trace
+            live.status = prepared.status if reason is None else live.status
     live.statusDetails.message = message if reason is None else f"XFAIL {reason}\n\n{message}"
-    live.statusDetails.trace = details.trace if known and details is not None else None
+    live.statusDetails.trace = trace
+
+
+def _explain_skip(live: TestResult, report: pytest.TestReport) -> None:
+    """Give a trial that was not run the status, label and message of its kind, with the whole reason."""
+    from allure_commons.model2 import Label, StatusDetails
+
+    from pytest_webarena.plugin.reporting.allure.result import SKIP_KINDS
+
+    kind = skip_kind(report)
+    reason = why_stopped(report) or why_decided(report) or why_skipped(report) or skip_reason(report)
+    live.status = SKIP_KINDS[kind][0]
+    live.statusDetails = StatusDetails(message=printable(f"{kind}: {reason}"))
+    live.labels.append(Label(name="outcome", value=kind))
 
 
 def _others(labels: Sequence[Any], own_labels: Sequence[Any]) -> list[Any]:
@@ -153,18 +182,16 @@ def report_lost(config: pytest.Config, run: RunDir, records: Sequence[TrialRecor
 
 
 def report_run(
-    config: pytest.Config, run: RunDir, records: Sequence[TrialRecord], problems: Sequence[str] = ()
+    config: pytest.Config,
+    run: RunDir,
+    records: Sequence[TrialRecord],
+    *,
+    problems: Sequence[str] = (),
+    comparisons: Sequence[Comparison] = (),
 ) -> None:
     """Write Allure's files about the whole run. Called in the controller at the end of the run."""
     if (target := directory(config)) is not None:
-        from pytest_webarena.plugin.reporting.allure.identity import performer
-        from pytest_webarena.plugin.reporting.allure.run_files import write_run_files
-
-        agents = sorted({performer(record.key) for record in records})
-        facts = run.facts()
-        figures = _figures(run, facts, records)
-        attached = _attached(run, records)
-        write_run_files(target, facts, agents=agents, attached=attached, figures=figures, problems=problems)
+        _write_run(run, target, records, problems=problems, comparisons=comparisons)
 
 
 def write_results(run: RunDir, target: Path, *, root: Path | None = None) -> int:
@@ -172,28 +199,56 @@ def write_results(run: RunDir, target: Path, *, root: Path | None = None) -> int
 
     ``root`` is the folder of relative node ids, for links to task files. Raises `UsageError` when ``run`` is not a run.
     """
+    from pytest_webarena.plugin.run_comparisons import between_agents
+
+    facts = run.facts()
+    stored = run.read()
+    _write(run, target, stored.records, root=root or Path.cwd(), agents=facts.get("agents", ()))
+    comparisons = [] if facts.get("audit") else between_agents(run, stored.records)
+    problems = [str(each) for each in stored.unreadable]
+    _write_run(run, target, stored.records, problems=problems, comparisons=comparisons)
+    return len(stored.records)
+
+
+def _write_run(
+    run: RunDir,
+    target: Path,
+    records: Sequence[TrialRecord],
+    *,
+    problems: Sequence[str],
+    comparisons: Sequence[Comparison],
+) -> None:
     from pytest_webarena.plugin.reporting.allure.identity import performer
     from pytest_webarena.plugin.reporting.allure.run_files import write_run_files
 
     facts = run.facts()
-    stored = run.read()
-    records = stored.records
-    _write(run, target, records, root=root or Path.cwd(), agents=facts.get("agents", ()))
-    agents = sorted({performer(record.key) for record in records})
-    problems = [str(each) for each in stored.unreadable]
-    figures, attached = _figures(run, facts, records), _attached(run, records)
-    write_run_files(target, facts, agents=agents, attached=attached, figures=figures, problems=problems)
-    return len(records)
+    write_run_files(
+        target,
+        facts,
+        agents=sorted({performer(record.key) for record in records}),
+        attached=_attached(run, records),
+        figures=_figures(run, facts, records, comparisons),
+        problems=problems,
+    )
 
 
-def _figures(run: RunDir, facts: Mapping[str, Any], records: Sequence[TrialRecord]) -> str:
-    """The success rates of the run's agents as text; empty for audits and runs on a record, which have none."""
-    from pytest_webarena.plugin.reporting.rate_figures import rate_figures
+def _figures(
+    run: RunDir, facts: Mapping[str, Any], records: Sequence[TrialRecord], comparisons: Sequence[Comparison]
+) -> dict[str, str]:
+    """The rates, costs and comparisons of the run's agents; none for audits and runs on a record."""
+    from pytest_webarena.plugin.reporting.rate_figures import comparison_figures, coverage_figures, rate_figures
     from pytest_webarena.results.conditions import summaries_of
+    from pytest_webarena.results.plan import cover, read_plan
 
     if facts.get("audit") or facts.get("on_record"):
-        return ""
-    return "".join(f"{name}: {text}\n" for name, text in rate_figures(summaries_of(run, records).values()))
+        return {}
+    plan = read_plan(run.path)
+    figures = [
+        *rate_figures(summaries_of(run, records, named_with=tuple(plan)).values()),
+        *coverage_figures(cover(plan, records, begun=run.begun())),
+        *comparison_figures(comparisons),
+    ]
+    return dict(figures)
 
 
 def _write(run: RunDir, target: Path, records: Sequence[TrialRecord], *, root: Path, agents: Sequence[str]) -> None:

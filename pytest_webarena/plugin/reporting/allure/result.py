@@ -14,12 +14,15 @@ from allure_commons.utils import host_tag
 
 from pytest_webarena.checks.render import first_missed
 from pytest_webarena.checks.verdict import Verdict
-from pytest_webarena.owners import CAUSED_BY_AGENT, UNATTRIBUTED
+from pytest_webarena.owners import CAUSED_BY_AGENT
 from pytest_webarena.plugin.reporting.allure.steps import attempt_files, attempt_steps
+from pytest_webarena.plugin.reporting.outcomes import SkipKind
 from pytest_webarena.results.explaining import Explained, Passed, explain
 from pytest_webarena.results.gradings import verdicts_of, words_of
 from pytest_webarena.results.key_node_views import standalone, timeline
+from pytest_webarena.results.records import UNDECIDED
 from pytest_webarena.results.rundir import RunDir
+from pytest_webarena.results.trial_outcome import Kind, reported_outcome
 from pytest_webarena.results.wording import (
     CAUSE_WORDS,
     STOP_WORDS,
@@ -38,10 +41,18 @@ if TYPE_CHECKING:
     from pytest_webarena.plugin.reporting.allure.identity import Identity
     from pytest_webarena.results import Attempt, TrialRecord
 
-__all__ = ["Reported", "earlier_results", "identify", "outcome_label", "status_details", "trial_result"]
+__all__ = ["SKIP_KINDS", "STATUSES", "Reported", "earlier_results", "identify", "status_details", "trial_result"]
 
 _PHASES = ("lease", "session", "setup", "episode", "collect")
-_STATUS = {"passed": "passed", "failed": "failed", "error": "broken"}
+STATUSES: Mapping[Kind, str] = {"passed": "passed", "failed": "failed", "undecided": "unknown", "error": "broken"}
+"""Allure's status of each outcome. Undecided trials are neither failed nor passed."""
+SKIP_KINDS: Mapping[SkipKind, tuple[str, str]] = {
+    "skipped": ("skipped", "Skipped"),
+    "not run": ("skipped", "Not run, a prerequisite is missing"),
+    "not needed": ("skipped", "Not needed, the rates were settled"),
+    "undecided, not run": (STATUSES["undecided"], "Undecided, stopped after errors of its agent or environment"),
+}
+"""Allure's status and category of each kind of trial without a record."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +78,7 @@ def trial_result(trial: Reported, files: Attachments, environment: Mapping[str, 
     total = record.seconds.get("total", 0.0)
     result = TestResult(
         uuid=str(uuid4()),
-        status=_STATUS[record.outcome],
+        status=STATUSES[reported_outcome(record).kind],
         statusDetails=status_details(record),
         description=printable("\n\n".join(_description(trial))),
         start=round(record.started * 1000),
@@ -87,7 +98,7 @@ def trial_result(trial: Reported, files: Attachments, environment: Mapping[str, 
         result.parameters += [Parameter(name=name, value=value, excluded=True) for name, value in words.items()]
         if {True, False} <= set(verdicts.values()):
             result.labels.append(Label(name="tag", value="gradings-disagree"))
-    result.labels.append(Label(name="outcome", value=outcome_label(record)))
+    result.labels.append(Label(name="outcome", value=reported_outcome(record).label))
     result.labels.append(Label(name="host", value=host_tag()))
     result.labels.append(Label(name="thread", value=record.worker or "main"))
     result.links += trial.identity.links(trial.root, environment)
@@ -132,26 +143,16 @@ def identify(result: TestResult, identity: Identity) -> None:
     result.labels = identity.labels()
 
 
-def outcome_label(record: TrialRecord) -> str:
-    """Return ``passed``, ``failed: max_steps``, ``undecided`` or ``error: site``, by which categories are defined."""
-    if record.undecided and record.stop_reason != UNATTRIBUTED:
-        return "undecided"
-    detail = record.cause if record.outcome == "error" else record.stop_reason if record.outcome == "failed" else None
-    return f"{record.outcome}: {detail}" if detail else record.outcome
-
-
 def status_details(record: TrialRecord) -> StatusDetails | None:
-    """Return a short message and the full text of a failure; None for a trial that passed."""
-    if record.outcome == "passed":
-        return None
-    if record.outcome == "error":
-        return StatusDetails(message=printable(f"{record.cause} error: {record.message}"), trace=None)
-    if record.undecided:
-        mark = f"failed ({UNATTRIBUTED}): " if record.stop_reason == UNATTRIBUTED else ""
-        first = record.message.partition("\n")[0]
-        return StatusDetails(message=printable(f"{mark}{first}"), trace=printable(record.message))
-    reason = "" if record.stop_reason in (None, "answered") else f" ({record.stop_reason})"
-    return StatusDetails(message=printable(f"failed{reason}: {_reasons(record)}"), trace=printable(record.message))
+    """Return a short message, which starts with the outcome, and the full text; None for a plain passed trial."""
+    outcome = reported_outcome(record)
+    if outcome.kind == "passed":
+        return StatusDetails(message=outcome.words) if outcome.detail else None
+    if outcome.kind == "error":
+        return StatusDetails(message=printable(f"{outcome.words}: {record.message}"), trace=None)
+    first = record.message.partition("\n")[0].removeprefix(UNDECIDED)
+    reasons = first if outcome.kind == "undecided" else _reasons(record)
+    return StatusDetails(message=printable(f"{outcome.words}: {reasons}"), trace=printable(record.message))
 
 
 def _reasons(record: TrialRecord) -> str:
@@ -230,7 +231,8 @@ def _summary(record: TrialRecord) -> str:
         parts.append(f"score {record.score:.3g}")
     if record.cause is not None:
         parts.append(f"no result: {CAUSE_WORDS[record.cause]}")
-    return f"**{'Undecided' if record.undecided else record.outcome.capitalize()}.** " + " · ".join(parts)
+    words = reported_outcome(record).words
+    return f"**{words[0].upper()}{words[1:]}.** " + " · ".join(parts)
 
 
 def _as_record(record: TrialRecord, attempt: Attempt) -> TrialRecord:

@@ -10,14 +10,17 @@ import json
 import os
 import re
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from attr import asdict
 
+from pytest_webarena.owners import UNATTRIBUTED
 from pytest_webarena.plugin.reporting.allure.files import Attachments
+from pytest_webarena.plugin.reporting.allure.result import SKIP_KINDS, STATUSES
 from pytest_webarena.results.files import write_atomically
+from pytest_webarena.results.trial_outcome import TrialOutcome
 from pytest_webarena.results.wording import CAUSE_WORDS, STOP_WORDS
 from pytest_webarena.text import printable
 
@@ -40,7 +43,7 @@ ONE_PAGE_LIMIT = 100_000_000
 
 _CONFIGURATION = """\
 // Written by pytest-webarena. Allure 3:  npx allure@3 generate RESULTS --config=RESULTS/allurerc.mjs
-import {{ readdirSync, statSync }} from "node:fs";
+import {{ readFileSync, readdirSync, statSync }} from "node:fs";
 
 const config = {config};
 const agents = {agents};
@@ -50,9 +53,21 @@ config.environments = Object.fromEntries(Object.entries(agents).map(([id, agent]
   {{ name: agent, matcher: ({{ labels }}) => labels.some(({{ name, value }}) => name === "agent" && value === agent) }},
 ]));
 
-// One page that opens from disk, unless these results are too many for that.
 const here = new URL(".", import.meta.url);
-const size = readdirSync(here).reduce((sum, name) => sum + statSync(new URL(encodeURIComponent(name), here)).size, 0);
+const names = readdirSync(here);
+const place = (name) => new URL(encodeURIComponent(name), here);
+
+// The first page shows the figures of the run. Results of several runs or shards keep the figures of each.
+const parts = names.filter((name) => name.endsWith("-globals.json"));
+const figures = parts.map((name) => JSON.parse(readFileSync(place(name))).figures ?? {{}})
+  .filter((each) => Object.keys(each).length);
+const mark = (index) => figures.length > 1 ? ` (part ${{index + 1}} of ${{figures.length}})` : "";
+config.variables = Object.fromEntries(figures.flatMap((each, index) =>
+  Object.entries(each).map(([name, text]) => [`${{name}}${{mark(index)}}`, text])));
+if (figures.length > 1) config.variables["rates of all parts"] = {merge};
+
+// One page that opens from disk, unless these results are too many for that.
+const size = names.reduce((sum, name) => sum + statSync(place(name)).size, 0);
 config.plugins.awesome.options.singleFile = size < {limit};
 
 // Trends: this file is read and added to by each report that is made with it.
@@ -67,8 +82,12 @@ export default config;
 HISTORY = "ALLURE_HISTORY"
 """Environment variable with the file in which Allure 3 stores the history of reports."""
 
-_FAILED = "Finished, and the checks fail"
-_UNDECIDED = "Undecided, a judge could decide"
+_UNDECIDED = {
+    "rules": "Undecided, a judge could decide",
+    "people": "Undecided, people decide",
+    UNATTRIBUTED: "Undecided, an error of the agent or its environment",
+}
+"""Category of undecided trials by the detail of their outcome."""
 _SUITES = ("parentSuite", "suite", "subSuite")
 _CHARTS = (
     {"type": "currentStatus", "title": "Trials by outcome"},
@@ -82,6 +101,8 @@ _TRENDS = (
     {"type": "statusTransitions", "title": "Newly passed and newly failed, report by report"},
 )
 """Charts that need earlier reports."""
+_MERGE = "not computed here: merge the runs (webarena runs merge) and report the merged run"
+"""Figure of a report of several parts, whose rates have no sum."""
 _HIDDEN_LABELS = ("agent", "host", "thread", "framework", "language", "package", "parentSuite", "suite", "subSuite")
 
 
@@ -91,7 +112,7 @@ def write_run_files(
     *,
     agents: Sequence[str],
     attached: Sequence[Path] = (),
-    figures: str = "",
+    figures: Mapping[str, str] | None = None,
     problems: Sequence[str] = (),
     environment: Mapping[str, str] = os.environ,
 ) -> None:
@@ -101,7 +122,8 @@ def write_run_files(
         facts: Content of ``run.json``.
         agents: Names of all agents with records (`identity.performer`).
         attached: Files that belong to no test.
-        figures: Success rates as text. They are attached, because results of shards are combined and each has its own.
+        figures: Rates, costs and comparisons as text, by name. Results of shards are combined and each has its own
+            figures, so they are in a file of their own, which the configuration reads.
         problems: Errors of the run as a whole.
     """
     directory.mkdir(parents=True, exist_ok=True)
@@ -112,32 +134,56 @@ def write_run_files(
     files = Attachments(directory)
     found = [attachment for path in attached if (attachment := files.file(path.name, path)) is not None]
     if figures:
-        found.insert(0, files.text("success rates.txt", figures))
+        text = "".join(f"{name}: {value}\n" for name, value in figures.items())
+        found.insert(0, files.text("success rates.txt", text))
     globals_ = {
         "attachments": [
             {**asdict(attachment), "timestamp": round(facts.get("started", 0.0) * 1000)} for attachment in found
         ],
         "errors": [{"message": printable(problem)} for problem in problems],
+        "figures": {printable(name): printable(value) for name, value in (figures or {}).items()},
     }
     if found or problems:
         write_atomically(directory / f"{uuid.uuid4()}-globals.json", json.dumps(globals_))
 
 
-def categories() -> list[dict[str, Any]]:
-    """Return the categories for Allure 2, which supports only statuses and messages, in the order of matching."""
-    found = []
+class _Category(NamedTuple):
+    """A category of trials: the same one for both versions of Allure, which match differently."""
+
+    name: str
+    status: str
+    message: str
+    """Regular expression for the message, with which Allure 2 matches."""
+    label: str = ""
+    """Regular expression for the label ``outcome``, with which Allure 3 matches; empty: it uses the message, too."""
+
+
+def _categories() -> Iterator[_Category]:
+    """Yield the categories, in the order of matching."""
     for cause, words in CAUSE_WORDS.items():
-        found.append(_category(f"Error, {cause}: {words}", "broken", rf"^{cause} error: [\s\S]*"))
+        yield _of_outcome(f"Error, {cause}: {words}", TrialOutcome("error", cause))
     for reason, words in STOP_WORDS.items():
-        if reason != "answered":
-            found.append(_category(f"Failed, {words}", "failed", rf"^failed \({reason}\)[\s\S]*"))
-    found.append(_category(_UNDECIDED, "failed", r"^undecided: [\s\S]*"))
-    found.append(_category(_FAILED, "failed", r"^failed: [\s\S]*"))
-    return found
+        name = "Finished, and the checks fail" if reason == "answered" else f"Failed, {words}"
+        yield _of_outcome(name, TrialOutcome("failed", reason))
+    for detail, name in _UNDECIDED.items():
+        yield _of_outcome(name, TrialOutcome("undecided", detail))
+    retried = "Passed, after an error on an earlier attempt"
+    yield _Category(retried, STATUSES["passed"], "^passed on attempt ", "^passed: attempt ")
+    for kind, (status, name) in SKIP_KINDS.items():
+        yield _Category(name, status, f"^{re.escape(kind)}: ")
+    yield _Category("Failed as expected (xfail)", "skipped", "^XFAIL")
 
 
-def _category(name: str, status: str, message: str) -> dict[str, Any]:
-    return {"name": name, "matchedStatuses": [status], "messageRegex": message}
+def _of_outcome(name: str, outcome: TrialOutcome) -> _Category:
+    return _Category(name, STATUSES[outcome.kind], f"^{re.escape(outcome.words)}: ", f"^{re.escape(outcome.label)}$")
+
+
+def categories() -> list[dict[str, Any]]:
+    """Return the categories for Allure 2, which matches the whole message."""
+    return [
+        {"name": each.name, "matchedStatuses": [each.status], "messageRegex": rf"{each.message}[\s\S]*"}
+        for each in _categories()
+    ]
 
 
 def configuration(agents: Sequence[str]) -> str:
@@ -148,11 +194,7 @@ def configuration(agents: Sequence[str]) -> str:
     """
     groups: list[Any] = ["environment"] if len(agents) > 1 else []
     groups.append({"label": "feature"})
-    rules = [_rule(f"Error, {cause}: {words}", f"^error: {cause}$", groups) for cause, words in CAUSE_WORDS.items()]
-    for reason, words in STOP_WORDS.items():
-        name = _FAILED if reason == "answered" else f"Failed, {words}"
-        rules.append(_rule(name, f"^failed: {reason}$", groups))
-    rules.append(_rule(_UNDECIDED, "^undecided$", groups))
+    rules = [_rule(each, groups) for each in _categories()]
     config = {
         "name": "pytest-webarena",
         "hideLabels": list(_HIDDEN_LABELS),
@@ -162,14 +204,15 @@ def configuration(agents: Sequence[str]) -> str:
     names = {re.sub(r"[^A-Za-z0-9_-]", "_", agent)[:60]: agent for agent in agents} if len(agents) > 1 else {}
     return _CONFIGURATION.format(
         config=json.dumps(config, indent=2), agents=json.dumps(names), limit=ONE_PAGE_LIMIT,
-        history=HISTORY, trends=json.dumps(_TRENDS),
+        history=HISTORY, merge=json.dumps(_MERGE), trends=json.dumps(_TRENDS),
     )  # fmt: skip
 
 
-def _rule(name: str, outcome: str, groups: Sequence[Any]) -> dict[str, Any]:
+def _rule(category: _Category, groups: Sequence[Any]) -> dict[str, Any]:
+    by = {"labels": {"outcome": category.label}} if category.label else {"message": category.message}
     return {
-        "name": name,
-        "matchers": {"statuses": ["failed", "broken"], "labels": {"outcome": outcome}},
+        "name": category.name,
+        "matchers": {"statuses": [category.status], **by},
         "groupBy": groups,
         "groupByMessage": False,
     }

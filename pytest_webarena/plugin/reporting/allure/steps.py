@@ -176,8 +176,10 @@ class _Timeline:
 
 
 def _status(passed: bool | None, *, judgeable: bool) -> str:
-    """Allure's status of a check or verdict: an undecided one that lacks no evidence has failed for now."""
-    return "passed" if passed else "failed" if passed is False or judgeable else "broken"
+    """Allure's status of a check or verdict, as of a trial: undecided, or an error where evidence is missing."""
+    if passed is None:
+        return "unknown" if judgeable else "broken"
+    return "passed" if passed else "failed"
 
 
 def _check_words(check: CheckResult) -> str:

@@ -14,10 +14,11 @@ import pytest
 from playwright._impl._driver import compute_driver_executable
 
 from pytest_webarena.checks.verdict import Part
-from pytest_webarena.evidence import StopReason
+from pytest_webarena.evidence import StopReason, Usage
+from pytest_webarena.owners import UNATTRIBUTED
 from pytest_webarena.plugin.reporting.allure import write_results
 from pytest_webarena.plugin.reporting.allure.identity import Identity, source_url
-from pytest_webarena.plugin.reporting.allure.result import outcome_label, status_details
+from pytest_webarena.plugin.reporting.allure.result import SKIP_KINDS, STATUSES, status_details
 from pytest_webarena.plugin.reporting.allure.run_files import (
     ONE_PAGE_LIMIT,
     categories,
@@ -26,6 +27,8 @@ from pytest_webarena.plugin.reporting.allure.run_files import (
     write_run_files,
 )
 from pytest_webarena.results import Attempt, RunDir, TrialRecord
+from pytest_webarena.results.plan import PlannedTrial, extend_plan
+from pytest_webarena.results.trial_outcome import reported_outcome
 from pytest_webarena.results.wording import CAUSE_WORDS, STOP_WORDS
 from tests.cases import each_case
 
@@ -206,7 +209,7 @@ def test_interrupted_attempt_shows_its_completed_steps(run: RunDir, target: Path
     steps.write_text(steps.read_text() + '{"index": 2, "act')  # it died in the middle of a line
     (result,) = report(run, target)
     assert result["status"] == "broken"
-    assert result["statusDetails"] == {"message": "harness error: the worker gw0 died"}
+    assert result["statusDetails"] == {"message": "error (harness): the worker gw0 died"}
     assert len(result["steps"]) == 2
     assert labels(result, "outcome") == ["error: harness"]
 
@@ -224,7 +227,7 @@ def test_attempts_after_environment_errors_are_retries(run: RunDir, target: Path
     assert (earlier["status"], later["status"]) == ("broken", "passed")
     assert earlier["historyId"] == later["historyId"]
     assert earlier["parameters"] == later["parameters"]
-    assert earlier["statusDetails"]["message"] == "site error: connection refused"
+    assert earlier["statusDetails"]["message"] == "error (site): connection refused"
     assert len(earlier["steps"]) == 2
     assert "site: `connection refused`" in later["description"]
 
@@ -289,17 +292,49 @@ def test_failure_category_is_its_stop_reason(reason: StopReason) -> None:
     assert category(record).startswith(expected)
 
 
-def test_undecided_trial_has_a_category_and_a_label_of_its_own() -> None:
-    record = TrialRecord(
-        key=make_key("a"), outcome="failed", stop_reason="answered", message="undecided: it may be\nso", **UNDECIDED
-    )
-    assert outcome_label(record) == "undecided"
-    assert category(record) == "Undecided, a judge could decide"
+@each_case(
+    ("fields", "expected"),
+    [
+        ({"outcome": "failed", **UNDECIDED}, "Undecided, a judge could decide"),
+        (
+            {"outcome": "failed", "stop_reason": UNATTRIBUTED, **UNDECIDED},
+            "Undecided, an error of the agent or its environment",
+        ),
+        ({"outcome": "passed", "attempt": 2}, "Passed, after an error on an earlier attempt"),
+    ],
+)
+def test_undecided_and_retried_trials_have_categories_of_their_own(fields: dict[str, Any], expected: str) -> None:
+    record = TrialRecord(key=make_key("a"), message="undecided: it may be\nso", **fields)
+    assert category(record) == expected
+
+
+def test_each_kind_of_skip_has_one_category_in_both_versions() -> None:
+    for kind, (status, name) in SKIP_KINDS.items():
+        message = f"{kind}: why\nso"
+        old = [
+            each["name"]
+            for each in categories()
+            if status in each["matchedStatuses"] and re.fullmatch(each["messageRegex"], message)
+        ]
+        new = [
+            each["name"]
+            for each in rules()
+            if status in each["matchers"]["statuses"] and re.search(each["matchers"].get("message", "(?!)"), message)
+        ]
+        assert old == new == [name]
+
+
+def rules() -> list[dict[str, Any]]:
+    """Return the categories of Allure 3."""
+    found = re.search(r"const config = (.*?);\n", configuration([]), re.DOTALL)
+    assert found is not None
+    return list(json.loads(found[1])["categories"]["rules"])
 
 
 def category(record: TrialRecord) -> str:
     """Return the category that both Allure versions assign, by message and by label."""
-    status = {"failed": "failed", "error": "broken"}[record.outcome]
+    outcome = reported_outcome(record)
+    status = STATUSES[outcome.kind]
     details = status_details(record)
     assert details is not None
     by_message = [
@@ -307,9 +342,11 @@ def category(record: TrialRecord) -> str:
         for rule in categories()
         if status in rule["matchedStatuses"] and re.fullmatch(rule["messageRegex"], details.message)
     ]
-    rules = json.loads(re.search(r"const config = (.*?);\n", configuration([]), re.DOTALL)[1])["categories"]["rules"]  # type: ignore[index]
     by_label = [
-        rule["name"] for rule in rules if re.search(rule["matchers"]["labels"]["outcome"], outcome_label(record))
+        rule["name"]
+        for rule in rules()
+        if status in rule["matchers"]["statuses"]
+        and re.search(rule["matchers"].get("labels", {}).get("outcome", "^$"), outcome.label)
     ]
     assert by_message == by_label
     assert len(by_label) == 1
@@ -431,6 +468,41 @@ def test_trend_charts_need_a_history_file(tmp_path: Path) -> None:
     kept, more = charts(ALLURE_HISTORY="kept.jsonl")
     assert (nothing, kept) == (None, "kept.jsonl")
     assert more - plain == {"statusDynamics", "statusTransitions"}
+
+
+def test_first_page_shows_the_figures_of_each_part(run: RunDir, tmp_path: Path) -> None:
+    """One part's rates must not appear as the rates of all parts."""
+
+    def shown() -> dict[str, str]:
+        return dict(evaluated((tmp_path / "allurerc.mjs").read_text(), tmp_path)["variables"])
+
+    write_run_files(tmp_path, run.facts(), agents=["a"], figures={"rate of a": "1/2"}, environment={})
+    assert shown() == {"rate of a": "1/2"}
+    write_run_files(tmp_path, run.facts(), agents=["a"], figures={"rate of a": "2/2"}, environment={})
+    write_run_files(tmp_path, run.facts(), agents=["a"], problems=["no records"], environment={})
+    both = shown()
+    assert {name for name in both if name.startswith("rate of a")} == {
+        "rate of a (part 1 of 2)",
+        "rate of a (part 2 of 2)",
+    }
+    assert {*both.values()} >= {"1/2", "2/2"}
+    assert "merge the runs" in both["rates of all parts"]
+
+
+def test_figures_of_a_stored_run_name_what_its_rates_leave_out(run: RunDir, target: Path) -> None:
+    keys = [make_trial(run, "open", "failed", privileged=True, **UNDECIDED).key]
+    keys += [make_trial(run, "broken", "error", cause="model", usage=Usage(calls=1, cost=0.25)).key]
+    plan = [*(PlannedTrial(key=key) for key in keys), PlannedTrial(key=replace(keys[0], task="later"))]
+    extend_plan(run.path, [*plan, PlannedTrial(key=replace(keys[0], task="no-site"), skipped="no shop")])
+    report(run, target)
+    (file,) = target.glob("*-globals.json")
+    figures = json.loads(file.read_text())["figures"]
+    assert figures["success rate of a"].startswith("0–1/1 = 0.0% (95% interval ")
+    assert figures["success rate of a"].endswith(", 100.0% if 1 undecided is met")
+    assert figures["success rate of a, note"].startswith("sees the solutions")
+    assert figures["errors of a"] == "model 1"
+    assert figures["cost of a"] == "$0.2500"
+    assert figures["trials of a without a result"] == "1 not run, 1 skipped (of 4 planned)"
 
 
 @pytest.mark.parametrize(("size", "one_page"), [(10, True), (ONE_PAGE_LIMIT, False)])

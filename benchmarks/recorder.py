@@ -25,6 +25,7 @@ from pytest_webarena.recorder.selector_proving import prove, relative
 from pytest_webarena.recorder.steps import steps_of
 from pytest_webarena.recorder.writing import task_lines
 from pytest_webarena.sites.catalogues.loading import load_catalogue
+from pytest_webarena.sites.catalogues.sites_for_tasks import sites_for_tasks
 from pytest_webarena.tasks import Task, load_tasks, parse_tasks
 from pytest_webarena.trials.runtime import Runtime
 from pytest_webarena.trials.tryout import tryout
@@ -40,7 +41,7 @@ def main() -> int:
     parser.add_argument("--sample", type=int, help="run a random sample of this size")
     parser.add_argument("--seed", type=int, default=1, help="seed of the sample (default: %(default)s)")
     options = parser.parse_args()
-    accounts = load_catalogue(options.sites).accounts
+    accounts = sites_for_tasks(load_catalogue(options.sites))
     files = [file for path in options.paths for file in (sorted(path.rglob("*.yaml")) if path.is_dir() else [path])]
     tasks = [task for file in files for task in load_tasks(file, sites=accounts) if task.solution and task.sites]
     if options.sample:

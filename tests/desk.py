@@ -1,6 +1,6 @@
 """A small project with two apps, its tasks, and mistakes in them that only running sites show.
 
-The mistakes were listed from the documentation before the command that finds them was written.
+The mistakes were listed from the documentation, after the command that finds them was designed.
 """
 
 from __future__ import annotations

@@ -234,8 +234,7 @@ def judge(
         raise TaskError(f"{task.id}: expected checks of the grading {grading.name!r}, found {', '.join(known)}")
     if name != grading.name:
         grading = find_grading(name)
-    names = evidence.own_addresses
-    task, evidence = names.in_value(task), names.in_value(evidence)
+    task, evidence = evidence.in_names(task)
     judging = _Judging(task, evidence, grading, asker, watch)
     results = tuple(judging.check(check) for check in task.gradings.get(name, task.checks))
     weights = [result.weight for result in results] if task.score == "mean" else None

@@ -115,6 +115,8 @@ def _fault(values: dict[str, Any], node: MapNode, reading: Reading) -> Fault | N
         if reading.sites == ():
             return Fault("a site in 'sites'", "none", "without a site there is no state")
         values["site"] = (reading.sites or ("",))[0]
+    if sql and (wrong := reading.wrong_database(values["site"], values["database"])):
+        return Fault(*wrong)
     return None
 
 

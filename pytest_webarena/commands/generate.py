@@ -144,6 +144,7 @@ class _Asking:
 def _task(options: argparse.Namespace, catalogue: Catalogue) -> Task:
     """The places to visit, as a task that changes nothing there."""
     from pytest_webarena.sites.catalogues.external import is_unreset
+    from pytest_webarena.sites.catalogues.sites_for_tasks import sites_for_tasks
     from pytest_webarena.task_generation.drafts import task_text_of
     from pytest_webarena.tasks import parse_tasks
 
@@ -164,7 +165,9 @@ def _task(options: argparse.Namespace, catalogue: Catalogue) -> Task:
     task: dict[str, Any] = {"id": "ideas", "intent": "Look around.", "sites": list(dict.fromkeys(sites))}
     task |= {**({"start": start} if start else {}), **({"user": users} if users else {}), "mutates": False}
     try:
-        [found] = parse_tasks(task_text_of([{**task, "checks": [{"answer": "x"}]}], []), sites=catalogue.accounts)
+        [found] = parse_tasks(
+            task_text_of([{**task, "checks": [{"answer": "x"}]}], []), sites=sites_for_tasks(catalogue)
+        )
     except TaskFileError as error:
         raise UsageError(f"expected sites and their users, found: {error}") from None
     return found

@@ -80,6 +80,7 @@ def _validate(options: argparse.Namespace) -> int:
     from pytest_webarena.checks.unserved_hosts import with_unserved_hosts
     from pytest_webarena.sites.catalogues.live import LIVE
     from pytest_webarena.sites.catalogues.loading import load_catalogue, looks_like_catalogue, problems_of
+    from pytest_webarena.sites.catalogues.sites_for_tasks import sites_for_tasks
     from pytest_webarena.tasks.validate import find_files, render, validate, with_problems
 
     files = find_files(options.paths, also=looks_like_catalogue)
@@ -94,7 +95,8 @@ def _validate(options: argparse.Namespace) -> int:
     for catalogue in named or [options.sites]:
         if catalogue not in named or not problems_of(catalogue):
             read = load_catalogue(str(catalogue))
-            known = known.merged(read.accounts) if known is not None else read.accounts
+            found = sites_for_tasks(read)
+            known = known.merged(found) if known is not None else found
             ledgers.update(site.name for app in read.apps.values() if app.forbid_side_effects for site in app.sites)
             served.update(site.url for site in read.sites.values())
             served.update(read.own_addresses)

@@ -14,6 +14,7 @@ from pytest_webarena.actions import Stop
 from pytest_webarena.commands.playing import open_runtime
 from pytest_webarena.errors import TaskFileError, TrialError, UsageError, closest
 from pytest_webarena.sites.catalogues.loading import load_catalogue
+from pytest_webarena.sites.catalogues.sites_for_tasks import sites_for_tasks
 from pytest_webarena.suites.loading import is_suite, load_suite
 from pytest_webarena.tasks import Task, load_tasks, parse_tasks
 from pytest_webarena.trials.runtime import Runtime
@@ -115,7 +116,7 @@ def _find(name: str, catalogue: str) -> Task:
         if is_suite(file):
             found = load_suite(file).tasks
         else:
-            found = load_tasks(Path(file), sites=load_catalogue(catalogue).accounts)
+            found = load_tasks(Path(file), sites=sites_for_tasks(load_catalogue(catalogue)))
     except TaskFileError as error:
         raise UsageError(str(error)) from None
     tasks = {task.id: task for task in found}

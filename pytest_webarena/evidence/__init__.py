@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from pytest_webarena.answers import AnswerFormat, as_text
 from pytest_webarena.changes import SiteChanges, changes_from_json
@@ -45,6 +45,8 @@ __all__ = [
     "Usage",
     "cut",
 ]
+
+T = TypeVar("T")
 
 SCHEMA_VERSION = 16
 """Version of the stored form. Each version added to the one before it: 2 model replies and their cost in `StepRecord`;
@@ -265,7 +267,8 @@ class Evidence:
     sites: Mapping[str, str] = field(default_factory=dict)
     """Site name to base URL as the agent saw it, without a trailing slash."""
     own_addresses: OwnAddresses = field(default_factory=lambda: OwnAddresses({}))
-    """Names of hosted sites. What was recorded may contain a site's name or any of its own addresses."""
+    """Names of hosted sites. What was recorded may contain a site's name or any of its own addresses; judges compare it
+    in `in_names` only."""
     reached: tuple[ReachedSite, ...] = ()
     """Reachable sites that were visited although the task does not list them; empty in evidence of older versions."""
     changes: tuple[SiteChanges, ...] | None = None
@@ -288,6 +291,10 @@ class Evidence:
     began: float = 0.0
     """Unix time in seconds at which the agent began, from which `StepRecord.started` counts; 0 when it was not
     recorded."""
+
+    def in_names(self, value: T) -> tuple[T, Evidence]:
+        """Returns a value, such as a task, and this evidence; both have sites' names for own addresses."""
+        return self.own_addresses.in_value((value, self))
 
     @property
     def text_answer(self) -> str | None:

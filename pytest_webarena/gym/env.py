@@ -29,6 +29,7 @@ from pytest_webarena.gym.shared_runtime import Guest, RuntimeKey, enter
 from pytest_webarena.gym.spaces import AnyText
 from pytest_webarena.gym.tree import AnyTree, tree
 from pytest_webarena.sites.catalogues.loading import load_catalogue
+from pytest_webarena.sites.catalogues.sites_for_tasks import sites_for_tasks
 from pytest_webarena.suites.loading import is_suite, load_suite
 from pytest_webarena.tasks import Task, load_tasks
 from pytest_webarena.tasks.placeholders import resolve_placeholders
@@ -328,7 +329,7 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
 
 def _find_tasks(source: str | Path | Task | Sequence[str | Path | Task], sites: str) -> dict[str, Task]:
     parts = [source] if isinstance(source, str | Path | Task) else list(source)
-    known = load_catalogue(sites).accounts
+    known = sites_for_tasks(load_catalogue(sites))
     found: dict[str, Task] = {}
     for part in parts:
         if isinstance(part, Task):

@@ -17,6 +17,7 @@ from pytest_webarena.results.records import DEFAULT_BROWSER
 from pytest_webarena.sites.catalogues.archived import account_mismatch
 from pytest_webarena.sites.catalogues.external import why_not_lent
 from pytest_webarena.sites.catalogues.signing_in import why_not_signed_in
+from pytest_webarena.sites.catalogues.sites_for_tasks import sites_for_tasks
 from pytest_webarena.tasks.model import Limits, Task
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ __all__ = ["check", "untried_reason"]
 
 def untried_reason(task: Task, catalogue: Catalogue, *, allow_unreset: bool = False) -> str:
     """Why a task cannot be tried at all; empty when it can."""
-    known = catalogue.accounts
+    known = sites_for_tasks(catalogue)
     if missing := [site for site in task.leased if site not in known]:
         hosts = task.source.get("hosts")
         names = [str(hosts.get(site, site)) for site in missing] if isinstance(hosts, dict) else missing

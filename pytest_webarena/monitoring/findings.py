@@ -104,6 +104,8 @@ def find(
 ) -> TaskFinding:
     """The finding for a task from a trial of the monitoring agent. ``known`` has what the task's parts matched when it
     was valid."""
+    if evidence is not None:
+        (task, tried, known), evidence = evidence.in_names((task, tried, known))
     unjudged = record.outcome == "error" and record.message.startswith(NO_VERDICT)
     if evidence is None or not (unjudged or record.outcome != "error"):
         found = _of_error(task, record)
@@ -373,6 +375,7 @@ def _element(name: str, opened: TriedAction, found: TriedAction | None) -> Findi
 
 def known_of(task: Task, record: TrialRecord, evidence: Evidence, tried: Sequence[TriedAction]) -> KnownElements:
     """What the parts of a valid task matched, by which they can be found again when they have moved."""
+    task, evidence = evidence.in_names(task)
     by_step = {each.step: each.number for each in tried if each.kind == "step" and each.found}
     targets = {step.index: step.target for step in evidence.steps}
     steps: list[TargetRecord | None] = [None] * len(task.solution or ())

@@ -39,10 +39,11 @@ def known_sites(
         wanted = _wanted_catalogue(node)
     if SITES not in config.stash or config.stash[_WANTED] != wanted:
         from pytest_webarena.sites.catalogues.loading import load_catalogue
+        from pytest_webarena.sites.catalogues.sites_for_tasks import sites_for_tasks
 
         try:
             config.stash[CATALOGUE] = load_catalogue(wanted[0], site_urls=wanted[1])
-            config.stash[SITES] = config.stash[CATALOGUE].accounts
+            config.stash[SITES] = sites_for_tasks(config.stash[CATALOGUE])
             config.stash[_WANTED] = wanted
         except UsageError as error:
             raise pytest.UsageError(str(error)) from None

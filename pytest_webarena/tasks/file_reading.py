@@ -112,6 +112,10 @@ class Reading:
             return None
         return self.catalogue.foreign_host(url)
 
+    def wrong_database(self, site: str, database: str) -> tuple[str, str, str] | None:
+        """Returns the problem with ``database`` (``""``: the main one) for SQL on ``site``; None when there is none."""
+        return self.catalogue.wrong_database(site, database) if isinstance(self.catalogue, KnownSites) else None
+
     def warning(self, node: Node, expected: str, found: str, hint: str) -> None:
         """Note a value at ``node`` that is valid but may be a mistake."""
         self.warnings.setdefault((node.line, node.column), self._problem(node, expected, found, hint))

@@ -193,8 +193,10 @@ def _first(site: str, reading: Reading) -> str:
     return site or (reading.sites or ("",))[0]
 
 
-def _sql(pair: tuple[str, SqlSetup], reading: Reading) -> SetupStep:
-    return SetupStep(kind="sql", site=_first(pair[0], reading), spec=pair[1])
+def _sql(pair: tuple[str, SqlSetup], reading: Reading) -> SetupStep | Fault:
+    site = _first(pair[0], reading)
+    wrong = reading.wrong_database(site, pair[1].database)
+    return Fault(*wrong) if wrong else SetupStep(kind="sql", site=site, spec=pair[1])
 
 
 def _browser(pair: tuple[str, BrowserSetup], reading: Reading) -> SetupStep:

@@ -21,6 +21,7 @@ from pytest_webarena.secrets import scrub, scrub_plain
 from pytest_webarena.tasks.model import Task
 from pytest_webarena.tasks.placeholders import readable
 from pytest_webarena.trials.archive_misses import with_misses
+from pytest_webarena.trials.failed_writes import failed_writes, with_failed_writes
 from pytest_webarena.trials.fault_attribution import attributed
 from pytest_webarena.trials.live_sites import with_obstacles
 from pytest_webarena.trials.options import TrialOptions
@@ -90,7 +91,7 @@ class Rescorer:
             if not verdict.grading and record.grading:  # the task has a single grading
                 name, verdicts = record.grading, {record.grading: verdict}
             decided = decide(verdict, stop_reason=evidence.stop_reason, stop_detail=record.stop_detail)
-            decided = with_misses(decided, evidence)
+            decided = with_failed_writes(with_misses(decided, evidence), failed_writes(evidence.requests))
             decided = with_obstacles(decided, evidence, live=bool(record.environment.get("live")))
             if decided.cause == "judge" and session.event:
                 decided = decided._replace(event=session.event)

@@ -30,6 +30,7 @@ from pytest_webarena.secrets import scrub_plain
 from pytest_webarena.trials.agent_run import run_agent
 from pytest_webarena.trials.archive_misses import missing_resources, reporting_misses, with_misses
 from pytest_webarena.trials.collecting import Collector, Used
+from pytest_webarena.trials.failed_writes import failed_writes, noting_failed_writes, with_failed_writes
 from pytest_webarena.trials.fault_attribution import Attribution, Ended, unanswered
 from pytest_webarena.trials.final_sign_ins import final_sign_ins
 from pytest_webarena.trials.ground_attack import attack_ground
@@ -203,6 +204,7 @@ def _attempt(
                 ready.close()
             plan.cancellation.check()
             writer.finish(evidence)
+            progress.environment |= failed_writes(evidence.requests)
             with progress.timed("judge"):
                 progress.verdicts = judge_all_bounded(
                     plan.task,
@@ -248,6 +250,7 @@ def _attempt(
             progress.add(getattr(error, "usage", None))
             with suppress(RecordingError):
                 writer.note_traceback(error)
+    decided = with_failed_writes(decided, progress.environment)
     ended = _ended(plan, progress, raised, decided, writer.path) if decided.cause is not None else None
     return _AttemptResult(
         _record(plan, progress, decided, started), again, progress.visited, unreached, yielded, lost, ended,
@@ -311,6 +314,7 @@ def _gather(
         progress.browser = environment.session.browser_version
         progress.environment = {**progress.environment, **environment.session.environment}
         progress.environment |= plan.conditions
+        exits.enter_context(noting_failed_writes(environment.requests, progress.environment))
         if task.user:
             progress.environment["users"] = dict(task.user)
         if programs := environment.programs:

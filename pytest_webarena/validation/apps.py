@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_webarena.browser.login import login, login_headers, passes_without_login
 from pytest_webarena.errors import BrowserError, Problem, SiteError, SiteMissing, SiteUnready, WebArenaError
 from pytest_webarena.sites.catalogues.live import LIVE
+from pytest_webarena.sites.catalogues.units import unit_of
 from pytest_webarena.sites.client.visitor import Visitor
 from pytest_webarena.sites.doctor import examine_resets
 from pytest_webarena.trials.host_visits import examine_hosts
@@ -82,7 +83,7 @@ def examine_app(
                 app, lease, [(name, place("databases", name)) for name in app.databases]
             )
             if not found.problems:
-                found.statements += statement_problems(app, lease, statements)
+                found.statements += statement_problems(unit_of(catalogue.apps, app.name), app, lease, statements)
                 found.problems += _queue_problems(app, lease, place("quiet"))
             states: dict[str, Mapping[str, Any]] = {}
             for site in lease.sites.values():

@@ -18,6 +18,7 @@ from pytest_webarena.validation.places import Places, problem_at
 
 if TYPE_CHECKING:
     from pytest_webarena.sites.catalogues.manifest import AppManifest, DatabaseManifest
+    from pytest_webarena.sites.catalogues.units import Unit
     from pytest_webarena.sites.client.lease import Lease
     from pytest_webarena.tasks.model import Check, Task
 
@@ -55,13 +56,16 @@ def statements_of(tasks: Iterable[Task], places: Places) -> list[Statement]:
     return list(found)
 
 
-def statement_problems(app: AppManifest, lease: Lease, statements: Sequence[Statement]) -> Iterator[Problem]:
-    """Yields a problem for each statement that the database of its site can't prepare. Nothing is written."""
+def statement_problems(
+    unit: Unit, app: AppManifest, lease: Lease, statements: Sequence[Statement]
+) -> Iterator[Problem]:
+    """Yields a problem for each statement that the database of a site of ``app`` can't prepare. Nothing is written."""
     columns: dict[str, Mapping[str, list[str]]] = {}
     seen: set[tuple[Location, str]] = set()
     for each in statements:
+        database = None
         try:
-            database = app.database(each.database)
+            database = unit.holder_of(each.database, app.name).database(each.database)
             for part in _explainable(each.sql, database):
                 lease.query(each.site, f"explain {part}", database=database.name)
         except SiteError:
@@ -72,8 +76,8 @@ def statement_problems(app: AppManifest, lease: Lease, statements: Sequence[Stat
                 continue
             seen.add((each.location, why))
             hint = ""
-            if each.database in app.databases or not each.database:
-                known = columns.setdefault(each.database, _columns(lease, each.site, app.database(each.database)))
+            if database is not None:
+                known = columns.setdefault(each.database, _columns(lease, each.site, database))
                 hint = _nearest(why, known)
             yield problem_at(each.location, f"SQL for a database of {each.site}", why, hint)
 

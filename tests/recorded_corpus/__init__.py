@@ -20,6 +20,7 @@ from pytest_webarena.results.records import TrialRecord
 from pytest_webarena.results.rundir import RunDir
 from pytest_webarena.shipped import shipped
 from pytest_webarena.sites.catalogues.loading import load_catalogue
+from pytest_webarena.sites.catalogues.sites_for_tasks import sites_for_tasks
 from pytest_webarena.tasks import Task, load_tasks
 from pytest_webarena.trials.outcome import decide
 
@@ -109,5 +110,5 @@ def _attempts(run: Path) -> Iterator[tuple[TrialRecord, Path]]:
 def _shipped_tasks() -> Mapping[str, Task]:
     folder = shipped("tasks")
     assert folder is not None, "the corpus is judged with the tasks of this source tree"
-    known = load_catalogue("embedded").accounts
+    known = sites_for_tasks(load_catalogue("embedded"))
     return {task.id: task for file in sorted(folder.rglob("*.yaml")) for task in load_tasks(file, sites=known)}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -206,10 +208,17 @@ LOGIN: Record[Mapping[str, Any]] = Record(
 )
 
 
+_PLACEHOLDERS = re.compile(r"\{(?:username|password|authorization|token|(?:url|host)(?::[A-Za-z0-9_-]+)?)\}")
+"""Placeholders of any part of a catalogue."""
+
+
 def _api_rule(values: dict[str, Any], _: Any, __: Reading) -> Fault | None:
     uses = any("{token}" in text for text in values["headers"].values())
     if uses != bool(values["path"]):
         return Fault("'{token}' in a header and the 'path' it comes from, or neither", "only one of them")
+    headers = [text.replace("{token}", "") for text in values["headers"].values()]
+    if found := _PLACEHOLDERS.search(json.dumps([headers, values["path"], values["body"]])):
+        return Fault("no placeholder but '{token}' in a header", f"'{found[0]}'", "write the account's own values")
     return None
 
 

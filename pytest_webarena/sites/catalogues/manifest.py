@@ -29,7 +29,6 @@ from pytest_webarena.sites.catalogues.running import (
     Readiness,
     VolumeManifest,
 )
-from pytest_webarena.tasks.known_sites import KnownSites
 
 __all__ = [
     "Account",
@@ -375,19 +374,6 @@ class Catalogue:
     def sites(self) -> Mapping[str, SiteManifest]:
         """All sites by name, in file order."""
         return {site.name: site for app in self.apps.values() for site in app.sites}
-
-    @property
-    def accounts(self) -> KnownSites:
-        """Names of the accounts that can log in, by site; None for archived sites, whose pages show the account of the
-        recording. Also the sites' addresses, unless browsers can visit further hosts."""
-        accounts = {
-            site.name: tuple(app.users) if app.backend != "archive" else None
-            for app in self.apps.values()
-            for site in app.sites
-        }
-        if any(app.backend in ("archive", "live") for app in self.apps.values()):
-            return KnownSites(accounts)
-        return KnownSites(accounts, {name: (site.url, *site.hosted) for name, site in self.sites.items()})
 
     @property
     def own_addresses(self) -> Mapping[str, str]:

@@ -40,16 +40,28 @@ class Unit:
     def holder_of(self, database: str, name: str) -> AppManifest:
         """Returns the app that has the ``database`` of an app (``""``: its main one): the app itself, or the only
         dependency that has it. Raises `UsageError` when none has it, or several do."""
-        app, *needed = self._with_needs(name)
-        if found := [one for one in (app, *needed) if one.databases and database in ("", *one.databases)]:
-            if app in found or len(found) == 1:
-                return found[0]
+        known = self.holders(name)
+        found = known.get(database, ())
+        if len(found) == 1:
+            return found[0]
+        if found:
             raise UsageError(
                 f"the app {name!r}: expected one dependency with a {_called(database)}, "
                 f"found {' and '.join(one.name for one in found)}"
             )
-        known = [each for one in (app, *needed) for each in one.databases]
-        raise UsageError(f"the app {name!r} has no {_called(database)}; {closest(database, known)}")
+        raise UsageError(f"the app {name!r} has no {_called(database)}; {closest(database, filter(None, known))}")
+
+    def holders(self, name: str) -> Mapping[str, Sequence[AppManifest]]:
+        """Returns the apps that an app's database may be in, by the database's name (``""``: its main one); several if
+        that is undecided."""
+        app, *needed = self._with_needs(name)
+        found: dict[str, list[AppManifest]] = {}
+        for one in (app, *needed):
+            for database in ("", *one.databases) if one.databases else ():
+                holders = found.setdefault(database, [])
+                if holders[:1] != [app]:
+                    holders.append(one)
+        return found
 
     def _with_needs(self, name: str) -> list[AppManifest]:
         """Returns an app, and all its direct and indirect dependencies in the unit."""

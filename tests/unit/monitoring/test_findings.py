@@ -10,6 +10,7 @@ import pytest
 from pytest_webarena.evidence import Evidence
 from pytest_webarena.monitoring.findings import known_of, untried
 from pytest_webarena.monitoring.replaying import TriedAction
+from pytest_webarena.own_addresses import OwnAddresses
 from pytest_webarena.results.records import NO_VERDICT
 from pytest_webarena.signals import TargetRecord
 from pytest_webarena.testing import make_task
@@ -56,6 +57,19 @@ def test_url_with_an_equal_ending_has_drifted() -> None:
     found = checked(buy(), moved, DONE)
     assert found.status == "drifted"
     assert found.why == f"kettle: found by an address that ends alike: {SHOP}/products/kettle_7/"
+
+
+def test_drifted_node_is_found_at_any_address_of_a_hosted_site() -> None:
+    task = make_task("""
+        intent: Look
+        sites: [shopping]
+        checks: [{key_nodes: [{url: {exact: "http://one:7770/catalogue/kettle_7"}}]}]
+        solution: [{click: "css=a"}]
+    """)
+    moved = trial([at("/catalogue/kettle_7?from=mail")], answer="")
+    found = checked(task, replace(moved, own_addresses=OwnAddresses({"http://one:7770": SHOP})), [did(0)])
+    reason = f"found by its address with other parameters: {SHOP}/catalogue/kettle_7?from=mail"
+    assert (found.status, found.parts[-1].why) == ("drifted", reason)
 
 
 def test_parts_after_a_lost_step_are_untried() -> None:

@@ -190,6 +190,31 @@ apps:
         (("apps:", "extends: ./sites.yaml\napps:"), "found catalogues that extend each other"),
         (("shop:create_app}", "shop:create_app"), "valid YAML"),
         *(
+            (
+                (
+                    "{host: shop.test}",
+                    f"{{host: shop.test, api: {{headers: {{A: '{header}'}}, path: '{path}', body: {body}}}}}",
+                ),
+                message,
+            )
+            for header, path, body, message in (
+                (
+                    "{token}",
+                    "/token",
+                    "{user: '{username}'}",
+                    "no placeholder but '{token}' in a header, found '{username}'",
+                ),
+                ("{token}", "/token/{username}", "{}", "no placeholder but '{token}' in a header, found '{username}'"),
+                ("{token}{password}", "/token", "[]", "no placeholder but '{token}' in a header, found '{password}'"),
+                (
+                    "{token}",
+                    "/token",
+                    "['{url:shop}', '{ x }']",
+                    "no placeholder but '{token}' in a header, found '{url:shop}'",
+                ),
+            )
+        ),
+        *(
             (("    process:", f"    {keys}\n    process:"), message)
             for keys, message in (
                 ("loads: [cdn.test]\n    sign_in_hosts: [cdn.test]", "or in 'sign_in_hosts', found 'cdn.test' in both"),

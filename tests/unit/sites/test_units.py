@@ -15,9 +15,18 @@ from pytest_webarena.sites.broker import replica_health
 from pytest_webarena.sites.broker.pool import Pool
 from pytest_webarena.sites.broker.sizing import Demand, ReplicaSetLimits
 from pytest_webarena.sites.catalogues.loading import CatalogueError, read_catalogue
-from pytest_webarena.sites.catalogues.manifest import AppManifest, DatabaseManifest, ExecReady
+from pytest_webarena.sites.catalogues.manifest import (
+    AppManifest,
+    Catalogue,
+    DatabaseManifest,
+    ExecReady,
+    SiteManifest,
+)
+from pytest_webarena.sites.catalogues.sites_for_tasks import sites_for_tasks
 from pytest_webarena.sites.catalogues.units import unit_of, units_of
+from tests.cases import each_case
 from tests.unit.sites.pool_harness import FakeBackend, rest
+from tests.unit.tasks.helpers import problems, task_text
 
 DATABASE = {"main": DatabaseManifest(name="main", engine="sqlite", path="x")}
 
@@ -211,6 +220,38 @@ def test_database_is_found_in_dependencies_of_an_app() -> None:
         unit.holder_of("stok", "web")
     with pytest.raises(UsageError, match="the app 'db' has no database 'jobs'"):  # without dependencies
         unit.holder_of("jobs", "db")
+
+
+@each_case(
+    ("sql", "found"),
+    [
+        (", database: stock", None),
+        ("", "expected 'database', as worker and db have some, found none"),
+        (", database: stok", "expected a database of shop, found 'stok' (did you mean 'stock'?)"),
+        (", database: same", "expected a database of one app, found 'same' of worker and db"),
+        (", site: plain", "expected a site with databases, found 'plain' without"),
+        (", site: hosted", None),
+    ],
+)
+def test_database_that_sql_lacks_is_found_in_the_task_file(sql: str, found: str | None) -> None:
+    def made(names: str, app: AppManifest) -> AppManifest:
+        databases = {name: DatabaseManifest(name=name, engine="sqlite", path="x") for name in names.split()}
+        return replace(app, databases=databases)
+
+    apps = [made("", app("web", "worker")), made("jobs same", app("worker", "db")), made("stock same", app("db"))]
+    apps += [made("", app("plain")), made("", app("hosted", backend="external"))]
+    for number, site in ((0, "shop"), (3, "plain"), (4, "hosted")):
+        served = SiteManifest(name=site, host=f"{site}.test", app=apps[number].name)
+        apps[number] = replace(apps[number], sites=(served,))
+    known = sites_for_tasks(Catalogue(name="x", path=Path("x"), apps=catalogue(*apps)))
+    for place, keys in (
+        ("t.yaml:6:", "setup: [{sql: {sql: delete from notesEXTRA}}]"),
+        ("t.yaml:5:", "checks: [{state: {sql: select 1, equals: 1EXTRA}}]"),
+    ):
+        text = task_text(keys.replace("EXTRA", sql), sites="[shop, plain, hosted]")
+        messages = [str(each) for each in problems(text, sites=known)]
+        wrong = [each for each in messages if not (found and each.startswith(place) and found in each)]
+        assert (wrong, len(messages)) == ([], 0 if found is None else 1)
 
 
 def test_query_goes_to_the_app_with_the_database() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from pytest_webarena.sites.catalogues.loading import load_catalogue
+from pytest_webarena.sites.catalogues.sites_for_tasks import sites_for_tasks
 from pytest_webarena.tasks import Address, resolve, validate
 from pytest_webarena.tasks.addresses import parse_address
 from pytest_webarena.tasks.known_sites import KnownSites
@@ -107,5 +108,5 @@ def test_hosts_of_two_catalogues_are_joined() -> None:
 
 
 def test_catalogue_knows_its_hosts() -> None:
-    assert load_catalogue("embedded").accounts.foreign_host("http://homepage.tset/") is not None
-    assert load_catalogue("live").accounts.foreign_host("http://www.example.com/") is None
+    assert sites_for_tasks(load_catalogue("embedded")).foreign_host("http://homepage.tset/") is not None
+    assert sites_for_tasks(load_catalogue("live")).foreign_host("http://www.example.com/") is None

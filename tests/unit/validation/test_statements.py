@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,6 +13,7 @@ import pytest
 from pytest_webarena.errors import UsageError
 from pytest_webarena.sites.backends.sqlite_queries import query_sqlite
 from pytest_webarena.sites.catalogues.manifest import AppManifest, DatabaseManifest, SiteManifest
+from pytest_webarena.sites.catalogues.units import Unit
 from pytest_webarena.sites.client.lease import Lease
 from pytest_webarena.tasks.model import Location
 from pytest_webarena.validation.places import Places
@@ -51,7 +53,19 @@ def _app(*ignore: str, engine: Any = "sqlite") -> AppManifest:
 
 def _found(lease: Lease, sql: str, database: str = "") -> list[str]:
     statement = Statement(site="shop", database=database, sql=sql, location=PLACE)
-    return [str(each).partition("found ")[2] for each in statement_problems(_app(), lease, [statement])]
+    app = _app()
+    return [str(each).partition("found ")[2] for each in statement_problems(Unit((app,)), app, lease, [statement])]
+
+
+def test_statement_is_prepared_in_the_database_of_a_dependency(lease: Lease) -> None:
+    db = replace(_app(), name="db", backend="docker")
+    app = replace(_app(), databases={}, backend="docker", depends_on=("db",))
+    right, wrong = (
+        Statement(site="shop", database="", sql=f"select {each} from notes", location=PLACE)
+        for each in ("title", "titel")
+    )
+    [problem] = statement_problems(Unit((db, app)), app, lease, [right, wrong])
+    assert "no such column: titel (did you mean 'title'?)" in str(problem)
 
 
 @each_case(

@@ -75,7 +75,7 @@ def test_exhausted_budget_ends_the_trial_and_blocks_later_ones(tmp_path: Path, m
     first, second = run(tmp_path, models, 1), run(tmp_path, models, 2)
     assert (first.outcome, first.stop_reason, first.steps) == ("failed", "cost", 3)
     assert first.stop_detail == "the run's budget for model calls: $1.2000 of the run's $1 are spent or reserved"
-    assert (second.outcome, second.cause, second.steps) == ("error", "model", 0)
+    assert (second.event, second.undecided, second.steps) == ("budget", True, 0)
     assert "raise --max-cost and --resume" in second.message
     assert models.calls is not None
     (line,) = read_model_calls(models.calls)
@@ -106,7 +106,7 @@ def test_reported_cost_above_the_whole_budget_fails_the_trial(tmp_path: Path, mo
     assert first.stop_detail == (
         "it reported a cost of $1,000,000.0000 at once, and the whole run may cost $1 (--max-cost)"
     )
-    assert (second.outcome, second.event) == ("error", "budget")  # not run: a gate counts it as not passed
+    assert (second.event, second.undecided) == ("budget", True)  # --resume runs it
 
 
 @pytest.mark.matrix(8)

@@ -15,6 +15,8 @@ __all__ = ["OwnAddresses", "origin_of", "rest_of"]
 T = TypeVar("T")
 
 _SCHEMES = {"http": "http", "https": "https", "ws": "http", "wss": "https"}
+_IN_PAGES = frozenset({"locate", "locator", "prepare", "selector"})
+"""Fields with selectors and scripts. They see pages as sites send them, so nothing in them is translated."""
 _USER = r"(?:[^\s/?#@\"'<>\\%]*(?:@|%40))?"
 _END = (
     r"(?![\w@-]|\\?\.\w|(?::|%3A)\w|%(?:2[DE]|40|[89A-F])"  # the host or port goes on
@@ -117,14 +119,16 @@ class OwnAddresses:
                 changed = {
                     each.name: new
                     for each in fields(value)
-                    if each.init and (new := self._in_value(old := getattr(value, each.name))) != old
-                }
-                return replace(value, **changed) if changed else value
+                    if each.init and each.name not in _IN_PAGES
+                    and (new := self._in_value(old := getattr(value, each.name))) != old
+                }  # fmt: skip
+                made = replace(value, **changed) if changed else value
+                return made.renamed(value) if changed and hasattr(made, "renamed") else made
         return value
 
     def untranslated(self, value: object) -> str:
         """Returns a declared host and port that a value contains in a form that `named` does not translate, such as one
-        without ``http://``; empty when there is none."""
+        without ``http://``, or in a selector or script; empty when there is none."""
         if not self.names:
             return ""
         match value:
@@ -138,10 +142,22 @@ class OwnAddresses:
             case re.Pattern():
                 parts = (value.pattern,)
             case _ if is_dataclass(value):
+                if code := next(
+                    (each for each in fields(value) if each.name in _IN_PAGES and self._in_code(value, each.name)), None
+                ):
+                    return self._in_code(value, code.name)
                 parts = (getattr(value, each.name) for each in fields(value))
             case _:
                 return ""
         return next(filter(None, map(self.untranslated, parts)), "")
+
+    def _in_code(self, value: object, field: str) -> str:
+        """Returns the first declared address in a selector or script."""
+        texts = getattr(value, field)
+        for text in [texts] if isinstance(texts, str) else texts if isinstance(texts, list | tuple) else []:
+            if isinstance(text, str) and (found := self._pattern.search(text)) and self.named(text) != text:
+                return found[0]
+        return ""
 
     @cached_property
     def _loose(self) -> re.Pattern[str]:
@@ -150,6 +166,7 @@ class OwnAddresses:
             parts = urlsplit(origin)
             host = re.escape(parts.netloc.removesuffix(f":{parts.port}"))
             found.append(rf"(?<![\w.@-]){host}\.?:{parts.port}(?!\d)" if parts.port else rf"(?<![\w.@/-]){host}(?=/)")
+            found.append(rf"(?<![\w.@-]){host}\.?:(?=[\w\[(])(?!\d+(?![\w\[({{|*+?]))[^/\s]*")  # a pattern of ports
         return re.compile("|".join(found), re.IGNORECASE)
 
 

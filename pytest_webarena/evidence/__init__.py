@@ -152,6 +152,11 @@ class RequestRecord:
             return self.request_bytes > len(kept.removeprefix("base64:")) // 4 * 3
         return self.request_bytes > len(kept.encode())
 
+    def renamed(self, before: RequestRecord) -> RequestRecord:
+        """Returns this record, made from ``before`` by other names of sites, with the size of its changed body."""
+        change = len((self.request_body or "").encode()) - len((before.request_body or "").encode())
+        return replace(self, request_bytes=before.request_bytes + change)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unfinished:

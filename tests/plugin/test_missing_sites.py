@@ -156,7 +156,7 @@ def test_external_sites_run_only_tasks_without_side_effects(pytester: pytest.Pyt
 def test_suite_tasks_are_skipped_when_site_has_no_account(pytester: pytest.Pytester) -> None:
     (pytester.path / "mine.json").write_text(json.dumps([raw(1), raw(2), raw(3, sites=["map"], start_url="__MAP__")]))
     options = ["--suite=mine.json", "--sites=external", "--site-url=map=http://127.0.0.1:9"]
-    options += ["--site-url=shopping=http://127.0.0.1:9", "--reachable-sites=task", "--agent=null"]
+    options += ["--site-url=shopping=http://127.0.0.1:10", "--reachable-sites=task", "--agent=null"]
     pytester.makeconftest(CANNED_RUNTIME)
     result = pytester.runpytest(*options, "-k", "1 or 2")
     result.assert_outcomes(skipped=2, deselected=1)

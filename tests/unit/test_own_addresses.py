@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
-from pytest_webarena.evidence import Evidence, TabState
+from pytest_webarena.actions import Click, Selector
+from pytest_webarena.checks.page import PageSpec
+from pytest_webarena.evidence import Evidence, RequestRecord, TabState
 from pytest_webarena.own_addresses import OwnAddresses
 from tests.cases import each_case
 
@@ -91,6 +94,10 @@ def test_other_addresses_are_unchanged(text: str) -> None:
         ("h:77701", ""),
         ("git@shop.example.org:a/b.git", ""),
         ("http://other/a", ""),
+        (r"^http://h:777[01]/a$", "h:777[01]"),
+        (r"^http://h:77\d\d/", "h:77dd"),
+        ("see h: it is down", ""),
+        ("http://h:8000.", ""),
     ],
 )
 def test_forms_that_are_not_translated_are_found(text: str, found: str) -> None:
@@ -108,3 +115,28 @@ def test_values_are_translated_throughout() -> None:
     assert TABLE.in_value(found) is found
     pattern = TABLE.in_value(re.compile(own, re.IGNORECASE))
     assert (pattern.pattern, pattern.flags & re.IGNORECASE) == (name, re.IGNORECASE)
+
+
+def test_bodies_keep_the_size_of_the_part_that_was_cut() -> None:
+    """Else a body with a translated address would look as if it had been cut, or the other way round."""
+    body = "to=http%3A%2F%2Fh%3A7770%2Fa&title=x"
+    whole = RequestRecord(time=0, method="POST", url="/", status=200, request_body=body, request_bytes=len(body))
+    found = TABLE.in_value(whole)
+    assert found.request_body != body
+    assert not found.body_cut
+    assert TABLE.in_value(replace(whole, request_bytes=len(body) + 1)).body_cut
+
+
+@each_case(
+    "text, found",
+    [
+        ("css=a[href='http://h:7770/a']", "http://h:7770"),
+        ("css=a[href$='/a']", ""),
+    ],
+)
+def test_selectors_are_left_as_they_are_and_reported(text: str, found: str) -> None:
+    """Pages have the addresses that their sites send."""
+    check = PageSpec(locate=text)
+    assert TABLE.in_value(check).locate == text
+    assert TABLE.untranslated(check) == found
+    assert TABLE.untranslated([Click(Selector(text))]) == found

@@ -185,7 +185,8 @@ def untranslated_address(catalogue: Catalogue, task: Task) -> str:
     site = next((site.name for site in catalogue.sites.values() if name in site.hosted), "")
     return (
         f"{task.location.path}:{task.location.line}: expected {site}:/path or an address with http://, found {found!r} "
-        f"of the hosted site {site}, which can't be translated to the site's name"
+        f"of the hosted site {site}, which can't be translated to the site's name; in selectors and scripts, match "
+        "the path alone"
     )
 
 

@@ -39,7 +39,7 @@ def pack(runs: list[Path]) -> None:
         for number, run in enumerate(sorted(runs)):
             for file in sorted(file for file in run.rglob("*") if file.is_file()):
                 place = file.relative_to(run)
-                if place.parts[0] == "trials" and "observations" not in place.parts and file.suffix != ".png":
+                if place.parts[0] == "trials" and not {"observations", "screenshots", "shots"} & {*place.parts}:
                     member = tarfile.TarInfo(f"run-{number}/{place.as_posix()}")
                     member.size = file.stat().st_size
                     with file.open("rb") as data:

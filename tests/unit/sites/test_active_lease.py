@@ -31,7 +31,7 @@ class Asked:
 )
 def test_disk_space_is_checked_after_writes_and_server_errors(doubtful: bool, unsafe: str, expected: bool) -> None:
     """A full disk may show only as a server error, or not at all, so writes are checked, too."""
-    session = SimpleNamespace(upstream_error="", doubtful=doubtful, unsafe=unsafe)
+    session = SimpleNamespace(upstream_error="", own_address_fault="", doubtful=doubtful, unsafe=unsafe)
     held, pool = ActiveLease(lease=cast(Any, "lease"), session=cast(Any, session), sites={}), Asked()
     asyncio.run(held.check(cast(Any, pool), ask=True))
     assert pool.wrote == [expected]

@@ -146,7 +146,7 @@ def test_container_whose_address_leads_elsewhere_is_removed_and_refused(monkeypa
     removed: list[str] = []
     container = SimpleNamespace(
         id="c" * 64, start=lambda: None, reload=lambda: None, remove=lambda **_: removed.append("c"),
-        attrs={"NetworkSettings": {"Networks": {"run": {"IPAddress": "10.88.0.5"}}}},
+        attrs={"NetworkSettings": {"Networks": {"run": {"IPAddress": "10.88.0.5"}}}, "State": {}},
     )  # fmt: skip
     client: Any = SimpleNamespace(
         containers=SimpleNamespace(create=lambda *_, **__: container),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -47,7 +47,9 @@ class Access:
 class Starter:
     """Starts containers immediately."""
 
-    async def container(self, app: AppManifest, image: Image, name: str, place: Place | None) -> Running:
+    async def container(
+        self, app: AppManifest, image: Image, name: str, place: Place | None, earlier: Mapping[str, Running]
+    ) -> Running:
         return Running(id=name, name=name, ip="10.0.0.1", place=place)
 
 

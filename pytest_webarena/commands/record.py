@@ -185,11 +185,10 @@ def _make(
     holding = _tried(text, runtime, uploads)
     whole = len(replay.chosen) == len(shown.steps)
     passed = holding is not None and all(holding)
+    lacking = [] if whole else [f"{len(shown.steps) - len(replay.chosen)} of {len(shown.steps)} steps"]
     if whole and holding and not passed and any(holding):
         # The name that a check uses may also fit other rows; such a check is not proposed.
-        for check, is_met in zip(picked, holding, strict=True):
-            if not is_met:
-                print(f"left out, because it fails: {check.about}")
+        lacking = [check.about for check, is_met in zip(picked, holding, strict=True) if not is_met]
         text = _text(keys, [check for check, is_met in zip(picked, holding, strict=True) if is_met], steps)
         holding = _tried(text, runtime, uploads)
         passed = holding is not None and all(holding)
@@ -197,10 +196,13 @@ def _make(
         options.output.parent.mkdir(parents=True, exist_ok=True)
         options.output.write_text(text, encoding="utf-8")
         print(f"\nwritten: {options.output}")
-        print(f"next: pytest --audit {options.output}  (wrong agents must fail it)")
+        if not lacking:
+            print(f"next: pytest --audit {options.output}  (wrong agents must fail it)")
     else:
         print(f"\n{text}", end="")
-    return 0 if passed and whole else 1
+    for each in lacking:
+        print(f"incomplete: it lacks {each}, which failed on fresh sites; a wrong agent may pass it")
+    return 0 if passed and not lacking else 1
 
 
 def _text(keys: Mapping[str, object], checks: Sequence[ProposedCheck], steps: Sequence[tuple[Action, str]]) -> str:

@@ -47,6 +47,10 @@ _COMMANDS = (
 """Group, name, module of this package that declares the arguments, and help of each command."""
 
 
+_INTERRUPTED = 130
+"""Exit code after Ctrl-C, as shells have it for SIGINT."""
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code: 0 success, 1 a problem with what was examined, 2 wrong usage."""
     arguments = sys.argv[1:] if arguments is None else arguments
@@ -66,6 +70,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except TrialError as error:
         print(printable(f"{options.prog}: {error}"), file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print(f"{options.prog}: interrupted", file=sys.stderr)
+        return _INTERRUPTED
     except BrokenPipeError:  # the reader closed the pipe, such as head
         sys.stderr.close()
         return 0

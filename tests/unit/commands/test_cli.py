@@ -163,3 +163,12 @@ def test_stats_of_the_shipped_tasks(
     monkeypatch.setattr(suites, "shipped", lambda what: tmp_path)
     assert main(["tasks", "stats", "shipped"]) == 0
     assert "1 task" in capsys.readouterr().out
+
+
+def test_an_interrupted_command_says_so(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pytest_webarena.commands.cli.fill_in", interrupt)
+    assert main(["tasks", "schema"]) == 130
+    assert capsys.readouterr().err == "webarena tasks schema: interrupted\n"

@@ -84,6 +84,8 @@ def _validate(options: argparse.Namespace) -> int:
     from pytest_webarena.tasks.validate import find_files, render, validate, with_problems
 
     files = find_files(options.paths, also=looks_like_catalogue)
+    if not files:
+        raise UsageError(f"expected task files or catalogues in {', '.join(map(str, options.paths))}, found none")
     catalogues = [path for path in files if looks_like_catalogue(path)]
     named = [] if options.sites_given else [path for path in catalogues if path in options.paths]
     if not named and not options.sites_given and options.sites == DEFAULT_SITES:

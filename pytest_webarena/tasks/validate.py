@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from pytest_webarena.actions import Stop
 from pytest_webarena.errors import Problem, UsageError
 from pytest_webarena.tasks.loader import read_file
 from pytest_webarena.tasks.model import Task
@@ -14,7 +15,16 @@ from pytest_webarena.tasks.nodes import DEFAULT_LIMITS, NodeLimits
 from pytest_webarena.workflow_commands import annotation
 from pytest_webarena.yaml_files import is_named_for_tasks, look_for_tasks, yaml_files_below
 
-__all__ = ["FORMATS", "Report", "duplicate_ids", "find_files", "render", "validate", "with_problems"]
+__all__ = [
+    "FORMATS",
+    "Report",
+    "duplicate_ids",
+    "find_files",
+    "render",
+    "too_short_limits",
+    "validate",
+    "with_problems",
+]
 
 FORMATS = ("text", "json", "github")
 """Formats of `render`."""
@@ -82,7 +92,7 @@ def validate(
         problems += read.problems
         warnings += read.warnings
     report = Report(files=tuple(files), tasks=tuple(tasks), problems=tuple(problems), warnings=tuple(warnings))
-    return with_problems(report, duplicate_ids(tasks))
+    return with_problems(report, [*duplicate_ids(tasks), *too_short_limits(tasks)])
 
 
 def with_problems(report: Report, problems: Iterable[Problem]) -> Report:
@@ -127,6 +137,24 @@ def duplicate_ids(tasks: Sequence[Task]) -> list[Problem]:
                     expected="an id used once",
                     found=f"'{task.id}' again",
                     hint=f"first in {other.location.path}:{other.location.line}",
+                )
+            )
+    return problems
+
+
+def too_short_limits(tasks: Sequence[Task]) -> list[Problem]:
+    """Returns a problem for every task whose own limit of steps its solution exceeds; the answer is a step, too."""
+    problems = []
+    for task in tasks:
+        needed = sum(not isinstance(step, Stop) for step in task.solution or ()) + 1
+        if task.solution is not None and task.limits.steps is not None and task.limits.steps < needed:
+            problems.append(
+                Problem(
+                    path=task.location.path,
+                    line=task.location.line,
+                    column=task.location.column,
+                    expected="a limit of steps that the solution keeps",
+                    found=f"limits: {{steps: {task.limits.steps}}} and a solution of {needed} steps with its answer",
                 )
             )
     return problems

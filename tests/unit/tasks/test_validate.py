@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,8 @@ import pytest
 from pytest_webarena.errors import UsageError
 from pytest_webarena.sites.catalogues.loading import looks_like_catalogue
 from pytest_webarena.tasks import validate
-from pytest_webarena.tasks.validate import find_files, render
+from pytest_webarena.tasks.loader import parse_tasks
+from pytest_webarena.tasks.validate import find_files, render, too_short_limits
 from pytest_webarena.yaml_files import look_for_tasks, read_small
 
 GOOD = "tasks: [{id: %s, intent: x, sites: [shopping], checks: [{answer: x}]}]\n"
@@ -127,3 +129,19 @@ def test_irregular_files_are_refused_without_reading(tmp_path: Path) -> None:
 def test_read_small_reads_at_most_one_byte_beyond_the_limit(tmp_path: Path) -> None:
     (tmp_path / "large.yaml").write_bytes(b" " * 30)
     assert read_small(tmp_path / "large.yaml", 10) == b" " * 11
+
+
+def test_limit_of_steps_below_the_solution_is_a_problem() -> None:
+    text = """
+tasks:
+  - id: short
+    sites: [homepage]
+    intent: Open the page.
+    limits: {steps: 2}
+    checks: [{url: /a}]
+    solution: [{goto: /a}, {goto: /b}, {stop: ""}]
+"""
+    [task] = parse_tasks(text)
+    [problem] = too_short_limits([task])
+    assert problem.found == "limits: {steps: 2} and a solution of 3 steps with its answer"
+    assert too_short_limits([replace(task, limits=replace(task.limits, steps=3))]) == []

@@ -497,9 +497,9 @@ def test_figures_of_a_stored_run_name_what_its_rates_leave_out(run: RunDir, targ
     report(run, target)
     (file,) = target.glob("*-globals.json")
     figures = json.loads(file.read_text())["figures"]
-    assert figures["success rate of a"].startswith("0–1/1 = 0.0% (95% interval ")
-    assert figures["success rate of a"].endswith(", 100.0% if 1 undecided is met")
-    assert figures["success rate of a, note"].startswith("sees the solutions")
+    assert figures["a"].startswith("0–1/1 = 0.0% (0.0% to ")
+    assert figures["a"].endswith(", 100.0% if 1 undecided is met")
+    assert figures["a, note"].startswith("sees the solutions")
     assert figures["errors of a"] == "model 1"
     assert figures["cost of a"] == "$0.2500"
     assert figures["trials of a without a result"] == "1 not run, 1 skipped (of 4 planned)"

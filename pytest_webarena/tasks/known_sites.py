@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from urllib.parse import urlsplit
 
+from pytest_webarena.own_addresses import origin_of
 from pytest_webarena.text import clip
 
 __all__ = ["KnownSites"]
@@ -53,7 +54,7 @@ class KnownSites(dict[str, Collection[str] | None]):
 
     def foreign_host(self, url: str) -> tuple[str, str] | None:
         """Returns the host of a full address that no site has, and a hint; None when a site has it, or others may
-        exist.
+        exist. Own addresses of hosted sites belong to them, and are translated in trials.
 
         >>> KnownSites({"shop": ()}, {"shop": ["http://shop.test"]}).foreign_host("http://shop.tset/basket")
         ('shop.tset', "write 'shop:/basket' for http://shop.test")
@@ -63,18 +64,14 @@ class KnownSites(dict[str, Collection[str] | None]):
         parts = urlsplit(url)
         host = (parts.hostname or "").rstrip(".")
         visited = {urlsplit(urls[0]).hostname or "": (name, urls[0]) for name, urls in self.addresses.items()}
-        if host in visited:
+        own = [each for urls in self.addresses.values() for each in urls[1:]]
+        if host in visited or origin_of(url) in map(origin_of, own):
             return None
-        own = next((name for name, urls in self.addresses.items() if any(_host(each) == host for each in urls)), "")
         import difflib  # late: most files have no such address
 
         close = difflib.get_close_matches(host, visited, n=1, cutoff=0.65)
-        name = own or (visited[close[0]][0] if close else "")
+        name = visited[close[0]][0] if close else ""
         if not name:
             return host, "write site:/path for a page of a site; trials reach no other host"
         path = f"{parts.path or '/'}{f'?{parts.query}' if parts.query else ''}"
         return host, f"write '{name}:{path}' for {self.addresses[name][0]}"
-
-
-def _host(url: str) -> str:
-    return urlsplit(url).hostname or ""

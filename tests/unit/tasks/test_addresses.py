@@ -69,7 +69,7 @@ FULL = "http://shoping.test/kettle?a=1"
             "write 'shopping:/kettle?a=1' for http://shopping.test",
         ),
         ("start: https://www.example.com", "write site:/path for a page of a site; trials reach no other host"),
-        ("start: http://10.0.0.1:7770/", "write 'shopping:/' for http://shopping.test"),
+        ("start: http://10.0.0.1:7771/", "write site:/path for a page of a site; trials reach no other host"),
     ],
 )
 def test_host_of_no_site_is_refused(keys: str, hint: str) -> None:
@@ -82,6 +82,7 @@ def test_host_of_no_site_is_refused(keys: str, hint: str) -> None:
     [
         ("start: http://shopping.test./x", KNOWN),
         ("start: http://shopping.test:80/x", KNOWN),
+        ("start: http://10.0.0.1:7770/", KNOWN),
         ("checks: [{network: {url: 'https://evil.example/**', none: true}}]", KNOWN),
         ("checks: [{answer: {url: 'https://www.example.com/'}}]", KNOWN),
         (f"start: {FULL}", ["shopping", "reddit"]),

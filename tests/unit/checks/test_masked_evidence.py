@@ -10,10 +10,11 @@ import pytest
 
 from pytest_webarena import secrets
 from pytest_webarena.changes import RowChange, SiteChanges, TableChanges
+from pytest_webarena.checks import judge
 from pytest_webarena.evidence import Evidence, Probe
 from pytest_webarena.results.attempts import AttemptWriter, read_evidence
 
-from .helpers import evidence, request, result
+from .helpers import evidence, request, result, task
 
 SECRET = "opensesame"
 SHOP = "http://shopping.test"
@@ -121,3 +122,12 @@ def test_masked_side_effects_are_undecided(tmp_path: Path) -> None:
     changes = (SiteChanges(app="shop", sites=("shopping",), strict=True, tables=(table,)),)
     check = f"changes: {{shopping: {{sessions: {{added: 1, where: {{token: {SECRET}}}}}}}}}"
     assert checked(check, tmp_path, changes=changes) == (True, None)
+
+
+def test_the_rule_on_side_effects_is_undecided_by_masked_changes(tmp_path: Path) -> None:
+    row = RowChange(kind="added", key={"id": 1}, row={"name": SECRET})
+    table = TableChanges(table="users", added=1, columns=("id", "name"), rows=(row,))
+    changes = (SiteChanges(app="blog", sites=("blog",), listed=False, strict=True, tables=(table,)),)
+    asked, live = task("- answer: Paris"), evidence("Paris", changes=changes)
+    assert judge(asked, live).passed is False
+    assert judge(asked, stored(tmp_path, live)).passed is None

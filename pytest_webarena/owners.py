@@ -118,7 +118,9 @@ EVENTS: Mapping[str, Event] = MappingProxyType(
             ),
             _event("uncounted_usage", "task", "the harness cannot count usage for a check", "none", "error"),
             _event("task", "task", "a check cannot work, or takes too long", "trial", "broke_site"),
-            _event("disk", "harness", "records cannot be written or read (a full disk)", "none", "error"),
+            _event(
+                "disk", "harness", "records cannot be written or read (a full disk, a masked secret)", "none", "error"
+            ),
             _event("harness", "harness", "an unexpected fault of the harness", "trial", "undecided"),
         )
     }

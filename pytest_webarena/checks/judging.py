@@ -12,6 +12,7 @@ from pytest_webarena.checks.grading import REPAIRED, UPSTREAM_KINDS, Grading, fi
 from pytest_webarena.checks.intervals import clean, combined, counted, score_bounds, total
 from pytest_webarena.checks.judge_protocol import Asker
 from pytest_webarena.checks.kind import END, Judgement, Kind, Live, State, View, blames_task
+from pytest_webarena.checks.masked_evidence import MaskReads, unless_masked
 from pytest_webarena.checks.sign_ins import SignIns, TabsNoted, Watched, weigh_sign_in
 from pytest_webarena.checks.verdict import CheckResult, Verdict
 from pytest_webarena.errors import BrowserError, JudgeError, SiteError, TaskError, TooLarge, TrialError
@@ -210,7 +211,7 @@ def make_ready(task: Task, grading: str = "") -> None:
 def _side_effects(task: Task, evidence: Evidence) -> Judgement | None:
     from pytest_webarena.checks.side_effects import side_effects  # only where a site keeps a ledger
 
-    return side_effects(task, evidence.changes)
+    return unless_masked(side_effects(task, evidence.changes), evidence, evidence.changes)
 
 
 def judge(
@@ -288,6 +289,7 @@ class _Judging:
         self.grading = grading
         self.asker = asker
         self.watch = watch
+        self.masks = MaskReads(evidence) if evidence.masked else None
         # Nothing changes between stopping and the end, so a step that stops is a separate state only if probed.
         steps = {step.index for step in evidence.steps if step.action.get("kind") != Stop.kind}
         probed = {probe.state for probe in evidence.probes if isinstance(probe.state, int)}
@@ -352,7 +354,7 @@ class _Judging:
             ends_session=self.task.ends_session,
         )
         try:
-            judgement = _judge_collected(kind, check, view)
+            judgement = _judge_collected(kind, check, view, self.masks)
         except (JudgeError, KeyboardInterrupt):
             raise
         except BaseException as error:  # third-party kinds may leave by pytest.skip or exit
@@ -415,7 +417,7 @@ def _is_theirs(check: Check) -> bool:
     return check.kind not in BUILTIN
 
 
-def _judge_collected(kind: Kind[object], check: Check, view: View) -> Judgement:
+def _judge_collected(kind: Kind[object], check: Check, view: View, masks: MaskReads | None) -> Judgement:
     if view.probe is not None and view.probe.raised:
         why = clip(f"collecting raised {view.probe.error}", 200)
         return replace(Judgement.of(False, expected=str(check.spec), why=why), contrary="task")
@@ -424,7 +426,7 @@ def _judge_collected(kind: Kind[object], check: Check, view: View) -> Judgement:
     if found := view.evidence.own_addresses.untranslated(check.spec):
         why = f"'{found}' of a hosted site can't be translated to its name; write site:/path"
         return Judgement.unknown(expected=str(check.spec), why=why)
-    return kind.judge(check.spec, view)
+    return kind.judge(check.spec, view) if masks is None else masks.judge(kind, check.spec, view)
 
 
 def _while_busy(judgement: Judgement, kind: Kind[object] | None, check: Check, busy: str) -> Judgement:
@@ -444,5 +446,4 @@ def _while_busy(judgement: Judgement, kind: Kind[object] | None, check: Check, b
 
 def _reaches(judgement: Judgement) -> float | None:
     """Returns 1 if a score below 1 reaches the check's own threshold, else None."""
-    score = judgement.score
-    return 1.0 if score is not None and score < 1 and score >= judgement.threshold - 1e-9 else None
+    return 1.0 if judgement.score is not None and judgement.threshold - 1e-9 <= judgement.score < 1 else None

@@ -9,8 +9,8 @@ import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext, redirect_stdout
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TextIO, cast
@@ -18,6 +18,7 @@ from typing import Any, TextIO, cast
 from pytest_webarena.commands.project import fill_in
 from pytest_webarena.docs_site import docs
 from pytest_webarena.errors import TaskFileError, TrialError, UsageError
+from pytest_webarena.secrets import scrub
 from pytest_webarena.text import printable
 
 __all__ = ["main", "make_parser"]
@@ -59,16 +60,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options.parser.error(_unknown(unknown, options.parser))
     try:
         fill_in(options)
-        with _printable_streams(getattr(options, "format", "")):
+        with _safe_streams(getattr(options, "format", "")):
             code: int = options.run(options)
     except TaskFileError as error:
-        print(printable(str(error)), file=sys.stderr)
+        print(printable(scrub(str(error))), file=sys.stderr)
         return 1
     except UsageError as error:
-        print(printable(f"{options.prog}: {error}"), file=sys.stderr)
+        print(printable(scrub(f"{options.prog}: {error}")), file=sys.stderr)
         return 2
     except TrialError as error:
-        print(printable(f"{options.prog}: {error}"), file=sys.stderr)
+        print(printable(scrub(f"{options.prog}: {error}")), file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print(f"{options.prog}: interrupted", file=sys.stderr)
@@ -87,25 +88,34 @@ def _unknown(words: Sequence[str], parser: argparse.ArgumentParser) -> str:
     return f"unrecognized arguments: {' '.join(words)}" + (f"; did you mean {hints}?" if hints else "")
 
 
-class _PrintableStream:
-    """Stream that makes control characters harmless, because agents, pages and other people wrote some text."""
+class _SafeStream:
+    """Stream that changes each text before it is written: masks secrets, or also makes control characters harmless,
+    because agents, pages and other people wrote some text."""
 
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self, stream: TextIO, safe: Callable[[str], str]) -> None:
         self._stream = stream
+        self._safe = safe
 
     def write(self, text: str) -> int:
-        return self._stream.write(printable(text))
+        return self._stream.write(self._safe(text))
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self.write(line)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
 
 
-def _printable_streams(form: str) -> AbstractContextManager[Any]:
-    """Make output harmless for a terminal or the log of a CI job; files receive it unchanged."""
+@contextmanager
+def _safe_streams(form: str) -> Iterator[None]:
+    """Mask secrets in all output, and make standard output harmless for a terminal or the log of a CI job."""
     watched = sys.stdout.isatty() or os.environ.get("GITHUB_ACTIONS") == "true"
-    if form == "github" or not watched:  # commands for GitHub escape what they quote
-        return nullcontext()
-    return redirect_stdout(cast("TextIO", _PrintableStream(sys.stdout)))
+    harmless = watched and form != "github"  # commands for GitHub escape what they quote
+    out = _SafeStream(sys.stdout, (lambda text: printable(scrub(text))) if harmless else scrub)
+    errors = _SafeStream(sys.stderr, scrub)
+    with redirect_stdout(cast("TextIO", out)), redirect_stderr(cast("TextIO", errors)):
+        yield
 
 
 class _ShowVersion(argparse.Action):

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_webarena.errors import UsageError
+from pytest_webarena.secrets import mark_environment
 
 __all__ = ["DEFAULT_SITES", "fill_in", "import_as_pytest"]
 
@@ -17,16 +18,18 @@ DEFAULT_SITES = "embedded"
 
 
 def fill_in(options: argparse.Namespace) -> None:
-    """Set ``sites``, ``site_url`` and ``browser_executable``, where a command has them and they are not given.
+    """Set ``sites``, ``site_url`` and ``browser_executable``, where a command has them and they are not given. For
+    commands that use sites, mark the ini file's secrets.
 
     The values come from the ini file, or else are the defaults. Raises `UsageError` for an ini file that pytest can't
     read either.
     """
     options.sites_given = getattr(options, "sites", None) is not None
     wanted = [name for name in ("sites", "site_url", "browser_executable") if getattr(options, name, ...) in (None, [])]
-    if not wanted:
+    if not wanted and not hasattr(options, "sites"):
         return
     root, settings = _ini([str(path) for path in getattr(options, "paths", ())])
+    mark_environment(_list(settings.get("webarena_secrets", ())))
     for name in wanted:
         if name == "sites":
             sites = str(settings.get("webarena_sites", ""))

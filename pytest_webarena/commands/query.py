@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_webarena.errors import TrialError, writing
+from pytest_webarena.secrets import scrub
 
 __all__ = ["add_arguments", "as_csv"]
 
@@ -51,7 +52,7 @@ def _query(options: argparse.Namespace) -> int:
         sys.stdout.write(text)
         return 0
     with writing(options.output, "-o"):
-        options.output.write_text(text, encoding="utf-8", newline="")
+        options.output.write_text(scrub(text), encoding="utf-8", newline="")
     count = len(found.rows)
     print(f"wrote {options.output}: {count} {'row' if count == 1 else 'rows'}", file=sys.stderr)
     return 0

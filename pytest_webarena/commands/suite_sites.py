@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_webarena.errors import WebArenaError
+from pytest_webarena.secrets import scrub
 from pytest_webarena.sites.catalogues.external import EXTERNAL
 from pytest_webarena.sites.catalogues.site_addresses import FULL_RESET, parse_site_urls
 
@@ -80,7 +81,7 @@ def visit_sites(options: argparse.Namespace, catalogue: Catalogue, apps: Sequenc
         "date": time.strftime("%Y-%m-%d"),
     } | ({"stopped by": " ".join("; ".join(problems).split())} if problems else {})
     report = report_of(found, title=f"Sites of {options.suite or catalogue.name}", facts=facts, hidden=hosted)
-    Path(target).write_text(report, encoding="utf-8")
+    Path(target).write_text(scrub(report), encoding="utf-8")
     yield Diagnosis(subject="report", state="ok", text=f"{len(found)} assumptions in {target}")
 
 

@@ -293,6 +293,8 @@ class Evidence:
     """Why the agent may have used more than ``usage`` says; empty when ``usage`` is complete."""
     agent_seconds: float | None = None
     """Time spent waiting for the agent, in seconds; None when it was not measured."""
+    masked: bool = field(default=False, compare=False)
+    """Whether this was read from files in which secrets are masked; not stored."""
     began: float = 0.0
     """Unix time in seconds at which the agent began, from which `StepRecord.started` counts; 0 when it was not
     recorded."""
@@ -328,7 +330,9 @@ class Evidence:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data with a ``schema_version``; `from_json` reads it back."""
-        return {"schema_version": SCHEMA_VERSION, **asdict(self)}
+        data = {"schema_version": SCHEMA_VERSION, **asdict(self)}
+        del data["masked"]
+        return data
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Evidence:

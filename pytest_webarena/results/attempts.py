@@ -6,7 +6,7 @@ import hashlib
 import json
 import traceback
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ from pytest_webarena.file_digests import changed_files
 from pytest_webarena.record_files import is_evidence
 from pytest_webarena.results.files import read_lines, write_atomically, write_lines
 from pytest_webarena.results.observation_store import look_of
-from pytest_webarena.secrets import scrub, scrub_plain
+from pytest_webarena.secrets import has_secret, scrub, scrub_plain
 from pytest_webarena.signals import Signal
 from pytest_webarena.text import printable
 
@@ -38,6 +38,8 @@ _EVIDENCE = "evidence.json"
 _STEPS, _NETWORK, _BROWSER_EVENTS = "steps.jsonl", "network.jsonl", "browser_events.jsonl"
 _DIGESTS = "files"
 """Key in `_EVIDENCE` with the SHA-256 of each other file of the evidence. Older versions did not write it."""
+_MASKED = "masked"
+"""Key in `_EVIDENCE`: whether a secret was masked in any of the files. Older versions did not write it."""
 
 
 class AttemptWriter:
@@ -104,6 +106,7 @@ class AttemptWriter:
         Each file has a digest, so that one that is cut or missing later does not look like an agent that did less.
         """
         data = evidence.to_json()
+        masked = has_secret(data)
         del data["steps"]
         write_lines(self.path / _NETWORK, data.pop("requests"))
         if (signals := data.pop("signals")) is not None:
@@ -117,7 +120,7 @@ class AttemptWriter:
         lines = [name for name in (_STEPS, _NETWORK, _BROWSER_EVENTS) if (self.path / name).exists()]
         with recording(self.path / _EVIDENCE):
             digests = {name: _digest(self.path / name) for name in (*lines, *_texts(data))}
-        write_atomically(self.path / _EVIDENCE, json.dumps({**scrub_plain(data), _DIGESTS: digests}))
+        write_atomically(self.path / _EVIDENCE, json.dumps({**scrub_plain(data), _DIGESTS: digests, _MASKED: masked}))
 
     def _write(self, name: str, data: bytes) -> str:
         target = self.path / name
@@ -185,7 +188,7 @@ def read_evidence(attempt: Path, *, manifest: str = "") -> Evidence:
         _require_counts(attempt, data)
     data.pop(_DIGESTS, None)
     try:
-        return Evidence.from_json(data)
+        return replace(Evidence.from_json(data), masked=data.pop(_MASKED, True))
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"{attempt}: expected evidence, found some that lacks or adds a field: {error}") from error
 

@@ -95,6 +95,8 @@ class Rescorer:
             decided = with_obstacles(decided, evidence, live=bool(record.environment.get("live")))
             if decided.cause == "judge" and session.event:
                 decided = decided._replace(event=session.event)
+            if decided.event == "harness" and evidence.masked:
+                decided = decided._replace(event="disk")  # only the record lacks something
             cleared = {
                 "score": verdict.known_score,
                 "verdict": verdict.to_json(),

@@ -17,6 +17,7 @@ from pytest_webarena.evidence import Evidence
 from pytest_webarena.llm_judge.config import JudgeSettings
 from pytest_webarena.llm_judge.judge import Judge
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
+from pytest_webarena.secrets import mark
 from pytest_webarena.tasks import load_tasks
 from pytest_webarena.trials.outcome import decide
 from tests.model_server import model_server, say
@@ -160,6 +161,19 @@ def test_rescore_with_unchanged_checks_writes_nothing(pytester: pytest.Pytester,
     assert files(run) == before
     assert not (run.path / "broker.log").exists()
     assert not (pytester.path / "webarena-runs").exists()
+
+
+def test_check_that_needs_a_masked_value_is_undecided(
+    pytester: pytest.Pytester, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pytest_webarena.secrets._marked", {})
+    mark("opensesame")
+    run = store(TASKS.replace("Paris", "opensesame"), capital="opensesame", length="12", colour=None)
+    assert record_of(run, "capital").outcome == "passed"
+    pytester.runpytest_inprocess("--rescore=run").stdout.fnmatch_lines(["*in place of a value that this check needs*"])
+    again = record_of(run, "capital")
+    assert (again.outcome, again.cause, again.score) == ("error", "harness", None)
+    assert record_of(run, "length").outcome == "passed"
 
 
 def test_rescore_writes_junit_and_allure_reports_of_the_run(pytester: pytest.Pytester, store: Store) -> None:

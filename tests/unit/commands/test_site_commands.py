@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import http.client
+import sys
+from argparse import Namespace
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from pytest_webarena.commands.cli import main
+from pytest_webarena.commands.suite_sites import visit_sites
 from pytest_webarena.errors import UsageError
 from pytest_webarena.sites.catalogues.loading import load_catalogue
 from pytest_webarena.sites.catalogues.site_addresses import parse_site_urls
@@ -197,3 +201,27 @@ def test_doctor_refuses_a_report_of_sites_that_it_does_not_visit(
     (project / "sites.yaml").write_text(MEASURED)
     assert main(["sites", "doctor", "--sites=./sites.yaml", "--quick", "--report=r.md"]) == 2
     assert "--quick: expected no --suite and --report" in capsys.readouterr().err
+
+
+def test_secrets_of_a_catalogue_are_masked_in_output_and_report(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pytest_webarena.secrets._marked", {})
+    monkeypatch.setenv("EMMA_PW", "opensesame")
+    (project / "sites.yaml").write_text(
+        "apps:\n  lost:\n    backend: external\n    users: {emma: {password_env: EMMA_PW}}\n"
+        '    sites: {lost: {url: "http://127.0.0.1:9"}}\n'
+    )
+
+    def examine(*_: object, **__: object) -> list[Diagnosis]:
+        print("opensesame", file=sys.stderr)
+        return [Diagnosis(subject="lost", state="failed", text="found opensesame")]
+
+    monkeypatch.setattr("pytest_webarena.sites.doctor.examine", examine)
+    main(["sites", "doctor", "--sites=./sites.yaml", "--quick"])
+    out, err = capsys.readouterr()
+    assert ("found [secret]" in out, err.partition("\n")[0]) == (True, "[secret]")
+    assert "opensesame" not in out
+    catalogue: Any = SimpleNamespace(name="opensesame")
+    list(visit_sites(Namespace(suite="", report="r.md"), catalogue, []))
+    assert (project / "r.md").read_text().startswith("# Sites of [secret]")

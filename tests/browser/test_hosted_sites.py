@@ -58,6 +58,8 @@ def test_both_stay_signed_in_by_absolute_links_and_forms(lab: Lab, apps: list[Ho
             assert await page.inner_text("#who") == f"{app.name}-ada"
         assert not [why for app in apps for why in app.rejected]
         assert not session.upstream_error
+        posts = [each.url for each in session.requests() if each.method == "POST"]
+        assert posts == [f"{name}/login" for name in names]  # without those that were redirected to the names
         assert {cookie.get("domain") for cookie in await context.cookies()} == {".shop.test", ".forum.test"}
         asks = f"fetch('{apps[1].url}/me', {{headers: {{'X-Wish': '1'}}}}).then(answer => answer.json())"
         assert await page.evaluate(asks) == ""  # browsers send no cookies there, which is a fault of the trial

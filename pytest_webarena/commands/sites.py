@@ -137,6 +137,7 @@ def _doctor(options: argparse.Namespace) -> int:
         present = [app for app in apps if present_subjects >= {app.name, *app.depends_on}]
         for finding in _reuse(catalogue, present):
             _print_finding(finding)
+            failed += finding.state == "failed"
         for finding in examine_resets(present):
             _print_finding(finding)
             failed += finding.state == "failed"
@@ -173,7 +174,7 @@ def _verify(options: argparse.Namespace) -> int:
 
 
 def _reuse(catalogue: Catalogue, apps: Sequence[AppManifest]) -> Iterator[Diagnosis]:
-    """Whether the ``reuse`` setting of ``apps`` is right, or could be changed."""
+    """Whether ``apps`` start, and whether their ``reuse`` setting is right, or could be changed."""
     from pytest_webarena.sites.catalogues.units import units_of
     from pytest_webarena.sites.doctor import Diagnosis
     from pytest_webarena.sites.reset_measuring import measure
@@ -184,7 +185,9 @@ def _reuse(catalogue: Catalogue, apps: Sequence[AppManifest]) -> Iterator[Diagno
     declared = {app.name: app.reuse == "clean" for app in wanted}
     units = units_of(catalogue.apps)
     for found in measure(catalogue, wanted) if wanted else ():
-        if found.holds is None:
+        if not found.starts:
+            yield Diagnosis(subject=found.app, state="failed", text=f"it could not be started: {found.text}")
+        elif found.holds is None:
             yield Diagnosis(
                 subject=found.app,
                 state="note",

@@ -11,7 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_webarena.errors import WebArenaError
+from pytest_webarena.errors import SiteError, WebArenaError
 from pytest_webarena.secrets import scrub
 from pytest_webarena.sites.catalogues.external import EXTERNAL
 from pytest_webarena.sites.catalogues.site_addresses import FULL_RESET, parse_site_urls
@@ -157,7 +157,8 @@ class _Sites:
                             yield Assumption(site=each.subject, claim=each.text, state=states[each.state])  # type: ignore[arg-type]
             except WebArenaError as error:
                 text = f"Its sites could not be examined: {error}".splitlines()[0]
-                yield Assumption(site=app.name, claim=text, state="untested")
+                fails = isinstance(error, SiteError) and error.cause == "site"
+                yield Assumption(site=app.name, claim=text, state="refuted" if fails else "untested")
 
     @contextmanager
     def _leased(self, names: Sequence[str], timeout: float) -> Iterator[tuple[BrowserEngine, Lease]]:

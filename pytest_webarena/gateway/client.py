@@ -200,6 +200,7 @@ class BrowserConnection(asyncio.Protocol):
         """Send an answer of the route's own, and read the request's body without forwarding it."""
         if has_body:
             self._read_refused(request, entry)
+        entry.internal = True
         entry.status, entry.response_head, data = own
         self.transport.write(data)
         self.exchange_done(close=request.close or has_body)
@@ -295,8 +296,7 @@ class BrowserConnection(asyncio.Protocol):
         return self._entry
 
     def _mark_unsafe(self, route: Route, what: str, url: str) -> None:
-        if route.host not in self._owner.unsafe_hosts:
-            self._owner.unsafe_hosts[route.host] = f"{what} {url}"
+        self._owner.unsafe_hosts.setdefault(route.host, f"{what} {url}")
 
     def cut_off(self, route: Route, entry: Entry) -> None:
         self._owner.unfinished_hosts.setdefault(route.host, f"{entry.method} {entry.url} was not over")

@@ -207,8 +207,8 @@ class RequestLog:
         self._failed[key] = entry.failed
 
     def records(self) -> list[RequestRecord]:
-        """Return all entries; those in flight have the data known so far."""
-        return [entry.record() for entry in self._entries]
+        """Return all entries that were meant for sites; those in flight have the data known so far."""
+        return [entry.record() for entry in self._entries if not entry.internal]
 
     def unrecorded(self) -> list[Unrecorded]:
         """Return counts of what `records` lacks, by method and address as far as these were kept."""
@@ -311,6 +311,8 @@ def _without_query(url: str) -> str:
 
 def _count(entry: Entry, missing: Counter[tuple[str, str, bool]]) -> None:
     """Count a request that was not kept. The more there are, the less detail is stored."""
+    if entry.internal:
+        return
     method, refused = entry.method if entry.method in _KNOWN_METHODS else "", bool(entry.refused)
     url = _without_query(entry.url)
     key = method, url if len(url) <= _LONGEST else "", refused

@@ -35,6 +35,7 @@ class Entry:
         "body",
         "by_body",
         "intercepted",
+        "internal",
         "kept",
         "lacks",
         "last_data_at",
@@ -75,6 +76,9 @@ class Entry:
         """Kind of resource that an archive did not have."""
         self.intercepted = False
         """Whether the gateway answered in place of a live site, because the request was to change something there."""
+        self.internal = False
+        """Whether no site received it because the gateway translated a hosted site's address: it redirected the request
+        to the site's name, or answered the preflight."""
         self.by_body = False
         """Whether it was refused only for its body: others of the same method and address may be sent."""
         self.obstacle: Obstacle = ""

@@ -274,7 +274,8 @@ class GatewaySession:
             self._retire(route)
 
     def requests(self) -> list[RequestRecord]:
-        """Return the log in order of arrival. Requests in flight have the status known so far, or None."""
+        """Return the log in order of arrival, without requests that only the gateway's own translation of addresses
+        caused. Requests in flight have the status known so far, or None."""
         return self.log.records()
 
     @property

@@ -88,6 +88,7 @@ class RunStart:
         replicas = settings.replicas if settings is not None else None
         config = BrokerConfig(
             run_dir=run_dir,
+            reset_proofs=run_dir / "reset_proofs.json",
             max_replicas=replicas or most_replicas(worker_count(self._config), settings.concurrency if settings else 1),
             memory=None if replicas else (available_memory() or 0) // 2 or None,
         )

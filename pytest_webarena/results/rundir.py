@@ -6,6 +6,7 @@
       run.json                     what was run: versions, arguments, digests (written once)
       .gitignore                   all of it
       broker.log
+      reset_proofs.json            digests with which resets of hosted sites are proved, also by resumed runs
       memory/                      agents' memories across trials, if they have any
       trials/<slug>-<hash>/
         trial.json                 written last and atomically: its presence means "finished"; with its own digest

@@ -34,6 +34,8 @@ class Measured:
     holds: bool | None
     """Whether reuse is possible; None if it could not be determined."""
     text: str
+    starts: bool = True
+    """Whether the app could be started."""
 
 
 def measure(catalogue: Catalogue, apps: Sequence[AppManifest]) -> list[Measured]:
@@ -47,14 +49,18 @@ async def _measured(catalogue: Catalogue, app: AppManifest, place: Scratch) -> M
     parts = units_of(catalogue.apps)[app.name].apps
     clean = {part.name: replace(part, reuse="clean") for part in parts}
     tried = replace(catalogue, apps={**catalogue.apps, **clean})
+    starts = False
     try:
         async with started(tried, app, place) as running:
+            starts = True
             replicas = {part.name: running.of(part)[1] for part in parts}
             return await _compared(running.of(app)[0], tried.apps[app.name], clean.values(), replicas)
     except TimeoutError:
-        return Measured(app=app.name, holds=None, text=f"it did not start within {app.start_timeout:g} s")
+        text = f"it did not start within {app.start_timeout:g} s"
     except WebArenaError as error:
-        return Measured(app=app.name, holds=None, text=(str(error).splitlines() or [""])[0])
+        first, *log = str(error).splitlines() or [""]
+        text = f"{first} {log[-1].strip()}" if log else first
+    return Measured(app=app.name, holds=None, text=text, starts=starts)
 
 
 async def _compared(

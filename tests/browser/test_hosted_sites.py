@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -58,6 +59,8 @@ def test_both_stay_signed_in_by_absolute_links_and_forms(lab: Lab, apps: list[Ho
             assert await page.inner_text("#who") == f"{app.name}-ada"
         assert not [why for app in apps for why in app.rejected]
         assert not session.upstream_error
+        posts = [each.url for each in session.requests() if each.method == "POST"]
+        assert posts == [f"{name}/login" for name in names]  # without those that were redirected to the names
         assert {cookie.get("domain") for cookie in await context.cookies()} == {".shop.test", ".forum.test"}
         asks = f"fetch('{apps[1].url}/me', {{headers: {{'X-Wish': '1'}}}}).then(answer => answer.json())"
         assert await page.evaluate(asks) == ""  # browsers send no cookies there, which is a fault of the trial
@@ -232,3 +235,30 @@ def test_doctor_tests_assumptions_of_a_suite_together(
     assert refuted == ["The API returns a token (POST /token).", "The start page /missing exists."]
     assert results["| reddit", "The start page /account exists."][0] == "confirmed"
     assert "127.0.0.1" not in report
+
+
+RESUMED = """
+defaults: {sites: [shop], mutates: true, solution: [stop: done]}
+tasks:
+  - {id: first, intent: Save Milk., checks: [page: {open: "shop:/", locate: "css=#note", exact: Milk}]}
+  - {id: second, intent: Save nothing., checks: [page: {open: "shop:/", locate: "css=#note", exact: ""}]}
+"""
+
+
+@pytest.mark.exhaustive
+def test_resumed_run_compares_resets_with_its_first_one(tmp_path: Path, apps: list[HostedApp]) -> None:
+    text = f"""
+    apps:
+      shop:
+        backend: external
+        reset: {{run: ["true"], proof: {{url: "{{url}}/"}}}}
+        sites: {{shop: {{url: "{apps[0].url}"}}}}
+    """
+    (tmp_path / "sites.yaml").write_text(textwrap.dedent(text))
+    (tmp_path / "a.tasks.yaml").write_text(RESUMED)
+    options = ("a.tasks.yaml", "--agent=oracle", "--sites=./sites.yaml", "-x")
+    run_pytest(tmp_path, *options, "--run-dir=run").assert_outcomes(failed=1)
+    apps[0].note = "left, because the reset does nothing"
+    result = run_pytest(tmp_path, *options, "--resume=run")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*expected the response after the run's first reset, found another: *"])

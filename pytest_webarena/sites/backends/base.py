@@ -106,6 +106,8 @@ class BackendContext:
     units: Mapping[str, Unit] = field(default_factory=dict)
     """Units by their leading app (`Unit.lead`): apps that start, stop and are kept together. An app that is missing
     here is a unit by itself."""
+    reset_proofs: Path | None = None
+    """File that keeps the proofs of resets for later brokers of the run; None: none."""
     note: Callable[[str, str], None] = lambda app, text: None
     """Receives an app and a progress message about long work; an empty message when the work has finished."""
 

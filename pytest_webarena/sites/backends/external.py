@@ -12,6 +12,7 @@ from pytest_webarena.errors import SiteError, UsageError
 from pytest_webarena.sites.backends.base import BackendContext, Replica
 from pytest_webarena.sites.backends.ready import wait_ready
 from pytest_webarena.sites.backends.reset_hook import prove_reset, reset_instance
+from pytest_webarena.sites.backends.reset_proofs import ResetProofs
 from pytest_webarena.sites.backends.unmanaged import UnmanagedBackend
 from pytest_webarena.sites.catalogues.manifest import AppManifest
 
@@ -28,13 +29,11 @@ class ExternalBackend(UnmanagedBackend):
     """
 
     def __init__(self, context: BackendContext | None) -> None:
-        del context
         self._free: dict[str, deque[int]] = {}
         """By app: numbers of the instances that no replica uses, those given back last at the end."""
         self._used: dict[str, int] = {}
         """Number of the instance by replica."""
-        self._proofs: dict[str, str] = {}
-        """By app: the proof after the first reset, which all later ones of all instances must equal."""
+        self._proofs = ResetProofs(context.reset_proofs if context is not None else None)
 
     async def prepare(self, app: AppManifest) -> None:
         """Check that something answers at the addresses of an instance. Raises `SiteError` when nothing does."""
@@ -74,10 +73,7 @@ class ExternalBackend(UnmanagedBackend):
         for address in replica.addresses.values():
             await _ready(app, address, began)
         if app.reset is not None and app.reset.proof is not None:
-            number = self._used[replica.id] + 1
-            proof = await prove_reset(app, replica.addresses, number, self._proofs.get(app.name))
-            if (first := self._proofs.setdefault(app.name, proof)) != proof:  # another instance was faster
-                await prove_reset(app, replica.addresses, number, first)
+            await prove_reset(app, replica.addresses, self._used[replica.id] + 1, self._proofs)
         seconds = time.monotonic() - began if app.reset is not None else 0.0
         return replace(replica, generation=replica.generation + 1, reset_seconds=seconds)
 

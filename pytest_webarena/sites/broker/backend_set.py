@@ -36,13 +36,16 @@ class BackendSet:
         *,
         pulls: Pulls,
         note: Callable[[str, str], None],
+        reset_proofs: Path | None = None,
     ) -> None:
+        """``reset_proofs``: as in `BackendContext`."""
         self._catalogue = catalogue
         self._directory = directory
         self._guard = guard
         self._run = run
         self._pulls = pulls
         self._note = note
+        self._reset_proofs = reset_proofs
         self._made: dict[str, Backend] = {}
 
     def get(self, name: str) -> Backend:
@@ -66,6 +69,7 @@ class BackendSet:
                 pulls=self._pulls,
                 needed=_called_from_outside(self._catalogue),
                 units={unit.lead.name: unit for unit in units_of(self._catalogue.apps).values() if unit.others},
+                reset_proofs=self._reset_proofs,
                 note=note,
             )
             backend = create_backend(name, context)

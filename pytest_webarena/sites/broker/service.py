@@ -60,7 +60,10 @@ class LeaseService:
         self.catalogue = catalogue
         self.settings = settings
         self._started = time.monotonic()
-        self._backends = BackendSet(catalogue, settings.directory, guard, run, pulls=settings.pulls, note=self._note)
+        self._backends = BackendSet(
+            catalogue, settings.directory, guard, run, pulls=settings.pulls, note=self._note,
+            reset_proofs=Path(settings.reset_proofs) if settings.reset_proofs else None,
+        )  # fmt: skip
         self._authority = cache(Authority)
         self._recording = _recording(settings.record, catalogue)
         self._gateway = Gateway(

@@ -35,3 +35,5 @@ class BrokerSettings:
     """Whether sites that run elsewhere may be left changed."""
     record: str = ""
     """File for a new archive of all sites' responses; empty: none."""
+    reset_proofs: str = ""
+    """File that keeps the proofs of resets for later brokers of the run; empty: none."""

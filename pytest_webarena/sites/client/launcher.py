@@ -75,6 +75,8 @@ class BrokerConfig:
     """Whether sites that run elsewhere may be left changed."""
     record: Path | None = None
     """File for a new archive of all sites' responses; None: none."""
+    reset_proofs: Path | None = None
+    """File that keeps the proofs of resets, with which a resumed run compares; None: none."""
 
 
 class BrokerLauncher:
@@ -206,6 +208,7 @@ class BrokerLauncher:
             "lease_timeout": self._config.lease_timeout,
             "allow_unreset": self._config.allow_unreset,
             "record": str(self._config.record.absolute()) if self._config.record is not None else "",
+            "reset_proofs": str(self._config.reset_proofs.absolute()) if self._config.reset_proofs is not None else "",
             "python_path": os.environ.get("PYTHONPATH"),
             "key": self._key,
         }

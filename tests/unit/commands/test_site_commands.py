@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 
+from pytest_webarena.commands import suite_sites
 from pytest_webarena.commands.cli import main
 from pytest_webarena.commands.suite_sites import visit_sites
-from pytest_webarena.errors import UsageError
+from pytest_webarena.errors import BrowserError, SiteBlocked, SiteError, UsageError, WebArenaError
 from pytest_webarena.sites.catalogues.loading import load_catalogue
 from pytest_webarena.sites.catalogues.site_addresses import parse_site_urls
 from pytest_webarena.sites.doctor import Diagnosis
@@ -165,7 +166,7 @@ def test_doctor_measures_whether_replicas_can_be_reused_clean(
     )
     program = PROGRAM.replace("    def do_GET(self):\n", f"    def do_GET(self):\n        {late}\n")
     (project / "notes.py").write_text(program)
-    main(["sites", "doctor", "--sites=./sites.yaml"])
+    assert main(["sites", "doctor", "--sites=./sites.yaml"]) == 1
     stdout = " ".join(capsys.readouterr().out.split())
     assert (
         "note reader reuse: clean would be safe: 2 rounds of its start pages changed nothing that can be seen."
@@ -173,7 +174,7 @@ def test_doctor_measures_whether_replicas_can_be_reused_clean(
     )
     assert "ok writer reuse: clean would not be safe: notes appears, after GET /add, round 1" in stdout
     assert "note boaster it sets reuse: clean, which is not safe: notes appears, after GET /later, round 1" in stdout
-    assert "breaker whether reuse: clean is safe can't be determined: it ended with exit code 1" in stdout
+    assert "FAILED breaker it could not be started: it ended with exit code 1; last log lines: no database" in stdout
     assert "knower reuse" not in stdout
     main(["sites", "doctor", "--sites=./sites.yaml", "--quick", "writer"])
     assert "reuse" not in capsys.readouterr().out
@@ -193,6 +194,21 @@ def test_doctor_fails_when_a_sign_in_fails(
         assert main(["sites", "doctor", "--sites=./sites.yaml", "writer"]) == code
         stdout = capsys.readouterr().out
         assert ("FAILED" in stdout) is stdout.endswith("nothing is missing, 1 failed\n") is bool(code)
+
+
+@pytest.mark.parametrize(("error", "state"), [(SiteError, "failed"), (SiteBlocked, "note"), (BrowserError, "note")])
+def test_doctor_fails_for_an_app_that_can_not_be_visited_because_of_itself(
+    project: Path, monkeypatch: pytest.MonkeyPatch, error: type[WebArenaError], state: str
+) -> None:
+    def leased(*asked: object) -> None:
+        raise error("it ended with exit code 3")
+
+    monkeypatch.setattr("pytest_webarena.commands.suite_sites._Sites._leased", leased)
+    options = Namespace(suite=None, report=None, site_url=[])
+    catalogue = load_catalogue("./sites.yaml")
+    (found,) = suite_sites.visit_sites(options, catalogue, [catalogue.apps["notes"]])
+    text = "Its sites could not be examined: it ended with exit code 3"
+    assert found == Diagnosis(subject="notes", state=state, text=text)  # type: ignore[arg-type]
 
 
 def test_doctor_refuses_a_report_of_sites_that_it_does_not_visit(

@@ -83,8 +83,25 @@ def test_own_address_redirects_to_name_with_method_and_body(world: World, body: 
     assert f"Location: {NAME}/buy?x=1" in head
     assert not site.seen
     assert not world.call(lambda: session.unsafe_hosts)
-    (record,) = world.requests(session)
-    assert (record.url, record.status) == (f"{own}/buy?x=1", 307)
+    assert not world.requests(session)
+
+
+@pytest.mark.parametrize("max_entries", [20, 0])
+def test_request_at_own_address_counts_once(world: World, max_entries: int) -> None:
+    declared = {"http://own:7770": NAME}
+    session, site = world.session(own_addresses=declared, max_entries=max_entries), world.site()
+    world.route(session, site.port, "shop.test", address="http://own:7770")
+    asks = "Origin: {}\r\nAccess-Control-Request-Method: POST\r\nContent-Length: 0\r\n\r\n"
+    for at, origin in (("http://own:7770", NAME), (NAME, "null")):
+        for method in ("OPTIONS", "POST"):
+            browser = world.browser(session)
+            browser.send(f"{method} {at}/items HTTP/1.1\r\nHost: h\r\n{asks.format(origin)}".encode())
+            browser.response(body=method == "POST")
+    assert [(seen.method, seen.path) for seen in site.seen] == [("POST", "/items")]
+    counted = [(each.method, each.url, 1) for each in world.requests(session)]
+    counted += [(each.method, each.url, each.count) for each in world.call(session.unrecorded)]
+    assert counted == [("POST", f"{NAME}/items", 1)]
+    assert world.totals(session).requests == 4
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])

@@ -1,0 +1,80 @@
+"""Keeps digests of the responses that prove resets, so that later brokers of a run compare with its first resets."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+from pytest_webarena.errors import SiteError
+from pytest_webarena.sites.catalogues.running import HttpCall
+
+__all__ = ["ResetProofs"]
+
+
+class ResetProofs:
+    """By app: the response to ``proof`` after the run's first reset, which the responses after all later ones equal."""
+
+    def __init__(self, file: Path | None) -> None:
+        """``file`` keeps the digests beyond this broker; None: nothing does."""
+        self._file = file
+        self._texts: dict[str, str] = {}
+        """Responses that this broker has received, to show differences."""
+        self._digests: dict[str, str] | None = None
+
+    def has(self, app: str, call: HttpCall) -> bool:
+        """Return whether the response to ``call`` is known. Raises `SiteError` if the file can't be read."""
+        return _key(app, call) in self._known()
+
+    def equals(self, app: str, call: HttpCall, text: str) -> bool:
+        """Return whether ``text`` is the first response; the first one is kept. Raises `SiteError` if that fails."""
+        known, key = self._known(), _key(app, call)
+        digest = hashlib.sha256(text.encode()).hexdigest()
+        if key not in known:
+            self._write({**known, key: digest})
+            known[key] = digest
+        if known[key] != digest:
+            return False
+        self._texts[key] = text
+        return True
+
+    def first(self, app: str, call: HttpCall) -> str | None:
+        """Return the first response; None if another broker of the run received it."""
+        return self._texts.get(_key(app, call))
+
+    @property
+    def remedy(self) -> str:
+        """What to do if the data were replaced on purpose during the run."""
+        return f"if the data were replaced on purpose, remove {self._file}, or start a new run"
+
+    def _known(self) -> dict[str, str]:
+        if self._digests is None:
+            try:
+                found = json.loads(self._file.read_bytes()) if self._file is not None and self._file.exists() else {}
+            except (OSError, ValueError) as error:
+                raise SiteError(
+                    f"the proofs of resets in {self._file} can't be read: {error}; start a new run"
+                ) from None
+            if not isinstance(found, dict):
+                raise SiteError(f"expected an object with digests in {self._file}, found another; start a new run")
+            self._digests = found
+        return self._digests
+
+    def _write(self, digests: dict[str, str]) -> None:
+        if self._file is None:
+            return
+        new = self._file.with_suffix(".new")
+        try:
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            new.write_text(json.dumps(digests, indent=1))
+            new.replace(self._file)
+        except OSError as error:
+            why = error.strerror or error
+            raise SiteError(f"the proof of a reset can't be written to {self._file}: {why}") from None
+
+
+def _key(app: str, call: HttpCall) -> str:
+    """Return a name for an app's request: responses to another request can't be compared. Headers may change, because
+    they contain tokens."""
+    asked = repr((call.method, call.url, call.body))
+    return f"{app} {hashlib.sha256(asked.encode()).hexdigest()[:16]}"

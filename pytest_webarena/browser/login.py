@@ -403,9 +403,12 @@ def _where(session: Session) -> str:
     if _REFUSED in text:
         refused.append(reading.url)
     if refused:
+        from pytest_webarena.sites.catalogues.proposed_hosts import way_to_list  # late: for this message only
+
         parts = urlsplit(refused[-1])
         entry = f"{parts.scheme}://{parts.netloc}" if parts.port else parts.hostname
-        return f"the gateway refused {parts.scheme}://{parts.netloc}; 'sign_in_hosts: [{entry}]' of the app allows it"
+        way = way_to_list(parts.netloc, "sign_in_hosts", entry or "")
+        return f"the gateway refused {parts.scheme}://{parts.netloc}; allowed by {way} of the app"
     note = " (it uses sessionStorage, which belongs to one tab and is not kept)" * _uses_session_storage(session)
     return f"the page is {reading.url} ({title!r}){note}: {text}"
 

@@ -11,7 +11,8 @@ from pytest_webarena.browser.config import SessionConfig
 from pytest_webarena.browser.login import login, login_headers
 from pytest_webarena.errors import SiteError
 from pytest_webarena.html_pages.links import Frontier, links_of
-from pytest_webarena.results.refused_hosts import RefusedHost, proposed_keys
+from pytest_webarena.results.refused_hosts import RefusedHost, proposed_keys, ways_to_allow
+from pytest_webarena.sites.catalogues.proposed_hosts import is_listable
 from pytest_webarena.sites.doctor import Diagnosis
 from pytest_webarena.trials.refused_hosts import refused_hosts
 from pytest_webarena.trials.refused_requests import with_browsers_record
@@ -69,11 +70,11 @@ def examine_hosts(
                 state = login(engine, site.login, site.users[user], url=site.url, proxy=lease.harness_proxy)
         with engine.session(SessionConfig(proxy=lease.proxy, storage_state=state)) as session:
             found = visit_for_hosts(session, lease, [site.start], {site.name: site.url}, pages=pages)
-        for known in found.values():
-            if known["keys"] == ["site"]:
-                text = f"its pages send {known['example']}, which only a site of the catalogue with this host answers"
+        for host, known in found.items():
+            if known["keys"] == ["site"] or not is_listable(host):
+                text = f"its pages send {known['example']}, which would be allowed by {ways_to_allow(host, known)}"
                 yield Diagnosis(subject=site.name, state="note", text=text)
         if lines := proposed_keys(found):
-            hosts = ", ".join(host for host, known in found.items() if known["keys"] != ["site"])
+            hosts = ", ".join(host for host, it in found.items() if it["keys"] != ["site"] and is_listable(host))
             text = f"its pages need {hosts}, which no key of the app {site.app} allows. To allow it:"
             yield Diagnosis(subject=site.name, state="note", text="\n".join([text, *lines]))

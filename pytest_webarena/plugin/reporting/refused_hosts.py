@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pytest_webarena.docs_site import docs
 from pytest_webarena.plugin.reporting.summary_lines import Line, plural
-from pytest_webarena.results.refused_hosts import entry_of
+from pytest_webarena.results.refused_hosts import RefusedHost, ways_to_allow
 
 if TYPE_CHECKING:
     from pytest_webarena.results import TrialRecord
@@ -22,11 +22,11 @@ _NOT_A_SITE = "is not one of this task's sites"
 def refused_host_lines(records: Sequence[TrialRecord]) -> Iterator[Line]:
     """Yield each host that pages of trials needed and did not get, once, with the key that would allow it."""
     trials: dict[str, int] = {}
-    first: dict[str, Any] = {}
+    first: dict[str, RefusedHost] = {}
     for record in records:
         for host, known in record.environment.get("refused_hosts", {}).items():
             trials[host] = trials.get(host, 0) + 1
-            before = first.setdefault(host, {**known, "keys": []})
+            before = first.setdefault(host, RefusedHost(keys=[], example=known["example"], why=known["why"]))
             before["keys"] += [key for key in known["keys"] if key not in before["keys"]]
     for host in list(first)[:_SHOWN]:
         known = first[host]
@@ -35,10 +35,7 @@ def refused_host_lines(records: Sequence[TrialRecord]) -> Iterator[Line]:
         yield Line(f"refused: {len(first) - _SHOWN} more hosts ({docs('sites')})", "yellow")
 
 
-def _advice(host: str, known: dict[str, Any]) -> str:
+def _advice(host: str, known: RefusedHost) -> str:
     if not known["why"].endswith(_NOT_A_SITE):
-        return str(known["why"])
-    keys = [f"'{key}: [{entry_of(host, known['example'])}]'" for key in known["keys"] if key != "site"]
-    if "site" in known["keys"]:
-        keys.append("a site of the catalogue with this host")
-    return f"its pages may be incomplete; allowed by {' and '.join(keys)}"
+        return known["why"]
+    return f"its pages may be incomplete; allowed by {ways_to_allow(host, known)}"

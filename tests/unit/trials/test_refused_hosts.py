@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import yaml
+
 from pytest_webarena.evidence import RequestRecord
 from pytest_webarena.plugin.reporting.refused_hosts import refused_host_lines
 from pytest_webarena.results.records import TrialKey, TrialRecord
-from pytest_webarena.results.refused_hosts import proposed_keys
+from pytest_webarena.results.refused_hosts import proposed_keys, ways_to_allow
+from pytest_webarena.sites.catalogues.format_other_hosts import other_hosts_fault
 from pytest_webarena.trials.refused_hosts import refused_hosts
 from tests.cases import each_case
 
@@ -61,6 +64,36 @@ def test_proposals_name_each_host_in_one_list() -> None:
     assert proposed_keys(refused_hosts([FONT, with_port])) == ["loads: [cdn.test, http://static.test:8080]"]
     assert proposed_keys(refused_hosts([REDIRECT, PAGE, FONT])) == ["sign_in_hosts: [cdn.test]"]
     assert proposed_keys(refused_hosts([replace(FONT, method="PUT")])) == []
+
+
+IP, LOCAL = "127.0.0.8", "localhost:9999"
+PLACE = "a name in its place, in 'loads' and 'private_hosts', since lists take no IP addresses"
+SITE = "a site of the catalogue with this host"
+
+
+@each_case(
+    ("host", "methods", "ways", "lines"),
+    [
+        (IP, ["GET"], f"{PLACE} or {SITE}", []),
+        ("0.0.0.0:99", ["GET", "POST"], f"{PLACE} or {SITE}", []),
+        ("[::1]", ["POST"], SITE, []),
+        (
+            LOCAL, ["GET"], f"'loads: [https://{LOCAL}]' with 'private_hosts: [localhost]'",
+            [f"loads: [https://{LOCAL}]", "private_hosts: [localhost]"],
+        ),
+        ("cdn.test", ["GET", "POST"], f"'loads: [cdn.test]' or {SITE}", ["loads: [cdn.test]"]),
+    ],
+)  # fmt: skip
+def test_proposals_are_accepted_by_catalogues(
+    host: str, methods: Sequence[str], ways: str, lines: Sequence[str]
+) -> None:
+    found = refused_hosts([replace(FONT, method=method, url=f"https://{host}/a") for method in methods])
+    assert ways_to_allow(host, found[host]) == ways
+    assert proposed_keys(found) == lines
+    unset: dict[str, object] = {"loads": (), "sign_in_hosts": (), "private_hosts": (), "sites": {}}
+    assert other_hosts_fault({**unset, **yaml.safe_load("\n".join(lines) or "{}")}) is None
+    (line,) = refused_host_lines([record(1, {host: {**found[host], "why": WHY}})])
+    assert line.text.endswith(f"allowed by {ways}")
 
 
 def record(number: int, found: dict[str, RefusedHost]) -> TrialRecord:

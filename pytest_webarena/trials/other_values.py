@@ -30,7 +30,12 @@ class Table:
     """A table's declaration, as far as other values depend on it."""
 
     def __init__(
-        self, name: str, key: Sequence[str], references: Mapping[str, tuple[str, str]], rowid: str = ""
+        self,
+        name: str,
+        key: Sequence[str],
+        references: Mapping[str, tuple[str, str]],
+        rowid: str = "",
+        others: Sequence[str] = (),
     ) -> None:
         self.name = name
         self.key = tuple(key)
@@ -39,6 +44,8 @@ class Table:
         """Table and column that a foreign key refers to, by column."""
         self.rowid = rowid
         """Name of the hidden column that identifies a row of a table without a key; empty if columns hide it."""
+        self.others = tuple(others)
+        """Names of the database's other tables."""
 
     @property
     def generated(self) -> str:
@@ -59,7 +66,8 @@ def read_table(ask: Ask, name: str) -> Table:
         found = to or next((row[0] for row in keys), "")
         if found:
             references[str(column)] = str(other), str(found)
-    return Table(name, key, references, rowid)
+    others = [str(row[0]) for row in ask(f"select name from sqlite_master where type = 'table' and name is not {text}")]
+    return Table(name, key, references, rowid, others)
 
 
 def is_state(ask: Ask, table: Table, column: str, value: Value) -> bool:

@@ -19,7 +19,7 @@ from pytest_webarena.errors import TaskError
 from pytest_webarena.text import clip
 from pytest_webarena.trials.other_values import Table, is_clock, is_state, literal, other_values, quoted, read_table
 from pytest_webarena.trials.row_repairs import is_cut, repairs
-from pytest_webarena.trials.sent_values import sent_values
+from pytest_webarena.trials.sent_values import is_addressed, sent_values
 
 if TYPE_CHECKING:
     from pytest_webarena.evidence import Evidence
@@ -108,7 +108,8 @@ def change_values(
         judged = replace(evidence, changes=changes, probes=probes)
         return judge_bounded(task, judged, seconds=check_timeout).passed
 
-    changer = ValueChanger(lease, evidence, passes=passes, sent=sent_values(evidence).has)
+    sent = sent_values(evidence)
+    changer = ValueChanger(lease, evidence, passes=passes, sent=sent.has, path_words=sent.path_words)
     if passes(changer.before, True) is not True:
         return {"tried": [], "untried": [asdict(Untried(what="all values", why="the solution did not pass"))]}
     return changer.run()
@@ -136,11 +137,12 @@ class ValueChanger:
         *,
         passes: Callable[[tuple[SiteChanges, ...], bool], bool | None],
         sent: Callable[[str, Value], bool],
+        path_words: Callable[[Value], Iterable[str]] = lambda _: (),
         seconds: float = MOST_SECONDS,
     ) -> None:
         """``passes`` judges changes again; its second argument is whether pages are read again, too. ``sent`` returns
-        whether the client chose the value of a column."""
-        self._lease, self._passes, self._sent = lease, passes, sent
+        whether the client chose the value of a column, ``path_words`` the words before a value in requests' paths."""
+        self._lease, self._passes, self._sent, self._path_words = lease, passes, sent, path_words
         self.before = tuple(evidence.changes or ())
         self._ends = time.monotonic() + seconds
         self._altered = ""
@@ -192,7 +194,7 @@ class ValueChanger:
         for column, value in written.items():
             if row.kind == "added" and column == table.generated:
                 continue  # which number a new row gets is not the agent's choice
-            sent = self._sent(column, value)
+            sent = self._sent(column, value) or is_addressed(self._path_words(value), column, table)
             if is_clock(value or row.row.get(column)) and not sent:
                 continue  # nor is the time at which it writes
             sent |= row.kind == "changed" and is_state(place.ask(self._lease), table, column, value)

@@ -47,7 +47,14 @@ def dump(file: Path) -> list[str]:
 def changed(tmp_path: Path) -> Callable[..., dict[str, Any]]:
     """Return a function that writes something, and changes it with a check that is one query for a true value."""
 
-    def run(written: str, check: str, *sent: Value, seconds: float = 60.0, more: str = "") -> dict[str, Any]:
+    def run(
+        written: str,
+        check: str,
+        *sent: Value,
+        seconds: float = 60.0,
+        more: str = "",
+        path: tuple[str, Value] = ("", ""),
+    ) -> dict[str, Any]:
         file = tmp_path / "main.sqlite3"
         file.unlink(missing_ok=True)
         write(file, SCHEMA + more)
@@ -61,7 +68,8 @@ def changed(tmp_path: Path) -> Callable[..., dict[str, Any]]:
             return None if answer is None else bool(answer)
 
         changer = ValueChanger(
-            leased, evidence, passes=passes, sent=lambda column, value: value in sent, seconds=seconds
+            leased, evidence, passes=passes, sent=lambda column, value: value in sent, seconds=seconds,
+            path_words=lambda value: path[:1] if value == path[1] else (),
         )  # fmt: skip
         facts = changer.run()
         assert dump(file) == content
@@ -169,6 +177,14 @@ def test_key_of_a_row_that_links_others_is_changed_and_put_back(changed: Any) ->
     seats = "create table seats (ticket references tickets, worker references workers, primary key (ticket, worker))"
     found = outcomes(changed("insert into seats values (12, 'ada')", "select ticket = 12 from seats", 12, more=seats))
     assert found == {"ticket": ("13", True, True), "worker": ("'bob'", False, False)}
+
+
+def test_value_that_a_path_addresses_is_chosen(changed: Any) -> None:
+    stars = "create table stars (ticket references tickets, worker references workers, primary key (ticket, worker))"
+    found = outcomes(changed("insert into stars values (12, 'ada')", "select 1", path=("star", 12), more=stars))
+    assert found == {"ticket": ("13", False, True), "worker": ("'bob'", False, False)}
+    other = outcomes(changed("insert into stars values (12, 'ada')", "select 1", path=("workers", 12), more=stars))
+    assert other["ticket"] == ("13", False, False)
 
 
 def test_chosen_values_are_changed_first(changed: Any) -> None:

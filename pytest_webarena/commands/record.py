@@ -23,6 +23,7 @@ from pytest_webarena.recorder.proposing import ProposedCheck, proposed_checks
 from pytest_webarena.recorder.selector_proving import relative
 from pytest_webarena.recorder.task_building import (
     RecordedSession,
+    changes_again,
     follow,
     ignored_of,
     read_session,
@@ -41,6 +42,7 @@ from pytest_webarena.text import plain_id
 from pytest_webarena.trials.tryout import tryout
 
 if TYPE_CHECKING:
+    from pytest_webarena.changes import SiteChanges
     from pytest_webarena.evidence import Evidence
     from pytest_webarena.results.records import TrialRecord
     from pytest_webarena.sites.catalogues.manifest import Catalogue
@@ -172,10 +174,15 @@ def _make(
     steps.append((Stop(shown.answer), ""))
     url = relative_url(shown.url, shown.sites) or (replay.url if kept is not None else "")
     changes = shown.changes if kept is None else replay.changes  # an interrupted recording has no changes of its own
+    again: Sequence[SiteChanges] = replay.changes
+    if kept is not None:
+        again = changes_again(
+            (), replay, lambda: replay_steps(task, shown.steps, runtime, lambda _: None, uploads=uploads), print
+        )
     checks = proposed_checks(
         task, answer=shown.answer, url=url, steps=[step.action for step in shown.steps],
         changes=changes, ignored=ignored, requests=replay.requests, sites=replay.sites,
-        again=replay.changes,
+        again=again,
     )  # fmt: skip
     if replay.unknown_changes_warning:
         print(f"\n{replay.unknown_changes_warning}")

@@ -124,17 +124,19 @@ def proposed_checks(
         ignored: Patterns for background changes, by app.
         requests: Requests that may have changed something. They are proposed if changes can't be determined.
         sites: Base URLs of the sites.
-        again: Changes that the same steps made on other replicas. Values that differ there are not compared.
+        again: Changes that the same steps made on other replicas. Values that differ or lack there are not compared,
+            unless they were entered or sent. Empty if the steps were done once only.
     """
     found: list[ProposedCheck] = []
     if answer:
         found.append(answer_check(answer, task.intent))
     quiet = [without_ignored(app, ignored.get(app.app, ())) for app in changes]
-    context = _context(task, steps, quiet, again, requests)
+    others = [without_ignored(app, ignored.get(app.app, ())) for app in again]
+    context = _context(task, steps, quiet, others, requests)
     for app in quiet:
         site = next((site for site in task.sites if site in app.sites), app.sites[0])
         for table in app.tables:
-            found += _rows(site, table, context, first=site == task.sites[0])
+            found += _rows(site, app.app, table, context, first=site == task.sites[0])
     proposal = propose(task.id, [(task, changes)], ignored)
     if proposal.unknown:
         pass  # without a ledger, side effects can't be checked
@@ -213,12 +215,12 @@ def _written(step: Action) -> Iterator[str]:
         yield from step.options
 
 
-def _rows(site: str, table: TableChanges, context: _Context, *, first: bool) -> Iterator[ProposedCheck]:
+def _rows(site: str, app: str, table: TableChanges, context: _Context, *, first: bool) -> Iterator[ProposedCheck]:
     """Yield checks for added, changed or removed rows."""
     if table.table == FILES or table.total > _ROWS:
         return
     for number, row in enumerate(table.rows):
-        columns = context.columns(table, number, row)
+        columns = context.columns(table, row, (app, table.name, number))
         if not columns:
             continue
         check = ProposedCheck(
@@ -229,6 +231,10 @@ def _rows(site: str, table: TableChanges, context: _Context, *, first: bool) -> 
             ),
         )  # fmt: skip
         yield check.without(())
+
+
+_Cell = tuple[str, str, int, str]
+"""App, table, number of the row and column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,10 +251,10 @@ class _Context:
     """Values of the requests that may write."""
     days: frozenset[str]
     """Dates on which the sites wrote something by their clocks."""
-    unsteady: frozenset[tuple[str, int, str]]
-    """Cells, as table, number of the row and column, that differed when the same steps were done again."""
+    unsteady: frozenset[_Cell]
+    """Cells that differed, or did not exist, when the same steps were done again."""
 
-    def columns(self, table: TableChanges, number: int, row: RowChange) -> dict[str, Value]:
+    def columns(self, table: TableChanges, row: RowChange, place: tuple[str, str, int]) -> dict[str, Value]:
         """Return what a query says about a row: its key, and all columns that were written, but not clocks, generated
         keys, long texts and values that differ from run to run."""
         if row.kind == "removed":
@@ -258,7 +264,7 @@ class _Context:
         chosen = {
             name: value for name, value in values.items()
             if name not in generated and (row.kind == "changed" or holds_something(value))
-            and (self.has(name, value) or not (self._is_clock(name, value) or self._is_unsteady(table, number, name)))
+            and (self.has(name, value) or not (self._is_clock(name, value) or (*place, name) in self.unsteady))
             and not (isinstance(value, str) and (len(value) > _LONGEST or value.startswith("base64:")))
         }  # fmt: skip
         return {**(row.key if row.kind == "changed" else {}), **chosen} if chosen else {}
@@ -288,9 +294,6 @@ class _Context:
             self.ticks and value == 1 and not CLOCK_NAMES.search(column)
         )
 
-    def _is_unsteady(self, table: TableChanges, number: int, column: str) -> bool:
-        return (table.name, number, column) in self.unsteady
-
     def _is_clock(self, column: str, value: Value) -> bool:
         if is_clock(value):
             return True
@@ -314,6 +317,7 @@ def _context(
     requests: Sequence[RequestRecord],
 ) -> _Context:
     cells, others = dict(_cells(changes)), dict(_cells(again))
+    apps = {app.app for app in again if not app.unknown}
     moments = {str(value)[:10] for value in cells.values() if isinstance(value, str) and is_clock(value)}
     return _Context(
         written=frozenset(text for step in steps for text in _written(step)),
@@ -321,16 +325,18 @@ def _context(
         ticks=any(isinstance(step, Check) and step.checked for step in steps),
         sent=sent_by(requests),
         days=frozenset({*moments, date.today().isoformat()}),
-        unsteady=frozenset(cell for cell, value in cells.items() if cell in others and others[cell] != value),
+        unsteady=frozenset(
+            cell for cell, value in cells.items() if cell[0] in apps and (cell not in others or others[cell] != value)
+        ),
     )
 
 
-def _cells(changes: Sequence[SiteChanges]) -> Iterator[tuple[tuple[str, int, str], Value]]:
+def _cells(changes: Sequence[SiteChanges]) -> Iterator[tuple[_Cell, Value]]:
     for app in changes:
         for table in app.tables:
             for number, row in enumerate(table.rows):
                 for column, value in (row.now if row.kind == "changed" else row.row).items():
-                    yield (table.name, number, column), value
+                    yield (app.app, table.name, number, column), value
 
 
 def _starts(task: Task) -> list[str]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pytest_webarena import actions
 from pytest_webarena.actions import Action, Selector
+from pytest_webarena.recorder.address_history import AddressHistory, page_of
 from pytest_webarena.recorder.selectors import selectors_of
 from pytest_webarena.signals import (
     AddressChanged,
@@ -100,7 +101,9 @@ class _Reader:
         self._prompt = ""
         self._empty = False
         """Whether the last tab was closed and no tab has shown anything since."""
-        self._history: dict[int, _History] = {}
+        self._history: dict[int, AddressHistory] = {}
+        self._uncommitted: dict[tuple[int, str], str | None] = {}
+        """Texts of fields, by tab and place, of which the browser may still report the change."""
         self._selecting: DomEvent | None = None
         """A click that selected text, until the next signal."""
 
@@ -136,7 +139,8 @@ class _Reader:
     def _address(self, signal: AddressChanged, has_started: bool) -> None:
         known = signal.tab in self._tabs
         self._tabs.add(signal.tab)
-        history = self._history.setdefault(signal.tab, _History())
+        self._leave_fields(signal)
+        history = self._history.setdefault(signal.tab, AddressHistory())
         is_effect = (
             history.last_page_change
         )  # a page change after the latest action shows that the action already had its effect
@@ -206,7 +210,10 @@ class _Reader:
                 self._selecting = event
                 return
             case "click":
+                self._leave_fields(event)
                 self._click(event)
+            case "submit":
+                self._leave_fields(event)
             case "dblclick":
                 self._double(event)
             case "auxclick" | "contextmenu":
@@ -289,12 +296,28 @@ class _Reader:
             self._add_on_element(
                 lambda target: actions.Type(target, value, clear=True), event, instead=True, problem=problem
             )
+            self._uncommitted[event.tab, _place(event)] = value
 
     def _was_typed(self, event: DomEvent) -> bool:
-        """Return whether a change event has the same value as the input event before it."""
-        place = selectors_of(event)[-1:]
-        typed = [step for step in self.steps if step.selectors[-1:] == place and isinstance(step.action, actions.Type)]
-        return bool(typed) and getattr(typed[-1].action, "text", None) == event.value
+        """Return whether a change event only reports again what was typed into its field."""
+        field = event.tab, _place(event)
+        return field in self._uncommitted and self._uncommitted[field] == event.value
+
+    def _leave_fields(self, signal: AddressChanged | DomEvent | KeyPressed) -> None:
+        """Process what takes the focus from the fields of a tab, or replaces their document. They have reported their
+        changes by then, and the same value in the same place is new input. A script that changes only the query may
+        do so while a person types."""
+        shown = self._history.get(signal.tab, AddressHistory()).url
+        if (
+            isinstance(signal, AddressChanged)
+            and signal.cause in ("", "page")
+            and page_of(signal.url) == page_of(shown)
+        ):
+            return
+        kept = _place(signal) if isinstance(signal, DomEvent) and signal.event == "click" else None
+        for tab, place in list(self._uncommitted):
+            if tab == signal.tab and place != kept:
+                del self._uncommitted[tab, place]
 
     def _ticked(self, event: DomEvent) -> None:
         checked = event.value == "on"
@@ -323,6 +346,7 @@ class _Reader:
             return
         self._last_action_time = pressed.time
         if pressed.keys in _RELOADS:
+            self._leave_fields(pressed)
             self._add(actions.Reload(), pressed)
             return
         last = self.steps[-1] if self.steps else None
@@ -360,7 +384,8 @@ class _Reader:
         step = RecordedStep(action=action, selectors=selectors, url=event.url, time=event.time, problem=problem)
         last = self.steps[-1] if self.steps else None
         # Classes and names of an editor change with its text; its place is the last selector.
-        if last is not None and instead and last.selectors[-1:] == selectors[-1:]:
+        same_page = last is not None and page_of(last.url) == page_of(event.url)
+        if last is not None and instead and same_page and last.selectors[-1:] == selectors[-1:]:
             if type(last.action) is type(action):
                 self.steps.pop()
             elif isinstance(last.action, actions.Click) and isinstance(action, actions.Type | actions.Select):
@@ -368,30 +393,8 @@ class _Reader:
         self.steps.append(step)
 
 
-@dataclass(slots=True)
-class _History:
-    """The addresses that a tab has shown, as far as they can be reached by back and forward."""
-
-    urls: list[str] = field(default_factory=list)
-    at: int = -1
-    last_page_change: float = 0.0
-    """Time of the latest address change that the page caused."""
-
-    def history_action(self, signal: AddressChanged) -> Action:
-        """Record an address, and return the action that leads there if the page did not: back or forward if these
-        surely do, else `Goto`."""
-        if signal.cause == "history":
-            for step, action in ((-1, actions.Back()), (1, actions.Forward())):
-                if 0 <= self.at + step < len(self.urls) and self.urls[self.at + step] == signal.url:
-                    self.at += step
-                    return action
-            self.urls, self.at = [signal.url], 0
-        elif self.at < 0 or self.urls[self.at] != signal.url:
-            self.urls = [*self.urls[: self.at + 1], signal.url]
-            self.at += 1
-        if signal.cause == "page":
-            self.last_page_change = signal.time
-        return actions.Goto(signal.url)
+def _place(event: DomEvent) -> str:
+    return next(reversed(selectors_of(event)), "")
 
 
 def _same(event: DomEvent, other: DomEvent) -> bool:

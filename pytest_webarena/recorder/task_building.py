@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pytest_webarena.actions import Action, Goto
 from pytest_webarena.agents.builtin import describe_step
 from pytest_webarena.changes import SiteChanges
-from pytest_webarena.errors import UsageError
+from pytest_webarena.errors import UsageError, WebArenaError
 from pytest_webarena.recorder.annotating import write_annotation
 from pytest_webarena.recorder.key_nodes import VisitedStep
 from pytest_webarena.recorder.proposed_requests import writing_requests
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = [
     "RecordedSession",
     "ReplayedSteps",
+    "changes_again",
     "follow",
     "ignored_of",
     "read_session",
@@ -170,6 +171,21 @@ def replay_steps(
         requests=writing_requests(evidence.requests),
         records=tuple(records),
     )
+
+
+def changes_again(
+    recorded: Sequence[SiteChanges], replayed: ReplayedSteps, replay: Callable[[], ReplayedSteps], report: Report
+) -> Sequence[SiteChanges]:
+    """Return what the steps changed another time than ``replayed``: in the recorded session or, if it has no changes of
+    the same steps, when ``replay`` does them once more. Empty if that is not known."""
+    if recorded or not any(app.total for app in replayed.changes):
+        return recorded
+    report("doing the steps once more, to see which values differ from run to run")
+    try:
+        return replay().changes
+    except WebArenaError as error:
+        report(f"which values differ from run to run is unknown: {error}")
+        return ()
 
 
 def _written_on(step: StepRecord) -> str:

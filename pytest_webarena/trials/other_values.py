@@ -29,12 +29,23 @@ _OTHERS = 3
 class Table:
     """A table's declaration, as far as other values depend on it."""
 
-    def __init__(self, name: str, key: Sequence[str], references: Mapping[str, tuple[str, str]]) -> None:
+    def __init__(
+        self,
+        name: str,
+        key: Sequence[str],
+        references: Mapping[str, tuple[str, str]],
+        rowid: str = "",
+        others: Sequence[str] = (),
+    ) -> None:
         self.name = name
         self.key = tuple(key)
         """Columns of the primary key."""
         self.references = references
         """Table and column that a foreign key refers to, by column."""
+        self.rowid = rowid
+        """Name of the hidden column that identifies a row of a table without a key; empty if columns hide it."""
+        self.others = tuple(others)
+        """Names of the database's other tables."""
 
     @property
     def generated(self) -> str:
@@ -45,14 +56,18 @@ class Table:
 def read_table(ask: Ask, name: str) -> Table:
     """Returns the declaration of a table of an SQLite database."""
     text = literal(name)
-    key = [str(row[0]) for row in ask(f"select name from pragma_table_info({text}) where pk order by pk")]
+    columns = [(str(row[0]), row[1]) for row in ask(f"select name, pk from pragma_table_info({text}) order by pk")]
+    key = [column for column, place in columns if place]
+    names = {column.lower() for column, _ in columns}
+    rowid = next((each for each in ("rowid", "_rowid_", "oid") if each not in names), "") if not key else ""
     references = {}
     for column, other, to in ask(f'select "from", "table", "to" from pragma_foreign_key_list({text})'):
         keys = ask(f"select name from pragma_table_info({literal(other)}) where pk")
         found = to or next((row[0] for row in keys), "")
         if found:
             references[str(column)] = str(other), str(found)
-    return Table(name, key, references)
+    others = [str(row[0]) for row in ask(f"select name from sqlite_master where type = 'table' and name is not {text}")]
+    return Table(name, key, references, rowid, others)
 
 
 def is_state(ask: Ask, table: Table, column: str, value: Value) -> bool:

@@ -14,8 +14,9 @@ from pytest_webarena.gateway.log_entry import SAFE_METHODS
 
 if TYPE_CHECKING:
     from pytest_webarena.evidence import Evidence, RequestRecord
+    from pytest_webarena.trials.other_values import Table
 
-__all__ = ["SentValues", "sent_by", "sent_values"]
+__all__ = ["SentValues", "is_addressed", "sent_by", "sent_values"]
 
 _MINUTES = re.compile(r"[T ]00:00(:00)?(\.0+)?(Z|[+-]00:?00)?\Z")
 _FLAGS = {"on": 1, "true": 1, "yes": 1, "off": 0, "false": 0, "no": 0}
@@ -28,14 +29,30 @@ _CHARACTERISTIC = 2
 class SentValues:
     """The chosen values, with the names of the fields that they had."""
 
-    def __init__(self, fields: frozenset[tuple[str, str]]) -> None:
+    def __init__(self, fields: frozenset[tuple[str, str]], in_paths: frozenset[tuple[str, str]] = frozenset()) -> None:
         self._fields = fields
+        self._in_paths = in_paths
 
     def has(self, column: str, value: Value) -> bool:
         """Return whether the client chose the value of this column."""
         text = _plain(value)
         names = [name for name, sent in self._fields if sent == text and text]
         return bool(names) and (len(text) >= _CHARACTERISTIC or any(_alike(column, name) for name in names))
+
+    def path_words(self, value: Value) -> frozenset[str]:
+        """Return the words before this value in the paths of requests: ``star`` for 9 in ``/star/9``."""
+        text = _plain(value)
+        return frozenset(word for word, sent in self._in_paths if sent == text and text)
+
+
+def is_addressed(words: Iterable[str], column: str, table: Table) -> bool:
+    """Return whether a path that has the value of ``column`` after one of ``words`` identifies the row, or one that
+    it refers to. A word may name a table, whose rows the value then identifies; any other word is an action."""
+    refers_to = table.references[column][0] if column in table.references else ""
+    if not (refers_to or column in table.key or column.endswith("_id")):
+        return False
+    others = [other for other in table.others if other != refers_to]
+    return any((refers_to and _alike(refers_to, word)) or not any(_alike(o, word) for o in others) for word in words)
 
 
 def sent_values(evidence: Evidence) -> SentValues:
@@ -48,18 +65,23 @@ def sent_values(evidence: Evidence) -> SentValues:
 
 def sent_by(requests: Iterable[RequestRecord], fields: Iterable[tuple[str, Value]] = ()) -> SentValues:
     """Return the values that were sent by those of the requests that may write, with other ``fields``."""
-    found = set(fields)
+    found, in_paths = set(fields), set[tuple[str, Value]]()
     for request in requests:
         if request.method not in SAFE_METHODS and not request.refused:
+            in_paths |= set(_segments(request))
             found |= set(_parts(request))
-    return SentValues(frozenset((name, _plain(value)) for name, value in found))
+    return SentValues(
+        *(frozenset((name, _plain(value)) for name, value in each) for each in (found | in_paths, in_paths))
+    )
+
+
+def _segments(request: RequestRecord) -> Iterator[tuple[str, str]]:
+    segments = [unquote(part) for part in urlsplit(request.url).path.split("/")]
+    return zip(["", *segments], segments, strict=False)  # a number belongs to the word before it: /tickets/12
 
 
 def _parts(request: RequestRecord) -> Iterator[tuple[str, Value]]:
-    address = urlsplit(request.url)
-    segments = [unquote(part) for part in address.path.split("/")]
-    yield from zip(["", *segments], segments, strict=False)  # a number belongs to the word before it: /tickets/12
-    yield from parse_qsl(address.query)
+    yield from parse_qsl(urlsplit(request.url).query)
     text, _ = read_body(request)
     if "json" in header(request, "content-type"):
         try:

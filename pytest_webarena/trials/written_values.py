@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from types import MappingProxyType
@@ -17,7 +18,8 @@ from pytest_webarena.checks.state import StateSpec
 from pytest_webarena.errors import TaskError
 from pytest_webarena.text import clip
 from pytest_webarena.trials.other_values import Table, is_clock, is_state, literal, other_values, quoted, read_table
-from pytest_webarena.trials.sent_values import sent_values
+from pytest_webarena.trials.row_repairs import is_cut, repairs
+from pytest_webarena.trials.sent_values import is_addressed, sent_values
 
 if TYPE_CHECKING:
     from pytest_webarena.evidence import Evidence
@@ -106,7 +108,8 @@ def change_values(
         judged = replace(evidence, changes=changes, probes=probes)
         return judge_bounded(task, judged, seconds=check_timeout).passed
 
-    changer = ValueChanger(lease, evidence, passes=passes, sent=sent_values(evidence).has)
+    sent = sent_values(evidence)
+    changer = ValueChanger(lease, evidence, passes=passes, sent=sent.has, path_words=sent.path_words)
     if passes(changer.before, True) is not True:
         return {"tried": [], "untried": [asdict(Untried(what="all values", why="the solution did not pass"))]}
     return changer.run()
@@ -134,13 +137,16 @@ class ValueChanger:
         *,
         passes: Callable[[tuple[SiteChanges, ...], bool], bool | None],
         sent: Callable[[str, Value], bool],
+        path_words: Callable[[Value], Iterable[str]] = lambda _: (),
         seconds: float = MOST_SECONDS,
     ) -> None:
         """``passes`` judges changes again; its second argument is whether pages are read again, too. ``sent`` returns
-        whether the client chose the value of a column."""
-        self._lease, self._passes, self._sent = lease, passes, sent
+        whether the client chose the value of a column, ``path_words`` the words before a value in requests' paths."""
+        self._lease, self._passes, self._sent, self._path_words = lease, passes, sent, path_words
         self.before = tuple(evidence.changes or ())
         self._ends = time.monotonic() + seconds
+        self._altered = ""
+        """Why the data are not as the solution left them; empty while they are."""
         self._queue: list[_Attempt] = []
         self.tried: list[Tried] = []
         self.untried: list[Untried] = []
@@ -156,7 +162,10 @@ class ValueChanger:
                 if table.table == FILES:
                     self._skip(f"{site}: {table.total} of its files", "files are not changed")
                     continue
-                self._table(site, table)
+                try:
+                    self._table(site, table)
+                except TaskError as error:
+                    self._skip(f"{site}: {table.name}", clip(str(error), _LONGEST_REASON))
         self._work()
         return {"tried": [asdict(each) for each in self.tried], "untried": [asdict(each) for each in self.untried]}
 
@@ -175,7 +184,7 @@ class ValueChanger:
     def _row(self, name: str, site: str, changes: TableChanges, table: Table, row: RowChange) -> None:
         written = dict(row.now) if row.kind == "changed" else {} if row.kind == "removed" else _with_value(row.row)
         try:
-            place = _Place(site, changes.database, table, _where(row))
+            place = self._place(site, changes, table, row)
         except _Unable as error:
             for column in written:
                 self._skip(f"{name}.{column}", str(error), "column")
@@ -185,7 +194,7 @@ class ValueChanger:
         for column, value in written.items():
             if row.kind == "added" and column == table.generated:
                 continue  # which number a new row gets is not the agent's choice
-            sent = self._sent(column, value)
+            sent = self._sent(column, value) or is_addressed(self._path_words(value), column, table)
             if is_clock(value or row.row.get(column)) and not sent:
                 continue  # nor is the time at which it writes
             sent |= row.kind == "changed" and is_state(place.ask(self._lease), table, column, value)
@@ -196,10 +205,25 @@ class ValueChanger:
             attempt = partial(self._neighbour, name, place, changes, row, chosen)
             self._queue.append(_Attempt(chosen, group, f"{name} (row)", "row", attempt))
 
+    def _place(self, site: str, changes: TableChanges, table: Table, row: RowChange) -> _Place:
+        """The row's place in its table: by its key, or by its ``rowid`` if there is none, because a change of a value
+        would move a row that is found by its values."""
+        place = _Place(site, changes.database, table, _where(row))
+        if row.key or row.kind == "removed" or not table.rowid:
+            return place
+        source = quoted(table.name)
+        found = place.ask(self._lease)(f"select {table.rowid} from {source} where {place.where} limit 1")
+        if not found:
+            raise _Unable("no row has its values")
+        return replace(place, where=f"{table.rowid} = {found[0][0]}")
+
     def _work(self) -> None:
         """Make all attempts, those with chosen values first, because time may not suffice for all."""
         groups: dict[int, list[Tried]] = {}
         for each in sorted(self._queue, key=lambda each: not each.chosen):
+            if self._altered:
+                self._skip(each.what, self._altered, each.unit)
+                continue
             if time.monotonic() > self._ends:
                 self._skip(each.what, "the time for a task is up", each.unit)
                 continue
@@ -251,7 +275,7 @@ class ValueChanger:
         other = replace(place, where=where)
         if row.kind == "changed":
             mine, theirs = self._own(place, row.now), self._own(other, row.now)
-            whole = not any(_is_cut(row.row[column]) for column in row.now)
+            whole = not any(is_cut(row.row[column]) for column in row.now)
             old = _literals(row.row, row.now) if whole else theirs
             do = [place.update(old), other.update(mine)]
             undo = [other.update(theirs), place.update(mine)]
@@ -277,13 +301,33 @@ class ValueChanger:
             if passed is not False:
                 passed = self._passes(changes, True)
         finally:
-            self._write(place, undo)
-        if (now := self._lease.changes()) != self.before:
-            if not self._passes(now, True):
-                self._ends = 0.0
-                raise _Unable("it could not be put back")
-            self.before = now
+            self._put_back(place, undo)
         return passed
+
+    def _put_back(self, place: _Place, undo: Sequence[str]) -> None:
+        """Undo a change. If the trial would not pass afterwards, nothing else can be judged, and that is reported."""
+        why = ""
+        try:
+            self._write(place, undo)
+        except TaskError as error:
+            why = f": {clip(str(error), _LONGEST_REASON)}"
+        if (now := self._lease.changes()) != self.before:
+            now = self._repaired(now)
+        if now != self.before:
+            if not self._passes(now, True):
+                self._altered = f"a change of {place.site}: {place.database}.{place.table.name} could not be put back"
+                raise _Unable(f"it could not be put back{why}")
+            self.before = now
+
+    def _repaired(self, now: tuple[SiteChanges, ...]) -> tuple[SiteChanges, ...]:
+        """Restore rows that differ after a change was undone, such as those of triggers. Returns the changes then."""
+        for was, app in zip(self.before, now, strict=False):
+            site = next((name for name in app.sites if name in self._lease.sites), "")
+            for database, statements in repairs(was, app).items():
+                script = "; ".join(["begin", *statements, "commit"])
+                with suppress(TaskError):  # the comparison shows what is left
+                    self._lease.query(site, script, database=database, write=True)
+        return self._lease.changes()
 
     def _own(self, place: _Place, columns: Iterable[str]) -> dict[str, str]:
         """The present values of a row as literals."""
@@ -321,7 +365,7 @@ def _with_value(row: Mapping[str, Value]) -> dict[str, Value]:
 def _literals(row: Mapping[str, Value], columns: Iterable[str]) -> dict[str, str]:
     """Former values as literals. Raises `_Unable` for one that the record does not have in full."""
     values = {column: row[column] for column in columns}
-    if any(_is_cut(value) for value in values.values()):
+    if any(is_cut(value) for value in values.values()):
         raise _Unable(_CUT)
     return {column: literal(value) for column, value in values.items()}
 
@@ -330,7 +374,3 @@ def _where(row: RowChange, replaced: Mapping[str, str] = MappingProxyType({})) -
     """The condition that finds a row as it is now: by its key, else by all of its values."""
     values = _literals(row.key or row.row, row.key or row.row) | dict(replaced)
     return " and ".join(f"{quoted(column)} is {value}" for column, value in values.items())
-
-
-def _is_cut(value: Value) -> bool:
-    return isinstance(value, str) and (len(value) > LONGEST_VALUE or value.startswith("base64:"))

@@ -12,6 +12,7 @@ import yaml
 
 from pytest_webarena.actions import Action, Goto, Stop, Upload
 from pytest_webarena.agents.builtin import describe_step, with_full_address
+from pytest_webarena.changes import SiteChanges
 from pytest_webarena.errors import TaskFileError, TrialError, UsageError, WebArenaError
 from pytest_webarena.recorder.autosave import FILES, Autosaver, SignalSource, upload_of
 from pytest_webarena.recorder.editing import ANSWER, Edits, key_of
@@ -32,6 +33,7 @@ from pytest_webarena.recorder.steps import RecordedStep, steps_of
 from pytest_webarena.recorder.task_building import (
     RecordedSession,
     ReplayedSteps,
+    changes_again,
     read_session,
     remark,
     replay_steps,
@@ -254,6 +256,7 @@ class _Recording:
         self._checks = proposed_checks(
             self._task, answer=edits.answer, url=replayed.url, steps=[step.action for step in steps],
             changes=replayed.changes, ignored=self._options.ignored, requests=replayed.requests, sites=replayed.sites,
+            again=self._changes_again(replayed, steps, recorded),
         )  # fmt: skip
         problems = {
             key_of(step): chosen.problem for step, chosen in zip(steps, replayed.chosen, strict=False) if chosen.problem
@@ -262,6 +265,15 @@ class _Recording:
         if replayed.unknown_changes_warning:
             self._options.report(replayed.unknown_changes_warning)
             panel.log(replayed.unknown_changes_warning)
+
+    def _changes_again(
+        self, replayed: ReplayedSteps, steps: Sequence[RecordedStep], recorded: RecordedSession
+    ) -> Sequence[SiteChanges]:
+        def replay() -> ReplayedSteps:
+            return replay_steps(self._task, steps, self._runtime, _quiet, uploads=self._uploads(steps))
+
+        same = recorded.changes if tuple(steps) == recorded.steps else ()
+        return changes_again(same, replayed, replay, self._panel.log)
 
     def _replay(self, steps: Sequence[RecordedStep]) -> ReplayedSteps:
         server, annotate = self._server, self._options.annotate

@@ -35,6 +35,7 @@ class Browser:
     def __init__(self) -> None:
         self.clock = (each / 100 for each in count(100_000))
         self.signals: list[Signal] = []
+        self.url = "http://a.test/"
 
     def wait(self, seconds: float) -> None:
         for _ in range(round(seconds * 100)):
@@ -51,7 +52,7 @@ class Browser:
         chain = (ElementRecord(tag=tag, attributes=attributes, nth=1, nth_of_type=1, of_type=1), *around)
         self.signals.append(
             DomEvent(
-                time=next(self.clock), tab=tab, url="http://a.test/", event=event, target=target, value=value,
+                time=next(self.clock), tab=tab, url=self.url, event=event, target=target, value=value,
                 chain=chain, control=control, selects=selects, omits=omits,
             )
         )  # fmt: skip

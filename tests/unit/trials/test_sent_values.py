@@ -6,7 +6,8 @@ import pytest
 
 from pytest_webarena.changes import Value
 from pytest_webarena.evidence import Evidence, RequestRecord, StepRecord
-from pytest_webarena.trials.sent_values import sent_values
+from pytest_webarena.trials.other_values import Table
+from pytest_webarena.trials.sent_values import is_addressed, sent_values
 
 FORM = (("Content-Type", "application/x-www-form-urlencoded"),)
 JSON = (("Content-Type", "application/json"),)
@@ -47,3 +48,25 @@ def test_value_is_chosen_when_a_writing_request_has_it(
 def test_value_is_chosen_when_a_step_enters_it(text: str, chosen: bool) -> None:
     step = StepRecord(index=0, action={"kind": "type", "text": "Battery swapped"}, raw="")
     assert sent_values(Evidence(answer="", stop_reason="answered", steps=(step,))).has("body", text) is chosen
+
+
+STARS = Table("stars", ["ticket", "person"], {"ticket": ("tickets", "id")}, others=["tickets", "people"])
+
+
+@pytest.mark.parametrize(
+    ("column", "path", "chosen"),
+    [
+        ("ticket", "/star/9", True),  # an action, or the table's own name
+        ("ticket", "/favourite/9", True),
+        ("ticket", "/9/star", True),
+        ("ticket", "/tickets/9/star", True),
+        ("ticket", "/people/9/star", False),
+        ("ticket", "/star/8", False),
+        ("person", "/tickets/9/star", False),
+        ("user_id", "/star/9", True),
+        ("position", "/star/9", False),  # identifies no row
+    ],
+)
+def test_short_number_in_a_path_identifies_a_row(column: str, path: str, chosen: bool) -> None:
+    evidence = Evidence(answer="", stop_reason="answered", requests=(post(f"http://shop.test{path}"),))
+    assert is_addressed(sent_values(evidence).path_words(9), column, STARS) is chosen

@@ -47,7 +47,14 @@ def dump(file: Path) -> list[str]:
 def changed(tmp_path: Path) -> Callable[..., dict[str, Any]]:
     """Return a function that writes something, and changes it with a check that is one query for a true value."""
 
-    def run(written: str, check: str, *sent: Value, seconds: float = 60.0, more: str = "") -> dict[str, Any]:
+    def run(
+        written: str,
+        check: str,
+        *sent: Value,
+        seconds: float = 60.0,
+        more: str = "",
+        path: tuple[str, Value] = ("", ""),
+    ) -> dict[str, Any]:
         file = tmp_path / "main.sqlite3"
         file.unlink(missing_ok=True)
         write(file, SCHEMA + more)
@@ -61,7 +68,8 @@ def changed(tmp_path: Path) -> Callable[..., dict[str, Any]]:
             return None if answer is None else bool(answer)
 
         changer = ValueChanger(
-            leased, evidence, passes=passes, sent=lambda column, value: value in sent, seconds=seconds
+            leased, evidence, passes=passes, sent=lambda column, value: value in sent, seconds=seconds,
+            path_words=lambda value: path[:1] if value == path[1] else (),
         )  # fmt: skip
         facts = changer.run()
         assert dump(file) == content
@@ -171,7 +179,71 @@ def test_key_of_a_row_that_links_others_is_changed_and_put_back(changed: Any) ->
     assert found == {"ticket": ("13", True, True), "worker": ("'bob'", False, False)}
 
 
+def test_value_that_a_path_addresses_is_chosen(changed: Any) -> None:
+    stars = "create table stars (ticket references tickets, worker references workers, primary key (ticket, worker))"
+    found = outcomes(changed("insert into stars values (12, 'ada')", "select 1", path=("star", 12), more=stars))
+    assert found == {"ticket": ("13", False, True), "worker": ("'bob'", False, False)}
+    other = outcomes(changed("insert into stars values (12, 'ada')", "select 1", path=("workers", 12), more=stars))
+    assert other["ticket"] == ("13", False, False)
+
+
 def test_chosen_values_are_changed_first(changed: Any) -> None:
     """The time for a task may be up before all are."""
     facts = changed(COMMENT, "select 1", "Battery swapped")
     assert [each["column"] for each in facts["tried"]] == ["body", "ticket", "author"]
+
+
+EXTRAS = """create table extras (ticket integer references tickets, rowid text, qty integer);
+insert into extras values (13, 'bike', 2);"""
+
+
+def test_row_of_a_table_without_a_key_is_changed_and_put_back(changed: Any) -> None:
+    """Another row may be equal while a value is changed; and a column may have the name of the hidden key."""
+    written = f"insert into extras values (12, 'bike', 2); {CLOSE}"
+    facts = changed(written, "select count(*) = 1 from extras where ticket = 12", 12, more=EXTRAS)
+    found = {(each["table"][11:], each["column"]): each["caught"] for each in facts["tried"]}
+    assert found == {
+        ("extras", "ticket"): True, ("extras", "rowid"): False, ("extras", "qty"): False,
+        ("tickets", "state"): False, ("tickets", ""): False,
+    }  # fmt: skip
+    assert facts["untried"] == []
+
+
+LOG = """create table log (id integer primary key, nr integer);
+create trigger notes after update of state on tickets when new.nr = 12
+begin insert into log (nr) values (new.nr); end;"""
+
+
+def test_rows_that_a_trigger_writes_are_put_back(changed: Any) -> None:
+    facts = changed(f"{COMMENT}; {CLOSE}", "select count(*) < 2 from log", "closed", more=LOG)
+    assert {"state", "ticket", "author", "body"} <= outcomes(facts).keys()
+    assert facts["untried"] == []
+
+
+def test_change_that_is_not_put_back_is_the_reason_of_what_follows(tmp_path: Path) -> None:
+    """What the verdict depends on is then no longer there, which says nothing of other values."""
+    keep = "create trigger keep before delete on log begin select raise(abort, 'stays'); end;"
+    write(tmp_path / "main.sqlite3", SCHEMA + LOG + keep)
+    leased: Any = Leased(tmp_path)
+    leased.query("shop", f"{COMMENT}; {CLOSE}", write=True)
+    evidence = Evidence(answer="", stop_reason="answered", changes=leased.changes())
+    facts = ValueChanger(
+        leased, evidence, sent=lambda _, value: value == "closed",
+        passes=lambda *_: bool(leased.query("shop", "select count(*) < 2 from log").rows[0][0]),
+    ).run()  # fmt: skip
+    reasons = {each["what"]: each["why"] for each in facts["untried"]}
+    assert reasons["shop: main.tickets.state"] == "it could not be put back"
+    assert reasons["shop: main.comments.body"] == "a change of shop: main.tickets could not be put back"
+
+
+def test_table_that_cannot_be_read_does_not_end_the_others(tmp_path: Path) -> None:
+    write(tmp_path / "main.sqlite3", SCHEMA)
+    leased: Any = Leased(tmp_path)
+    leased.query("shop", f"update comments set body = 'Now.'; {CLOSE}", write=True)
+    evidence = Evidence(answer="", stop_reason="answered", changes=leased.changes())
+    leased.query("shop", "drop table comments", write=True)
+    facts = ValueChanger(leased, evidence, passes=lambda *_: True, sent=lambda *_: True).run()
+    assert {each["table"] for each in facts["tried"]} == {"shop: main.tickets"}
+    [untried] = facts["untried"]
+    assert untried["what"] == "shop: main.comments"
+    assert "no such table" in untried["why"]

@@ -1,7 +1,7 @@
 """Records of older schema versions, as the versions of their time wrote them, are read without a loss.
 
-`recorded_corpus` has records of schema 8 (its archive) and of schema 10 (`records_of_schema_10.json`, made by the
-revision before schema 11). No revision wrote schema 9: such a record is one of schema 10 without its ``bill``.
+`recorded_corpus` has records of schema 8 (most of its archive) and of schema 10 (`records_of_schema_10.json`, made by
+the revision before schema 11). No revision wrote schema 9: such a record is one of schema 10 without its ``bill``.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ def stored(version: int) -> list[dict[str, Any]]:
     if version == 8:
         with tarfile.open(ARCHIVE) as archive:
             files = [archive.extractfile(each) for each in archive if each.name.endswith("trial.json")]
-            return [json.load(file) for file in files if file is not None]
+            read = [json.load(file) for file in files if file is not None]
+            return [each for each in read if each["schema_version"] == version]
     found: list[dict[str, Any]] = json.loads(_SCHEMA_10.read_text(encoding="utf-8"))
     assert {each["schema_version"] for each in found} == {10}
     return found if version == 10 else [schema_9(each) for each in found]

@@ -1,4 +1,4 @@
-"""Values that a site makes anew for each run, which no proposed check compares."""
+"""Values that a site makes for each run, which no proposed check compares."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ CLIENTS ?=
 # Which widgets are compared with raw Playwright; default: all. Their packages are installed from npm, in tests/widgets.
 WIDGETS ?=
 
-.PHONY: help setup demo test test-all test-changed suite audit clients widgets lint types format docs site pictures wheel dist try-wheel clean distclean
+.PHONY: help setup demo test test-all full-chromium test-changed suite audit clients widgets lint types format docs site pictures wheel dist try-wheel clean distclean
 .DEFAULT_GOAL := help
 
 help: ## List the targets
@@ -63,8 +63,11 @@ test: ## Set up, then lint, types and a test of every behaviour: ten minutes on 
 	@$(MAKE) --no-print-directory --jobs=2 lint types suite TIER='$(TIER)'
 
 test-all: TIER :=
-test-all: tests/widgets/node_modules/.package-lock.json test clients ## The same with the exhaustive tests, other Pythons and other tools' agents: an hour
+test-all: tests/widgets/node_modules/.package-lock.json full-chromium test clients ## The same with the exhaustive tests, other Pythons and other tools' agents: an hour
 	@$(BIN)/python scripts/unit_versions.py
+
+full-chromium:
+	@scripts/chromium
 
 test-changed: setup ## The tests nearest to what changed since main: two minutes
 	@files=$$($(BIN)/python scripts/changed_tests.py) && [ -z "$$files" ] || \

@@ -9,6 +9,8 @@ const session = chrome.storage.session;
 let meta = null;  // the recording; null while there is none
 let config = null;
 let hasFailed = false;
+let isAwoken = false;  // whether this script was stopped during the recording
+const met = new Set();  // documents that have connected since this script began
 const nonces = new Map();
 const ports = new Set();  // of the recorded documents
 
@@ -17,6 +19,7 @@ const ports = new Set();  // of the recorded documents
 const keyOf = number => `event:${number}`;
 let line = (async () => {
   meta = (await session.get(NAME))[NAME] || null;
+  isAwoken = meta !== null;
   if (meta) watch();
 })();
 const inTurn = task => {
@@ -179,10 +182,28 @@ const unrecorded = async host => {
   show();
 };
 
+// Reports of a document that ended while this script was stopped may be lost.
+const follow = async (tab, document) => {
+  const before = (meta.documents ??= {})[tab];
+  if (before === document) return;
+  meta.documents[tab] = document;
+  await (isAwoken && before && !met.has(before) ? keep({kind: 'lost'}) : save({}));
+};
+
 // --- what the listeners report
 
+const store = async ({tab, frameId, documentId}, said) => {
+  const heard = meta.heard[documentId] || 0;
+  if (said.number <= heard) return;
+  if (said.number > heard + 1) await keep({kind: 'lost'});
+  delete meta.heard[documentId];
+  meta.heard[documentId] = said.number;
+  for (const old of Object.keys(meta.heard).slice(0, -DOCUMENTS)) delete meta.heard[old];
+  await keep({kind: 'report', time: said.time, tab: tab.id, frame: frameId, document: documentId, payload: said.payload});
+  photograph();
+};
 const hear = async (port, said) => {
-  const {tab, frameId, documentId} = port.sender;
+  const {tab, frameId} = port.sender;
   if (!isRecorded(tab.id)) {
     port.postMessage({stop: true});
     return;
@@ -204,21 +225,18 @@ const hear = async (port, said) => {
   } else if (said.asked) {
     if (unanswered.get(port) === said.asked) unanswered.delete(port);
   } else if (said.number) {
-    const heard = meta.heard[documentId] || 0;
-    if (said.number > heard) {
-      if (said.number > heard + 1) await keep({kind: 'lost'});
-      delete meta.heard[documentId];
-      meta.heard[documentId] = said.number;
-      for (const old of Object.keys(meta.heard).slice(0, -DOCUMENTS)) delete meta.heard[old];
-      await keep({kind: 'report', time: said.time, tab: tab.id, frame: frameId, document: documentId, payload: said.payload});
-      photograph();
-    }
+    await store(port.sender, said);
     port.postMessage({stored: said.number});
     flush();
   }
 };
 chrome.runtime.onConnect.addListener(port => {
   if (port.sender.id !== chrome.runtime.id || !port.sender.tab || port.sender.frameId === undefined) return;
+  const {tab, frameId, documentId} = port.sender;
+  met.add(documentId);
+  inTurn(async () => {
+    if (frameId === 0 && isRecorded(tab.id)) await follow(tab.id, documentId);
+  });
   port.onMessage.addListener(said => inTurn(() => hear(port, said)));
   port.onDisconnect.addListener(() => {
     ports.delete(port);
@@ -321,6 +339,14 @@ const answers = {
   },
 };
 chrome.runtime.onMessage.addListener((said, sender, answer) => {
+  if (sender.id === chrome.runtime.id && sender.tab && Array.isArray(said?.left)) {  // of a document that has ended
+    met.add(sender.documentId);
+    inTurn(async () => {
+      for (const each of isRecorded(sender.tab.id) ? said.left : []) await store(sender, each);
+      flush();
+    });
+    return false;
+  }
   const isPopup = sender.id === chrome.runtime.id && sender.url?.startsWith(chrome.runtime.getURL('popup.html'));
   if (!isPopup || !Object.hasOwn(answers, said?.do)) return false;
   inTurn(async () => answer(await answers[said.do]()));

@@ -81,5 +81,10 @@ window.addEventListener('blur', () => setTimeout(() => {
   post({unrecorded: host});
 }, 500), true);
 window.addEventListener('pageshow', connect, true);
+// A message starts the extension's script, where a port would wait for it while the page is already gone.
+window.addEventListener('pagehide', () => {
+  if (isOver || !waiting.size) return;
+  try { chrome.runtime.sendMessage({left: [...waiting.values()]}).catch(() => {}); } catch { /* it was reloaded */ }
+}, true);
 connect();
 })();

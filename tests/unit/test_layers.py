@@ -78,7 +78,7 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "gymnasium": ("gym*",),
     "ray": ("cluster.ray_cluster",),
     "numpy": ("checks.images*", "gym*"),
-    "PIL": ("browser.observation*", "checks.images*", "gym*"),
+    "PIL": ("browser.observation*", "checks.images*", "gym*", "plugin.reporting.allure.pictures"),
     "cryptography": ("gateway.authority", "browser.one_time_codes", "stand_ins*"),
     "warcio": ("archives*",),
     "brotli": ("archives*",),

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 __all__ = ["WIDTH", "WIDTH_AFTER", "report_picture"]
 
-WIDTH = 640
+WIDTH = 600
 """Width of a picture in pixels, at which text of a page of 1280 pixels can just be read. Records keep the full size."""
-WIDTH_AFTER = 320
+WIDTH_AFTER = 240
 """Width of the picture after a step, which the next step has again in `WIDTH`."""
 
-_QUALITY = 35
+_QUALITY = 32
 _EFFORT = 4
-"""WebP's quality and effort: a page is 11 kB in `WIDTH` and takes 20 ms."""
+"""WebP's quality and effort: a page is 10 kB in `WIDTH` and takes 20 ms."""
 _RADIUS = 14
 _MARK, _HALO = (214, 0, 110), (255, 255, 255)
 

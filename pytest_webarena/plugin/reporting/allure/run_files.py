@@ -38,7 +38,7 @@ __all__ = [
 CONFIG = "allurerc.mjs"
 """Configuration of Allure 3, including categories: ``allure generate DIR --config=DIR/allurerc.mjs``."""
 
-ONE_PAGE_LIMIT = 100_000_000
+ONE_PAGE_LIMIT = 40_000_000
 """Bytes of results up to which the report is a single page, which opens from disk unlike other reports."""
 
 _OFFLINE = "allure-offline.mjs"

@@ -59,16 +59,16 @@ def colours(content: bytes, *points: tuple[int, int]) -> list[tuple[int, ...]]:
 @pytest.mark.parametrize("kind", ["png", "jpeg"])
 def test_picture_of_the_report_is_smaller_and_marks_the_target(kind: str, tmp_path: Path) -> None:
     shot = screenshot(tmp_path / "000.img", GREEN, kind)
-    marked = report_picture(shot, target=TargetRecord(role="button", name="Save", x=400.0, y=300.0))
+    marked = report_picture(shot, target=TargetRecord(role="button", name="Save", x=640.0, y=360.0))
     plain = report_picture(shot)
     assert marked is not None
     assert plain is not None
     with Image.open(BytesIO(marked)) as picture:
-        assert picture.size == (WIDTH, WIDTH * 720 // 1280)
-    [centre, ring] = colours(marked, (200, 150), (200 + 14, 150))
+        assert picture.size == (WIDTH, round(WIDTH * 720 / 1280))
+    [centre, ring] = colours(marked, (WIDTH // 2, 169), (WIDTH // 2 + 14, 169))
     assert max(abs(one - other) for one, other in zip(centre, GREEN, strict=True)) < 40
     assert ring[0] > 120 > ring[1]
-    assert colours(plain, (200 + 14, 150))[0][0] < 60
+    assert colours(plain, (WIDTH // 2 + 14, 169))[0][0] < 60
 
 
 def test_picture_without_place_of_the_target_is_unmarked(tmp_path: Path) -> None:

@@ -69,7 +69,7 @@ def first_page_figures(summaries: Iterable[Summary]) -> Iterator[tuple[str, str]
 
 def _pair(name: str, interval: str, rate: Rate) -> Iterator[tuple[str, str]]:
     yield name, f"{rate.value:.1%} {passed_words(rate)}" if rate.value is not None else passed_words(rate)
-    yield interval, "{:.1%}–{:.1%}".format(*rate.interval).replace("%–", "–")
+    yield interval, "{:.0%}–{:.0%}".format(*rate.interval).replace("%–", "–")
 
 
 def coverage_figures(coverages: Mapping[str, Coverage]) -> Iterator[tuple[str, str]]:

@@ -114,6 +114,9 @@ def complete_report(item: pytest.Item, call: pytest.CallInfo[None], report: pyte
                 live.start, live.stop = prepared.start, prepared.stop  # the time of the trial, not of judging it again
             elif (played := item.stash.get(TRIAL_TIMES, None)) is not None:
                 live.start, live.stop = int(1000 * played.start), int(1000 * played.stop)
+            # Of several results of a trial, Allure counts the one that began last: that of the attempt that counts.
+            live.start = max(live.start or 0, prepared.start)
+            live.stop = max(live.stop or 0, live.start)
             del item.stash[_RESULT]  # a rerun has its own
             live.uuid = prepared.uuid  # detaches it from containers of fixtures, listed above the steps
             if live.status == "passed" and live.statusDetails is None and prepared.status == "passed":

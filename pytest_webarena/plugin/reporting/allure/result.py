@@ -283,6 +283,8 @@ def _as_record(record: TrialRecord, attempt: Attempt) -> TrialRecord:
         message=attempt.message,
         attempt=attempt.number,
         attempts=(attempt,),
+        usage=attempt.usage,
+        bill=None,
         started=attempt.started or record.started - 1,  # Allure treats the latest one as the result
         seconds={"total": attempt.seconds},
         score=None,

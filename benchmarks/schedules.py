@@ -334,6 +334,7 @@ def main() -> int:
     parser.add_argument("--cases", nargs="*", choices=CASES, default=list(CASES))
     parser.add_argument("--list", action="store_true", help="Print the reference's outcomes.")
     given = parser.parse_args()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs of shells ignore it, and so would runs
     wrong = runs = 0
     with tempfile.TemporaryDirectory(prefix="schedules-") as scratch:
         project = Project(Path(scratch) / "project")

@@ -35,7 +35,7 @@ ROWS: list[Any] = [
     row
     for section in SECTIONS
     for suite in ("webarena", "visualwebarena", "mind2web-live", "arb")
-    for row in section(suite)  # type: ignore[operator]
+    for row in section(suite)
 ]
 
 

@@ -73,7 +73,7 @@ def _verify(options: argparse.Namespace) -> int:
     changed += [] if "plan.json" in derived else _plan_faults(run.path, facts, stored)
     if faults := package_faults(run.path):
         changed += (f"{run.path}/{fault}" for fault in faults)
-        if (run.path / RESCORED).is_file():
+        if any(fault.startswith(f"{RESCORED}:") for fault in faults):
             changed.append(f"note: it was judged again here; 'webarena runs export {run.path}' packs the new verdicts")
     print(*changed, sep="\n", end="\n" * bool(changed))
     _name_missing(run, facts, stored)

@@ -24,7 +24,6 @@ from pytest_webarena.plugin.rescoring import files_of
 from pytest_webarena.results import RunDir
 from pytest_webarena.results.completeness import SHARD_DIGEST
 from pytest_webarena.results.conditions import (
-    IMPORTED,
     RESUMED,
     add_note,
     browsers_of,
@@ -35,6 +34,7 @@ from pytest_webarena.results.conditions import (
 from pytest_webarena.results.lost_trials import lost_record
 from pytest_webarena.results.plan import read_plan
 from pytest_webarena.results.records import TrialKey, browser_text
+from pytest_webarena.results.run_identity import IMPORTED
 from pytest_webarena.suites.published import SUITES
 
 if TYPE_CHECKING:

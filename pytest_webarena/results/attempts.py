@@ -17,6 +17,7 @@ from pytest_webarena.file_digests import changed_files
 from pytest_webarena.record_files import is_evidence
 from pytest_webarena.results.files import read_lines, write_atomically, write_lines
 from pytest_webarena.results.observation_store import look_of
+from pytest_webarena.results.older_records import without_translations
 from pytest_webarena.secrets import has_secret, scrub, scrub_plain
 from pytest_webarena.signals import Signal
 from pytest_webarena.text import printable
@@ -188,7 +189,7 @@ def read_evidence(attempt: Path, *, manifest: str = "") -> Evidence:
         _require_counts(attempt, data)
     data.pop(_DIGESTS, None)
     try:
-        return replace(Evidence.from_json(data), masked=data.pop(_MASKED, True))
+        return without_translations(replace(Evidence.from_json(data), masked=data.pop(_MASKED, True)))
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"{attempt}: expected evidence, found some that lacks or adds a field: {error}") from error
 

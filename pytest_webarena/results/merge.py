@@ -12,7 +12,6 @@ from pytest_webarena.results.atomic_folders import copy_plain, made_whole, requi
 from pytest_webarena.results.completeness import SHARD_DIGEST, SHARD_OPTIONS
 from pytest_webarena.results.completeness import sources as sources_of
 from pytest_webarena.results.conditions import (
-    IMPORTED,
     RESCORED,
     RESUMED,
     Difference,
@@ -29,6 +28,7 @@ from pytest_webarena.results.memory import memories_of
 from pytest_webarena.results.plan import accept_removal, extend_plan, has_plan, read_plan, write_plan
 from pytest_webarena.results.records import TrialKey
 from pytest_webarena.results.repeated_trials import Copy, take
+from pytest_webarena.results.run_identity import IMPORTED
 from pytest_webarena.results.rundir import RunDir
 from pytest_webarena.results.stored_records import Unreadable, removed_trials
 

@@ -36,6 +36,8 @@ _NAMED = re.compile(
 """Names of fields, headers and cookies that hold credentials."""
 _FIELD = re.compile(r"<(?:input|meta)\b[^>]*>", re.IGNORECASE)
 _ATTRIBUTE = re.compile(r"""([a-z-]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+))""", re.IGNORECASE)
+_ASSIGNED = re.compile(r"""([\w-]{2,40})["']?\s*[:=]\s*["']([^"'<>\s]+)["']""")
+"""A name and its value, in scripts and in JSON within pages."""
 _PLAIN_WORD = re.compile(rf"[a-z]{{1,12}}|.{{1,{SHORTEST - 1}}}", re.DOTALL)
 """Values that are too common to be credentials of sites."""
 
@@ -72,7 +74,7 @@ def in_storage(state: Mapping[str, Any]) -> set[str]:
 
 
 def in_pages(pages: Iterable[str]) -> set[str]:
-    """Return the credentials in fields and meta elements of pages: hidden tokens, filled-in passwords."""
+    """Return the credentials in fields, meta elements and scripts of pages: hidden tokens, filled-in passwords."""
     found = set()
     for page in pages:
         for field in _FIELD.finditer(page):
@@ -80,6 +82,7 @@ def in_pages(pages: Iterable[str]) -> set[str]:
             value = said.get("value") or said.get("content") or ""
             if said.get("type", "").lower() == "password" or _NAMED.search(said.get("name", "") or said.get("id", "")):
                 found.add(value)
+        found.update(value for name, value in _ASSIGNED.findall(page) if _NAMED.search(name))
     return {value for value in found if not _PLAIN_WORD.fullmatch(value)}
 
 

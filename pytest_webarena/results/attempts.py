@@ -18,7 +18,7 @@ from pytest_webarena.file_digests import changed_files
 from pytest_webarena.record_files import is_evidence
 from pytest_webarena.results.files import read_lines, write_atomically, write_lines
 from pytest_webarena.results.observation_store import look_of
-from pytest_webarena.results.redaction import redact_evidence
+from pytest_webarena.results.redaction import learn_trace, redact_evidence
 from pytest_webarena.secrets import has_secret, scrub, scrub_plain
 from pytest_webarena.signals import Signal
 from pytest_webarena.text import printable
@@ -103,6 +103,11 @@ class AttemptWriter:
             lines = [f"{type(error).__name__}; its traceback can't be shown ({type(other).__name__})"]
         text = printable(cut(scrub("".join(lines))))
         self._write(name, text.encode("utf-8", "replace"))
+
+    def closed(self) -> None:
+        """Examine what the browser wrote when its session closed."""
+        if self.hides_credentials:
+            learn_trace(self.path)
 
     def finish(self, evidence: Evidence) -> None:
         """Write the evidence. Steps are there already; pages and traffic get files of their own.

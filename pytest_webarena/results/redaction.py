@@ -6,14 +6,25 @@ import os
 import zipfile
 from pathlib import Path
 
+from pytest_webarena.credentials import in_pages
 from pytest_webarena.errors import recording
 from pytest_webarena.record_files import is_attempt_file, is_evidence
-from pytest_webarena.secrets import any_known, scrub_bytes
+from pytest_webarena.secrets import any_known, learn, scrub_bytes
 
-__all__ = ["redact_evidence", "redact_records"]
+__all__ = ["learn_trace", "redact_evidence", "redact_records"]
 
 _PICTURES = (".gif", ".jpeg", ".jpg", ".png", ".webm", ".webp")
 """Files in which no text can be found."""
+
+
+def learn_trace(attempt: Path) -> None:
+    """Learn the credentials in pages and scripts of Playwright's trace, which may be in no other record."""
+    if not zipfile.is_zipfile(trace := attempt / "trace.zip"):
+        return
+    with zipfile.ZipFile(trace) as archive:
+        for name in archive.namelist():
+            if not name.endswith(_PICTURES):
+                learn(in_pages([archive.read(name).decode("utf-8", "replace")]))
 
 
 def redact_evidence(attempt: Path) -> None:

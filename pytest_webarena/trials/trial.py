@@ -294,6 +294,7 @@ def _gather(
     if plan.in_flight > 1:
         progress.environment["in_flight"] = plan.in_flight  # shows how busy the machine may have been
     with ExitStack() as exits:
+        exits.callback(writer.closed)
         environment = exits.enter_context(
             set_up_environment(
                 task,

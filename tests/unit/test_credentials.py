@@ -67,8 +67,10 @@ def test_hidden_tokens_and_passwords_in_pages_are_found() -> None:
     page = (
         '<meta name="csrf-token" content="k3&amp;Yx7q"><input type=hidden name=form_key value=Zq81mmKp>'
         "<input type='password' value='Lantern-86'><input name=title value='A long title of a page'>"
+        """<script>let user = "someone-else", settings = {"refresh_token": 'Zq-81', csrfToken: "true"}</script>"""
     )
     assert in_pages([page]) == {"k3&Yx7q", "Zq81mmKp", "Lantern-86"}
+    assert in_pages(["<script>settings = {'refresh_token': 'Zq81mmKq'}</script>"]) == {"Zq81mmKq"}
 
 
 def test_records_keep_names_and_attributes_of_masked_headers() -> None:

@@ -5,10 +5,12 @@
 
 const NAME = 'recording', BATCH = 500000, HEARTBEAT = 1000, PATIENCE = 5000, DOCUMENTS = 300, PICTURE = 600, ANSWERS = 2000;
 const GONE = 'webarena tasks record does not answer. What you do is kept; start it again with the same folder.';
+const FOREIGN = 'Another program answers in place of webarena tasks record. Nothing was sent to it; start the command again with the same folder.';
 const session = chrome.storage.session;
 let meta = null;  // the recording; null while there is none
 let config = null;
 let hasFailed = false;
+let isForeign = false;  // whether another program answers in place of the server
 let isAwoken = false;  // whether this script was stopped during the recording
 const met = new Set();  // documents that have connected since this script began
 const nonces = new Map();
@@ -41,18 +43,37 @@ const flush = () => void send();
 
 // --- server
 
+const problemOf = () => isForeign ? FOREIGN : GONE;
+
 const readConfig = async () => {
   config = await (await fetch(chrome.runtime.getURL('config.json'), {cache: 'no-store'})).json();
   return config;
 };
-const post = async (path, body, type = 'application/json') => {
-  const {address} = await readConfig();
-  const answer = await fetch(address + path, {
+const request = async (address, body, type) => {
+  const answer = await fetch(address, {
     method: 'POST', headers: {'Content-Type': type}, body, signal: AbortSignal.timeout(PATIENCE), credentials: 'omit',
     redirect: 'error', referrerPolicy: 'no-referrer',
   });
   if (!answer.ok) throw new Error(`${answer.status}`);
   return answer.json();
+};
+// Another program may have taken the port of a server that has ended. It can't prove that it knows the secret, which
+// is in the address and only sent after the proof.
+const verify = async address => {
+  const {origin, port, pathname} = new URL(address), nonce = crypto.randomUUID(), bytes = text => new TextEncoder().encode(text);
+  const {proof = ''} = await request(`${origin}/prove`, JSON.stringify({nonce}), 'application/json').catch(error => {
+    if (/^\d+$/.test(error.message)) return {};  // it answers, but not as the server does
+    throw error;
+  });
+  const key = await crypto.subtle.importKey('raw', bytes(pathname.slice(1, -1)), {name: 'HMAC', hash: 'SHA-256'}, false, ['verify']);
+  const given = new Uint8Array((`${proof}`.match(/../g) || []).map(digits => parseInt(digits, 16)));
+  isForeign = !await crypto.subtle.verify('HMAC', key, given, bytes(`${port}:${nonce}`));
+  if (isForeign) throw new Error(FOREIGN);
+};
+const post = async (path, body, type = 'application/json') => {
+  const {address} = await readConfig();
+  await verify(address);
+  return request(address + path, body, type);
 };
 const batch = async () => {
   const from = meta.have, until = meta.next, events = [];
@@ -124,7 +145,7 @@ const watch = () => {
 const show = () => {
   chrome.action.setBadgeText({text: !meta ? '' : hasFailed ? '!' : meta.hosts.length ? '?' : 'REC'});
   chrome.action.setBadgeBackgroundColor({color: hasFailed ? '#b00020' : '#1a5fb4'});
-  chrome.action.setTitle({title: !meta ? 'webarena recorder' : hasFailed ? GONE : 'recording this window'});
+  chrome.action.setTitle({title: !meta ? 'webarena recorder' : hasFailed ? problemOf() : 'recording this window'});
 };
 const listen = async () => {
   const {origins = []} = await chrome.permissions.getAll();
@@ -143,7 +164,7 @@ const begin = async () => {
   try {
     hello = await post('hello', '{}');
   } catch {
-    return {problem: GONE};
+    return {problem: problemOf()};
   }
   if (!hello.ready) return {problem: 'webarena tasks record is not recording now. Press Restart on its page.'};
   if (meta) await end();
@@ -322,7 +343,7 @@ const photograph = () => {
 // --- popup
 
 const answers = {
-  state: async () => ({recording: meta !== null, problem: meta && hasFailed ? GONE : '', hosts: meta ? meta.hosts : [], pictures: !!meta?.pictures}),
+  state: async () => ({recording: meta !== null, problem: meta && hasFailed ? problemOf() : '', hosts: meta ? meta.hosts : [], pictures: !!meta?.pictures}),
   record: begin,
   stop: async () => {
     if (meta) await end();

@@ -27,8 +27,9 @@ SCRIPT = """
 <script>
 (async () => {
   const keys = JSON.parse(localStorage.getItem('auth') || 'null') || {refresh_token: FIRST};
+  const token = document.querySelector('meta[name=csrf-token]').content;
   const call = (path, body, more) => fetch(path, {method: 'POST', body: JSON.stringify(body), headers:
-    {'Content-Type': 'application/json', 'X-CSRF-Token': document.querySelector('meta[name=csrf-token]').content, ...more}});
+    {'Content-Type': 'application/json', 'X-CSRF-Token': token, ...more}});
   const fresh = await (await call('/refresh', keys)).json();
   localStorage.setItem('auth', JSON.stringify(fresh));
   const answer = await (await call('/api', {}, {Authorization: 'Bearer ' + fresh.access_token})).json();

@@ -16,6 +16,16 @@ const met = new Set();  // documents that have connected since this script began
 const nonces = new Map();
 const ports = new Set();  // of the recorded documents
 
+// A document may have ended before its report gets its turn; its port throws.
+const tell = (port, said) => {
+  try {
+    port.postMessage(said);
+  } catch {
+    ports.delete(port);
+    unanswered.delete(port);
+  }
+};
+
 // --- order and storage
 
 const keyOf = number => `event:${number}`;
@@ -92,7 +102,7 @@ const confirm = number => {
   asked = number;
   for (const port of ports) {
     unanswered.set(port, number);
-    port.postMessage({ask: number});
+    tell(port, {ask: number});
   }
   const isDone = () => ![...unanswered.values()].includes(number);
   const limit = Date.now() + ANSWERS;
@@ -181,7 +191,7 @@ const begin = async () => {
 const end = async () => {
   meta = null;
   hasFailed = false;
-  for (const port of ports) port.postMessage({stop: true});
+  for (const port of ports) tell(port, {stop: true});
   ports.clear();
   unanswered.clear();
   clearInterval(heartbeat);
@@ -226,28 +236,28 @@ const store = async ({tab, frameId, documentId}, said) => {
 const hear = async (port, said) => {
   const {tab, frameId} = port.sender;
   if (!isRecorded(tab.id)) {
-    port.postMessage({stop: true});
+    tell(port, {stop: true});
     return;
   }
   ports.add(port);
   if (said.enclosed) {
     const nonce = `NONCE${crypto.randomUUID()}`;
     nonces.set(nonce, {tab: tab.id, frame: frameId});
-    port.postMessage({nonce});
+    tell(port, {nonce});
   } else if (said.found) {
     const about = nonces.get(said.found);
     nonces.delete(said.found);
     const frame = about && about.tab === tab.id && await chrome.webNavigation.getFrame({tabId: tab.id, frameId: about.frame});
     if (!frame || frame.parentFrameId !== frameId) return;
     await keep({kind: 'frame', tab: tab.id, frame: about.frame, parent: frameId});
-    port.postMessage({follow: `${about.frame}`, nonceOf: said.found});
+    tell(port, {follow: `${about.frame}`, nonceOf: said.found});
   } else if (typeof said.unrecorded === 'string') {
     await unrecorded(said.unrecorded);
   } else if (said.asked) {
     if (unanswered.get(port) === said.asked) unanswered.delete(port);
   } else if (said.number) {
     await store(port.sender, said);
-    port.postMessage({stored: said.number});
+    tell(port, {stored: said.number});
     flush();
   }
 };

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pytest_webarena.checks import Verdict
     from pytest_webarena.results.attempts import AttemptWriter
     from pytest_webarena.results.records import SignedInAtEnd
+    from pytest_webarena.sites.client.lease import Lease
     from pytest_webarena.trials.collecting import Collector
     from pytest_webarena.trials.episode import Episode
     from pytest_webarena.trials.trial_environment import TrialEnvironment
@@ -48,6 +49,8 @@ class Progress:
     usage: Usage | None = None
     signed_in: Mapping[str, SignedInAtEnd] = field(default_factory=dict)
     """Sign-ins at the end of the agent's work, by site."""
+    hosted: Lease | None = None
+    """The lease, if it has sites that run elsewhere."""
     unanswered: Unanswered = field(default_factory=Unanswered)
     """Checks without evidence that the verdict depends on."""
 
@@ -55,6 +58,13 @@ class Progress:
         """Add a step's usage; other values, which an exception may carry, are ignored."""
         if isinstance(usage, Usage):
             self.usage = usage + (self.usage or Usage())
+
+    def note_release(self) -> None:
+        """Record why sites that run elsewhere are reset after the attempt, which has released them."""
+        if self.hosted is not None and "site_resets" in self.environment:
+            report = self.hosted.release()
+            if not report.clean:
+                self.environment["reset_after"] = report.reason
 
     @property
     def verdict(self) -> Verdict | None:

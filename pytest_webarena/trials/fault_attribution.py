@@ -116,7 +116,7 @@ class Ended:
     """Addresses of the agent's tabs at the end, the current one last."""
     instance_problem: Callable[[], str] | None = None
     """Returns why the agent's instance of a site that runs elsewhere can't be used after its reset. None: no site of
-    the trial runs elsewhere, or the error is not a site's."""
+    the trial runs elsewhere, a signal of the agent may have stopped it, or the error is not a site's."""
     at: float = field(default_factory=time.monotonic)
     """Monotonic time at which the agent had ended and still held its sites."""
     live: bool = False
@@ -171,7 +171,7 @@ class Attribution:
         Controls may have used another instance, where only a repetition of the agent's actions shows its fault. What a
         reset can't repair is no fault of an agent whose actions do not cause it again.
         """
-        if ended.event.control != "trial" or ended.instance_problem is None or can_signal_processes(self._plan.agent):
+        if ended.event.control != "trial" or ended.instance_problem is None:
             return ""
         if result == "fails" or (result == "recurs" and not self._plan.agent.self_driving):
             return ""

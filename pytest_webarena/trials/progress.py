@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from pytest_webarena.agents.host_access import can_signal_sites
 from pytest_webarena.evidence import StepRecord, Usage
 from pytest_webarena.trials.fault_attribution import Unanswered
 
 if TYPE_CHECKING:
+    from pytest_webarena.agents.protocol import AgentDefinition
     from pytest_webarena.browser.observation import Observation
     from pytest_webarena.checks import Verdict
     from pytest_webarena.results.attempts import AttemptWriter
@@ -58,6 +60,11 @@ class Progress:
         """Add a step's usage; other values, which an exception may carry, are ignored."""
         if isinstance(usage, Usage):
             self.usage = usage + (self.usage or Usage())
+
+    def instance_problem(self, agent: AgentDefinition) -> Callable[[], str] | None:
+        """`Lease.instance_problem`, if sites run elsewhere and ``agent`` can't have stopped them by a signal."""
+        own = self.environment.get("external_sites", {}).values()
+        return None if self.hosted is None or can_signal_sites(agent, own) else self.hosted.instance_problem
 
     def note_release(self) -> None:
         """Record why sites that run elsewhere are reset after the attempt, which has released them."""

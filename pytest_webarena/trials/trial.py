@@ -275,7 +275,7 @@ def _ended(plan: TrialPlan, progress: Progress, error: TrialError | None, decide
         event=event, folder=folder, control=control, visited=progress.visited,
         interrupted=error.interrupted if error is not None else None,
         unanswered=progress.unanswered, places=progress.places, live=live, at=progress.ended,
-        instance_problem=progress.hosted.instance_problem if progress.hosted and event.cause == "site" else None,
+        instance_problem=progress.instance_problem(plan.agent) if event.cause == "site" else None,
     )  # fmt: skip
 
 

@@ -13,7 +13,7 @@ __all__ = ["ResetProofs"]
 
 
 class ResetProofs:
-    """By app: the response to ``proof`` on which two resets of the run agreed, which those after all later ones equal."""
+    """By app: the response to ``proof`` on which two resets of the run agreed; later ones are compared with it."""
 
     def __init__(self, file: Path | None) -> None:
         """``file`` keeps the digests beyond this broker; None: nothing does."""

@@ -183,8 +183,8 @@ def test_checks_and_agents_may_use_the_address_of_any_instance(tmp_path: Path, a
         for name, a, b, said in (("right", one, two, two), ("wrong", two, one, f"{one}0")):
             text = OWN.format(id=name, a=a, b=b, said=said, regex=rf"^{re.escape(b)}/no\w+$")
             (tmp_path / f"{name}.tasks.yaml").write_text(text)
-        unread = "tasks: [{id: unread, intent: Where?, sites: [shop], checks: [answer: {exact: 'X/a'}]}]"
-        (tmp_path / "unread.tasks.yaml").write_text(unread.replace("X", one[7:]))
+        unread = "tasks: [{id: unread, intent: Where?, sites: [shop], checks: [answer: {regex: 'X:[0-9]+/a'}]}]"
+        (tmp_path / "unread.tasks.yaml").write_text(unread.replace("X", "127.0.0.1"))
         result = run_pytest(tmp_path, "--agent=oracle", "--sites=./sites.yaml", "--run-dir=run", "-rs")
         result.assert_outcomes(passed=1, failed=1, skipped=1)
         result.stdout.fnmatch_lines(["*unread.tasks.yaml:1: expected shop:/path or *"])

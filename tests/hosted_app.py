@@ -32,6 +32,8 @@ class HostedApp:
         """Whether resets succeed and restore nothing."""
         self.down = False
         """Whether connections are closed without an answer."""
+        self.cookie = ""
+        """A cookie that pages set."""
         self.refused: set[str] = set()
         """Names of accounts that can't sign in."""
         self.rejected: list[str] = []
@@ -130,7 +132,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _page(self, html: str) -> None:
         policy = f"default-src 'self'; style-src {self.hosted.url}; form-action 'self'"
         security = ("Strict-Transport-Security", "max-age=9"), ("Content-Security-Policy", policy)
-        self._send(200, f"<!doctype html>{html}".encode(), ("Content-Type", "text/html"), *security)
+        cookie = [("Set-Cookie", self.hosted.cookie)] if self.hosted.cookie else []
+        self._send(200, f"<!doctype html>{html}".encode(), ("Content-Type", "text/html"), *security, *cookie)
 
     def _refuse(self, why: str) -> None:
         self.hosted.rejected.append(f"{self.command} {self.path}: {why}")

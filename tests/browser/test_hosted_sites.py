@@ -71,6 +71,24 @@ def test_both_stay_signed_in_by_absolute_links_and_forms(lab: Lab, apps: list[Ho
     lab.run(work())
 
 
+def test_browser_keeps_cookies_of_the_own_address(lab: Lab, apps: list[HostedApp]) -> None:
+    async def work() -> None:
+        session = await lab.gateway.open()
+        name = serve(session, apps[0])
+        context = await lab.context(session)
+        page = await context.new_page()
+        for sent, fault in (("a=1; Secure; Path=/", ""), ("__Host-b=2; Secure; Path=/", "it sets the cookie __Host-b")):
+            apps[0].cookie = sent
+            await page.goto(name)
+            assert fault in session.own_address_fault
+            assert bool(fault) == bool(session.own_address_fault)
+        assert {cookie.get("name") for cookie in await context.cookies()} == {"a"}
+        await context.close()
+        await session.close()
+
+    lab.run(work())
+
+
 SITE = """
   {name}:
     backend: external
@@ -198,8 +216,10 @@ def test_checks_and_agents_may_use_the_address_of_any_instance(tmp_path: Path, a
 
 
 @pytest.mark.exhaustive
-def test_policy_in_a_page_that_allows_the_own_address_only_is_an_error(tmp_path: Path, apps: list[HostedApp]) -> None:
-    apps[0].note = f"<meta http-equiv='Content-Security-Policy' content='default-src {apps[0].url}'>"
+@pytest.mark.parametrize("policy", ["own", "self"])
+def test_policy_in_a_page_with_the_own_address_is_an_error(tmp_path: Path, apps: list[HostedApp], policy: str) -> None:
+    own = apps[0].url if policy == "own" else "'self'"
+    apps[0].note = f'<meta http-equiv="Content-Security-Policy" content="default-src {own}">'
     (tmp_path / "sites.yaml").write_text(
         f"apps: {{shop: {{backend: external, sites: {{shop: {{url: '{apps[0].url}'}}}}}}}}"
     )

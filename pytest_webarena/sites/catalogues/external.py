@@ -181,7 +181,8 @@ def untranslated_address(catalogue: Catalogue, task: Task) -> str:
     found = table.untranslated((task.start, task.every_check, task.setup, task.solution or ()))
     if not found:
         return ""
-    name = next((own for own in table.names if found.casefold() in own.casefold()), "")
+    own_host = found.partition(":")[0].casefold()
+    name = next((own for own in table.names if own_host in own.casefold()), "")
     site = next((site.name for site in catalogue.sites.values() if name in site.hosted), "")
     return (
         f"{task.location.path}:{task.location.line}: expected {site}:/path or an address with http://, found {found!r} "

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_webarena.commands.cli import main
 from pytest_webarena.errors import SiteError
 from pytest_webarena.sites.backends.reset_proofs import ResetProofs
 from pytest_webarena.sites.broker.pool import Pool
@@ -226,3 +227,16 @@ def test_proofs_of_a_run_are_compared_by_request(tmp_path: Path) -> None:
             ResetProofs(file).has("shop", call)
     with pytest.raises(SiteError, match=r"the proof of a reset can't be written to /dev/null/x\.json: "):
         ResetProofs(Path("/dev/null/x.json")).keep("shop", call, "Milk", origin="the first one")
+
+
+def test_verify_resets_hosted_instances(
+    tmp_path: Path, apps: list[HostedApp], capsys: pytest.CaptureFixture[str]
+) -> None:
+    option = catalogue(tmp_path, *apps[:2], hook=PROVED).option
+    assert main(["sites", "verify", f"--sites={option}"]) == 0
+    assert "their proofs are equal" in " ".join(capsys.readouterr().out.split())
+    apps[0].lies, apps[0].note = True, "another edition"
+    assert main(["sites", "verify", f"--sites={option}"]) == 1
+    found = " ".join(capsys.readouterr().out.split())
+    assert all(app.url in found for app in apps[:2])
+    assert "another edition" in found

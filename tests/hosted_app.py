@@ -32,6 +32,8 @@ class HostedApp:
         """Whether resets succeed and restore nothing."""
         self.down = False
         """Whether connections are closed without an answer."""
+        self.dying: list[HostedApp] = []
+        """The first visitor of `/dies` on one of these instances ends it; empty: nobody does."""
         self.cookie = ""
         """A cookie that pages set."""
         self.refused: set[str] = set()
@@ -66,6 +68,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         app, (path, _, query) = self.hosted, self.path.partition("?")
+        if path == "/dies" and app.dying and not any(each.down for each in app.dying):
+            app.down = True
         if app.down:
             self.close_connection = True
             return None

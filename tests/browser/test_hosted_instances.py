@@ -86,4 +86,6 @@ def test_trial_on_an_instance_that_dies_is_retried_on_another_one(
     assert (
         f"without the agent, its instance still fails after a reset: shop at {dead.url}" in record.attempts[0].message
     )
+    [problem] = launcher.stop().problems
+    assert problem.startswith(f"shop at {dead.url} ")
     assert record.environment["external_sites"] == {"shop": next(app.url for app in apps if app is not dead)}

@@ -281,4 +281,4 @@ def test_resumed_run_compares_resets_with_its_first_one(tmp_path: Path, apps: li
     apps[0].note = "left, because the reset does nothing"
     result = run_pytest(tmp_path, *options, "--resume=run")
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*expected the response after the run's first reset, found another: *"])
+    result.stdout.fnmatch_lines(["*expected the response after the run's first resets, found another: *"])

@@ -36,10 +36,10 @@ def apps() -> Iterator[list[HostedApp]]:
 class Instances:
     """A pool of one app with these instances, each of which is leased alone."""
 
-    def __init__(self, folder: Path, apps: list[HostedApp]) -> None:
+    def __init__(self, folder: Path, apps: list[HostedApp], *, spares: int = 2) -> None:
         app = catalogue(folder, *apps, hook=PROVED).apps["shop"]
         self.external = backend()
-        limits = ReplicaSetLimits(replicas=len(apps), spares=len(apps))
+        limits = ReplicaSetLimits(replicas=len(apps), spares=spares)
         self.pool = Pool({"shop": app}, lambda _: self.external, lambda _: limits)
         self.app, self._apps = app, apps
 
@@ -136,10 +136,17 @@ def test_changes_without_a_write_are_found_at_release_and_before_a_lease(tmp_pat
         lease, _ = await instances.lease()
         assert (app.note, app.resets) == ("", before + 1)
         await instances.release(lease)
-        for _ in range(2):  # the second time it is pristine and was not leased since its reset
-            app.note = "a background job"
-            await instances.release((await instances.lease())[0])
-        assert (app.note, app.resets) == ("", before + 3)
+        app.note = "a background job"
+        lease, _ = await instances.lease()
+        assert (app.note, app.resets) == ("", before + 2)
+        app.note = "Tea"
+        await instances.release(lease)
+        async with asyncio.timeout(20):
+            while instances.pool.status()[0][0].replicas[0].state != "pristine":
+                await asyncio.sleep(0.01)
+        app.note = "a background job since the reset"
+        await instances.lease()
+        assert (app.note, app.resets) == ("", before + 4)
 
     asyncio.run(work(Instances(tmp_path, apps[:1]), apps[0]))
 
@@ -160,6 +167,18 @@ def test_instance_whose_reset_restores_nothing_is_withdrawn(tmp_path: Path, apps
     [problem] = instances.problems
     assert problem.startswith(f"shop at {liar.url} was withdrawn after 2 failed resets: the reset of shop ({liar.url})")
     assert "Milk" in problem
+
+
+def test_instance_that_is_dead_at_first_is_tried_last(tmp_path: Path, apps: list[HostedApp]) -> None:
+    async def work(instances: Instances) -> None:
+        for _ in range(2):
+            lease, used = await instances.lease()
+            assert used is apps[1]
+            await instances.release(lease)
+        assert instances.pool.report()["shop"].failed_starts == 0
+
+    apps[0].down = True
+    asyncio.run(work(Instances(tmp_path, apps[:2], spares=0)))
 
 
 def test_dead_instances_are_withdrawn_until_none_is_left(tmp_path: Path, apps: list[HostedApp]) -> None:
@@ -193,7 +212,8 @@ def test_later_broker_of_a_run_compares_with_the_first_resets(
     known = catalogue(tmp_path, apps[0], hook=PROOF.replace("RESET", "true"))
     file = tmp_path / "run" / "reset_proofs.json"
     config = BrokerConfig(catalogue=known.option, run_dir=tmp_path, reset_proofs=file if kept else None)
-    problems = []
+    problems: list[str] = []
+    failed = f"shop at {apps[0].url} failed its last reset: "
     for note in ("", "", "Milk"):
         apps[0].note = note
         with BrokerLauncher(config) as launcher, BrokerClient(launcher.address, name="gw0") as client:
@@ -201,6 +221,7 @@ def test_later_broker_of_a_run_compares_with_the_first_resets(
                 client.lease(["shop"], holder="one").release()
             except SiteError as error:
                 problems.append(str(error))
+        assert [each[: len(failed)] for each in launcher.stop().problems] == [failed] * len(problems)
     assert len(problems) == kept
     for problem in problems:
         assert "expected the response after the run's first resets, found another: " in problem

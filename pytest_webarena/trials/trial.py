@@ -276,6 +276,7 @@ def _ended(plan: TrialPlan, progress: Progress, error: TrialError | None, decide
         event=event, folder=folder, control=control, visited=progress.visited,
         interrupted=error.interrupted if error is not None else None,
         unanswered=progress.unanswered, places=progress.places, live=live, at=progress.ended,
+        instance_problem=progress.instance_problem(plan.agent) if event.cause == "site" else None,
     )  # fmt: skip
 
 
@@ -295,6 +296,7 @@ def _gather(
         progress.environment["in_flight"] = plan.in_flight  # shows how busy the machine may have been
     with ExitStack() as exits:
         exits.callback(writer.closed)
+        exits.callback(progress.note_release)
         environment = exits.enter_context(
             set_up_environment(
                 task,
@@ -323,6 +325,7 @@ def _gather(
             progress.environment["programs"] = programs
         if external := environment.external_sites:
             progress.environment["external_sites"] = external
+            progress.hosted = environment.lease
         if resets := environment.site_resets:
             progress.environment["site_resets"] = resets
         if environment.lease is not None and environment.lease.live:

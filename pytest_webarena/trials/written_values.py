@@ -20,6 +20,7 @@ from pytest_webarena.text import clip
 from pytest_webarena.trials.other_values import Table, is_clock, is_state, literal, other_values, quoted, read_table
 from pytest_webarena.trials.row_repairs import is_cut, repairs
 from pytest_webarena.trials.sent_values import is_addressed, sent_values
+from pytest_webarena.trials.written_tables import Order, WrittenTable, written_table
 
 if TYPE_CHECKING:
     from pytest_webarena.evidence import Evidence
@@ -109,7 +110,9 @@ def change_values(
         return judge_bounded(task, judged, seconds=check_timeout).passed
 
     sent = sent_values(evidence)
-    changer = ValueChanger(lease, evidence, passes=passes, sent=sent.has, path_words=sent.path_words)
+    changer = ValueChanger(
+        lease, evidence, passes=passes, sent=sent.has, path_words=sent.path_words, entered=sent.is_entered
+    )
     if passes(changer.before, True) is not True:
         return {"tried": [], "untried": [asdict(Untried(what="all values", why="the solution did not pass"))]}
     return changer.run()
@@ -138,11 +141,14 @@ class ValueChanger:
         passes: Callable[[tuple[SiteChanges, ...], bool], bool | None],
         sent: Callable[[str, Value], bool],
         path_words: Callable[[Value], Iterable[str]] = lambda _: (),
+        entered: Callable[[Value], bool] = lambda _: False,
         seconds: float = MOST_SECONDS,
     ) -> None:
         """``passes`` judges changes again; its second argument is whether pages are read again, too. ``sent`` returns
-        whether the client chose the value of a column, ``path_words`` the words before a value in requests' paths."""
+        whether the client chose the value of a column, ``path_words`` the words before a value in requests' paths,
+        ``entered`` whether a step typed or chose it."""
         self._lease, self._passes, self._sent, self._path_words = lease, passes, sent, path_words
+        self._entered = entered
         self.before = tuple(evidence.changes or ())
         self._ends = time.monotonic() + seconds
         self._altered = ""
@@ -173,15 +179,45 @@ class ValueChanger:
         name = f"{site}: {changes.name}"
         if changes.more:
             self._skip(f"{name}: {changes.more} more rows", "the record lists no more")
-        table = read_table(lambda sql: self._lease.query(site, sql, database=changes.database).rows, changes.table)
+        ask = partial(self._lease.query, site, database=changes.database)
+        table = read_table(lambda sql: ask(sql).rows, changes.table)
+        known = written_table(ask, changes, table)
+        for order in known.orders:
+            self._order(name, site, changes, table, order)
         for kind in ("added", "changed", "removed"):
             rows = [row for row in changes.rows if row.kind == kind]
             if len(rows) > _MOST_ROWS:
                 self._skip(f"{name}: {len(rows) - _MOST_ROWS} more rows that are {kind}", "there are too many")
             for row in rows[:_MOST_ROWS]:
-                self._row(name, site, changes, table, row)
+                self._row(name, site, changes, table, known, row)
 
-    def _row(self, name: str, site: str, changes: TableChanges, table: Table, row: RowChange) -> None:
+    def _order(self, name: str, site: str, changes: TableChanges, table: Table, order: Order) -> None:
+        """Plan to swap the row that moved furthest with the next one."""
+        rows = [order.rows[index] for index in order.neighbours]
+        keys = [RowChange(kind="changed", key={column: row[column] for column in table.key}) for row in rows]
+        places = [_Place(site, changes.database, table, _where(each)) for each in keys]
+        attempt = partial(self._swap, name, places[0], places[1], order)
+        group = len(self._queue)
+        self._queue.append(_Attempt(True, group, f"{name}.{order.column}", "column", attempt))
+
+    def _swap(self, name: str, one: _Place, other: _Place, order: Order) -> Tried:
+        column = order.column
+        first, second = (self._own(each, [column])[column] for each in (one, other))
+        last: Any = order.rows[-1][column]
+        free = literal(f"{last}~" if isinstance(last, str) else last + 1)  # for columns that must not repeat
+
+        def exchange(mine: str, theirs: str) -> list[str]:
+            return [one.update({column: free}), other.update({column: theirs}), one.update({column: mine})]
+
+        passed = self._judged(one, exchange(second, first), exchange(first, second))
+        return Tried(
+            table=name, column=column, kind="changed", was=f"{first} where {one.where}", became=second, sent=True,
+            caught=None if passed is None else not passed,
+        )  # fmt: skip
+
+    def _row(
+        self, name: str, site: str, changes: TableChanges, table: Table, known: WrittenTable, row: RowChange
+    ) -> None:
         written = dict(row.now) if row.kind == "changed" else {} if row.kind == "removed" else _with_value(row.row)
         try:
             place = self._place(site, changes, table, row)
@@ -194,6 +230,10 @@ class ValueChanger:
         for column, value in written.items():
             if row.kind == "added" and column == table.generated:
                 continue  # which number a new row gets is not the agent's choice
+            if column in known.ordering:
+                continue  # only the order of its values means something
+            if row.kind == "added" and column in known.counted and not self._is_named(value):
+                continue
             sent = self._sent(column, value) or is_addressed(self._path_words(value), column, table)
             if is_clock(value or row.row.get(column)) and not sent:
                 continue  # nor is the time at which it writes
@@ -201,9 +241,13 @@ class ValueChanger:
             chosen |= sent
             attempt = partial(self._value, name, place, row, column, value, sent)
             self._queue.append(_Attempt(sent, group, f"{name}.{column}", "column", attempt))
-        if row.kind != "added":
+        if row.kind == "removed" or (row.kind == "changed" and not known.ordering.issuperset(written)):
             attempt = partial(self._neighbour, name, place, changes, row, chosen)
             self._queue.append(_Attempt(chosen, group, f"{name} (row)", "row", attempt))
+
+    def _is_named(self, value: Value) -> bool:
+        """Whether the client itself chose a number that the site could have counted on."""
+        return self._entered(value) or bool(self._path_words(value))
 
     def _place(self, site: str, changes: TableChanges, table: Table, row: RowChange) -> _Place:
         """The row's place in its table: by its key, or by its ``rowid`` if there is none, because a change of a value

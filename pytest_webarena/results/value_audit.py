@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_webarena.agents.audit_trials import VALUES, AuditTrial
+from pytest_webarena.checks.absence import never_found
 from pytest_webarena.results.records import TrialRecord
+from pytest_webarena.results.verdict_atoms import verdict_of
+from pytest_webarena.tasks.model import Task
 from pytest_webarena.text import clip
 
-__all__ = ["Coverage", "Unread", "coverage", "unread_of", "unread_values", "value_notes"]
+__all__ = ["Coverage", "Unread", "coverage", "unproved", "unread_of", "unread_values", "value_notes"]
 
 _LONGEST = 40
 _KEYS = ("tried", "untried")
@@ -121,6 +124,20 @@ def coverage(found: _Found) -> Coverage:
             untried=len({each["what"] for each in facts["untried"] if each.get("unit") not in ("column", "row")}),
         )
     return total
+
+
+def unproved(task: Task, found: _Found) -> tuple[str, ...]:
+    """Returns the checks of absence that failed in no trial, and after no change of a written value."""
+    found = list(found)
+    verdicts = [verdict for _, record in found if record is not None and (verdict := verdict_of(record)) is not None]
+    return tuple(map(str, never_found(task.every_check, verdicts, _seen_to_fail(found))))
+
+
+def _seen_to_fail(found: _Found) -> Iterator[str]:
+    for trial, record in found:
+        facts = record.environment.get("values") if record is not None and trial.agent == VALUES else None
+        if isinstance(facts, Mapping):
+            yield from (str(each) for each in facts.get("found", ()))
 
 
 def _missed(trials: Iterable[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.changes import FILES, LONGEST_VALUE, RowChange, SiteChanges, TableChanges, Value
 from pytest_webarena.checks import collect
+from pytest_webarena.checks.absence import found_subjects
 from pytest_webarena.checks.bounded import judge_bounded
 from pytest_webarena.checks.judging import leaves
 from pytest_webarena.checks.state import StateSpec
@@ -100,6 +101,8 @@ def change_values(
     queries = [each for each, _ in leaves(everything) if isinstance(each.spec, StateSpec) and each.spec.api is None]
     tabs = [tab.url for tab in evidence.tabs]
 
+    found: set[str] = set()
+
     def passes(changes: tuple[SiteChanges, ...], pages: bool) -> bool | None:
         with environment.session.own_pages():
             checks = everything if pages else queries
@@ -107,7 +110,9 @@ def change_values(
         replaced = {(probe.check, probe.state): probe for probe in again}
         probes = tuple(replaced.get((probe.check, probe.state), probe) for probe in evidence.probes)
         judged = replace(evidence, changes=changes, probes=probes)
-        return judge_bounded(task, judged, seconds=check_timeout).passed
+        verdict = judge_bounded(task, judged, seconds=check_timeout)
+        found.update(found_subjects(everything, verdict))
+        return verdict.passed
 
     sent = sent_values(evidence)
     changer = ValueChanger(
@@ -115,7 +120,7 @@ def change_values(
     )
     if passes(changer.before, True) is not True:
         return {"tried": [], "untried": [asdict(Untried(what="all values", why="the solution did not pass"))]}
-    return changer.run()
+    return {**changer.run(), "found": sorted(found)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,7 +81,7 @@ def _forbidden(result: CheckResult) -> Iterator[Absence]:
         if part.forbidden and not part.open:
             yield Absence(
                 path=result.path, subject=f"{result.path} '{part.what}'", found=bool(part.by),
-                actual="", expected=f"not {part.function} {part.what}",
+                actual="", expected="a forbidden key node",
             )  # fmt: skip
 
 

@@ -19,7 +19,7 @@ from pytest_webarena.recorder.proposing import unknown_changes_warning
 from pytest_webarena.recorder.selector_proving import Chosen, prove, relative
 from pytest_webarena.recorder.steps import RecordedStep, steps_of
 from pytest_webarena.recorder.writing import task_lines
-from pytest_webarena.results.value_audit import unread_of
+from pytest_webarena.results.value_audit import needed_numbers, unread_of
 from pytest_webarena.trials.tryout import Tryout, tryout
 
 if TYPE_CHECKING:
@@ -208,7 +208,9 @@ def try_task(
         running_tryout.show_checks()
         verdict = running_tryout.verdict()
         facts = running_tryout.changed_values() if verdict.passed else None
-    return verdict, tuple(each.text for each in unread_of([facts] if facts else []))
+    if not facts:
+        return verdict, ()
+    return verdict, (*(each.text for each in unread_of([facts])), *needed_numbers(facts))
 
 
 def task_keys(task: Task, *, mutates: bool) -> dict[str, object]:

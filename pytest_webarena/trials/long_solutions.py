@@ -14,7 +14,7 @@ _NAMED = 5
 
 
 def with_long_solutions(tasks: Sequence[Task]) -> str:
-    """Return a note on tasks without a limit of their own whose solution is longer than the default one; empty if there are none."""
+    """Return a note on tasks whose solution is longer than the default limit; empty if there are none."""
     found: dict[str, None] = {}
     limit = EpisodeLimits().steps
     for task in tasks:

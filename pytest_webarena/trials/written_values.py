@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -18,7 +18,9 @@ from pytest_webarena.checks.judging import leaves
 from pytest_webarena.checks.state import StateSpec
 from pytest_webarena.errors import TaskError
 from pytest_webarena.text import clip
+from pytest_webarena.trials.generated_values import Renumbering, renumberings
 from pytest_webarena.trials.other_values import Table, is_clock, is_state, literal, other_values, quoted, read_table
+from pytest_webarena.trials.row_places import Place, Unable
 from pytest_webarena.trials.row_repairs import is_cut, repairs
 from pytest_webarena.trials.sent_values import is_addressed, sent_values
 from pytest_webarena.trials.written_tables import Order, WrittenTable, written_table
@@ -65,29 +67,6 @@ class Untried:
     why: str
     unit: str = ""
     """``column`` or ``row``; empty for anything else."""
-
-
-class _Unable(Exception):
-    """Why something can't be tried."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """A row of a table."""
-
-    site: str
-    database: str
-    table: Table
-    where: str
-
-    def ask(self, lease: Lease) -> Callable[[str], Sequence[Sequence[Any]]]:
-        """A function that runs a read-only statement in the row's database."""
-        return lambda sql: lease.query(self.site, sql, database=self.database).rows
-
-    def update(self, values: Mapping[str, str]) -> str:
-        """The statement that sets these columns to these literals."""
-        settings = ", ".join(f"{quoted(column)} = {value}" for column, value in values.items())
-        return f"update {quoted(self.table.name)} set {settings} where {self.where}"
 
 
 def change_values(
@@ -159,6 +138,7 @@ class ValueChanger:
         self._altered = ""
         """Why the data are not as the solution left them; empty while they are."""
         self._queue: list[_Attempt] = []
+        self._renumberings: list[tuple[str, Place, Renumbering]] = []
         self.tried: list[Tried] = []
         self.untried: list[Untried] = []
 
@@ -174,13 +154,26 @@ class ValueChanger:
                     self._skip(f"{site}: {table.total} of its files", "files are not changed")
                     continue
                 try:
-                    self._table(site, table)
+                    self._table(site, table, app)
                 except TaskError as error:
                     self._skip(f"{site}: {table.name}", clip(str(error), _LONGEST_REASON))
         self._work()
-        return {"tried": [asdict(each) for each in self.tried], "untried": [asdict(each) for each in self.untried]}
+        return {
+            "tried": [asdict(each) for each in self.tried],
+            "untried": [asdict(each) for each in self.untried],
+            "generated": list(dict.fromkeys(self._needed_numbers())),
+        }
 
-    def _table(self, site: str, changes: TableChanges) -> None:
+    def _needed_numbers(self) -> Iterator[str]:
+        """Yield the generated values on which the verdict depends."""
+        for name, place, each in self._renumberings:
+            if self._altered or time.monotonic() > self._ends:
+                return
+            with suppress(Unable, TaskError):  # some databases let nobody change a key
+                if self._judged(place, each.do, each.undo) is False:
+                    yield f"{name}.{each.column}"
+
+    def _table(self, site: str, changes: TableChanges, app: SiteChanges) -> None:
         name = f"{site}: {changes.name}"
         if changes.more:
             self._skip(f"{name}: {changes.more} more rows", "the record lists no more")
@@ -195,17 +188,22 @@ class ValueChanger:
                 self._skip(f"{name}: {len(rows) - _MOST_ROWS} more rows that are {kind}", "there are too many")
             for row in rows[:_MOST_ROWS]:
                 self._row(name, site, changes, table, known, row)
+                if kind == "added":
+                    written = [each for each in app.tables if each.database == changes.database]
+                    place = Place(site, changes.database, table, "")
+                    for each in renumberings(place.ask(self._lease), table, row, known.counted, written):
+                        self._renumberings.append((name, place, each))
 
     def _order(self, name: str, site: str, changes: TableChanges, table: Table, order: Order) -> None:
         """Plan to swap the row that moved furthest with the next one."""
         rows = [order.rows[index] for index in order.neighbours]
         keys = [RowChange(kind="changed", key={column: row[column] for column in table.key}) for row in rows]
-        places = [_Place(site, changes.database, table, _where(each)) for each in keys]
+        places = [Place(site, changes.database, table, _where(each)) for each in keys]
         attempt = partial(self._swap, name, places[0], places[1], order)
         group = len(self._queue)
         self._queue.append(_Attempt(True, group, f"{name}.{order.column}", "column", attempt))
 
-    def _swap(self, name: str, one: _Place, other: _Place, order: Order) -> Tried:
+    def _swap(self, name: str, one: Place, other: Place, order: Order) -> Tried:
         column = order.column
         first, second = (self._own(each, [column])[column] for each in (one, other))
         last: Any = order.rows[-1][column]
@@ -226,7 +224,7 @@ class ValueChanger:
         written = dict(row.now) if row.kind == "changed" else {} if row.kind == "removed" else _with_value(row.row)
         try:
             place = self._place(site, changes, table, row)
-        except _Unable as error:
+        except Unable as error:
             for column in written:
                 self._skip(f"{name}.{column}", str(error), "column")
             return
@@ -254,16 +252,16 @@ class ValueChanger:
         """Whether the client itself chose a number that the site could have counted on."""
         return self._entered(value) or bool(self._path_words(value))
 
-    def _place(self, site: str, changes: TableChanges, table: Table, row: RowChange) -> _Place:
+    def _place(self, site: str, changes: TableChanges, table: Table, row: RowChange) -> Place:
         """The row's place in its table: by its key, or by its ``rowid`` if there is none, because a change of a value
         would move a row that is found by its values."""
-        place = _Place(site, changes.database, table, _where(row))
+        place = Place(site, changes.database, table, _where(row))
         if row.key or row.kind == "removed" or not table.rowid:
             return place
         source = quoted(table.name)
         found = place.ask(self._lease)(f"select {table.rowid} from {source} where {place.where} limit 1")
         if not found:
-            raise _Unable("no row has its values")
+            raise Unable("no row has its values")
         return replace(place, where=f"{table.rowid} = {found[0][0]}")
 
     def _work(self) -> None:
@@ -278,11 +276,11 @@ class ValueChanger:
                 continue
             try:
                 groups.setdefault(each.group, []).append(each.attempt())
-            except (_Unable, TaskError) as error:
+            except (Unable, TaskError) as error:
                 self._skip(each.what, clip(str(error), _LONGEST_REASON), each.unit)
         self.tried = [tried for row in groups.values() for tried in _accounted(row)]
 
-    def _value(self, name: str, place: _Place, row: RowChange, column: str, value: Value, sent: bool) -> Tried:
+    def _value(self, name: str, place: Place, row: RowChange, column: str, value: Value, sent: bool) -> Tried:
         """Change one value until the verdict is a failure, with at most two values for a text."""
         own = self._own(place, [column])
         refused = "no other value is known"
@@ -303,23 +301,23 @@ class ValueChanger:
             if found.caught or not attempts or not isinstance(value, str):
                 break
         if found is None:
-            raise _Unable(refused)
+            raise Unable(refused)
         return found
 
-    def _neighbour(self, name: str, place: _Place, changes: TableChanges, row: RowChange, chosen: bool) -> Tried:
+    def _neighbour(self, name: str, place: Place, changes: TableChanges, row: RowChange, chosen: bool) -> Tried:
         """Undo what was done to a row, and do it to its neighbour. A row of which the record lacks the former values
         gets those of its neighbour."""
         table = place.table
         source, key = quoted(table.name), ", ".join(map(quoted, table.key))
         if not key:
-            raise _Unable("its table has no key")
+            raise Unable("its table has no key")
         touched = " or ".join(f"({_where(each)})" for each in changes.rows)
         first = f"{quoted(table.key[0])} < {literal(row.key[table.key[0]])}"
         quotes = ", ".join(f"quote({quoted(each)})" for each in table.key)
         others = f"select {quotes} from {source} where not ({touched}) order by {first}, {key} limit 1"
         nearest = place.ask(self._lease)(others)
         if not nearest:
-            raise _Unable("its table has no other row")
+            raise Unable("its table has no other row")
         where = " and ".join(f"{quoted(c)} is {v}" for c, v in zip(table.key, nearest[0], strict=True))
         other = replace(place, where=where)
         if row.kind == "changed":
@@ -339,13 +337,13 @@ class ValueChanger:
             caught=None if passed is None else not passed,
         )  # fmt: skip
 
-    def _judged(self, place: _Place, do: Sequence[str], undo: Sequence[str]) -> bool | None:
+    def _judged(self, place: Place, do: Sequence[str], undo: Sequence[str]) -> bool | None:
         """Whether the trial passes with these statements, which are undone afterwards."""
         self._write(place, do)
         try:
             changes = self._lease.changes()
             if changes == self.before:
-                raise _Unable("the comparison of data ignores it")
+                raise Unable("the comparison of data ignores it")
             passed = self._passes(changes, False)
             if passed is not False:
                 passed = self._passes(changes, True)
@@ -353,7 +351,7 @@ class ValueChanger:
             self._put_back(place, undo)
         return passed
 
-    def _put_back(self, place: _Place, undo: Sequence[str]) -> None:
+    def _put_back(self, place: Place, undo: Sequence[str]) -> None:
         """Undo a change. If the trial would not pass afterwards, nothing else can be judged, and that is reported."""
         why = ""
         try:
@@ -365,7 +363,7 @@ class ValueChanger:
         if now != self.before:
             if not self._passes(now, True):
                 self._altered = f"a change of {place.site}: {place.database}.{place.table.name} could not be put back"
-                raise _Unable(f"it could not be put back{why}")
+                raise Unable(f"it could not be put back{why}")
             self.before = now
 
     def _repaired(self, now: tuple[SiteChanges, ...]) -> tuple[SiteChanges, ...]:
@@ -378,16 +376,16 @@ class ValueChanger:
                     self._lease.query(site, script, database=database, write=True)
         return self._lease.changes()
 
-    def _own(self, place: _Place, columns: Iterable[str]) -> dict[str, str]:
+    def _own(self, place: Place, columns: Iterable[str]) -> dict[str, str]:
         """The present values of a row as literals."""
         names = list(columns)
         quotes = ", ".join(f"quote({quoted(each)})" for each in names)
         rows = place.ask(self._lease)(f"select {quotes} from {quoted(place.table.name)} where {place.where}")
         if len(rows) != 1:
-            raise _Unable(f"{len(rows)} rows have its key")
+            raise Unable(f"{len(rows)} rows have its key")
         return dict(zip(names, map(str, rows[0]), strict=True))
 
-    def _write(self, place: _Place, statements: Sequence[str]) -> None:
+    def _write(self, place: Place, statements: Sequence[str]) -> None:
         script = "; ".join(["begin", *statements, "commit"])
         self._lease.query(place.site, script, database=place.database, write=True)
 
@@ -412,10 +410,10 @@ def _with_value(row: Mapping[str, Value]) -> dict[str, Value]:
 
 
 def _literals(row: Mapping[str, Value], columns: Iterable[str]) -> dict[str, str]:
-    """Former values as literals. Raises `_Unable` for one that the record does not have in full."""
+    """Former values as literals. Raises `Unable` for one that the record does not have in full."""
     values = {column: row[column] for column in columns}
     if any(is_cut(value) for value in values.values()):
-        raise _Unable(_CUT)
+        raise Unable(_CUT)
     return {column: literal(value) for column, value in values.items()}
 
 

@@ -129,6 +129,24 @@ def test_moved_row_is_swapped_with_the_next_one(swapped: Any) -> None:
     assert outcomes(swapped(renumbered, first, UNIQUE))["position"] == ("2", True, True)
 
 
+def test_generated_values_on_which_a_verdict_depends_are_named(swapped: Any) -> None:
+    """The references to a new row follow its key, declared or not."""
+    notes = "create table notes (id integer primary key, lists_id integer, body text);"
+    written = """insert into lists values (3, 'Later'); insert into cards values (16, 3, 'Jam', 1, 0, 0);
+    insert into notes values (1, 3, 'x'); insert into invoices values (3, 'INV-0043', 'Ada', 10)"""
+    by_name = "in (select id from lists where name = 'Later')"
+    robust = f"""select (select count(*) from cards where list_id {by_name})
+    and (select count(*) from notes where lists_id {by_name})"""
+    for check, expected in (
+        (robust, []),
+        ("select count(*) from cards where list_id = 3", ["lists.id"]),
+        ("select count(*) from notes where lists_id = 3", ["lists.id"]),
+        ("select count(*) from invoices where number = 'INV-0043'", ["invoices.number"]),
+        ("select max(id) = 16 from cards", ["cards.id"]),
+    ):
+        assert swapped(written, check, BOARD + notes)["generated"] == [f"shop: main.{each}" for each in expected]
+
+
 def test_number_that_the_site_counts_on_is_not_changed_unless_it_was_entered(swapped: Any) -> None:
     written = "insert into invoices values (3, 'INV-0043', 'Ada', 10)"
     sent = {"sent": lambda column, value: True}

@@ -91,8 +91,11 @@ class RowValues:
                     found[name] = f"{same} and length({column}) = {length}"
         return found, described
 
-    def _link(self, app: SiteChanges, table: TableChanges, name: str, value: Value) -> tuple[str, str] | None:
-        """Return a condition for a reference to a row that is new; None for others."""
+    def _link(
+        self, app: SiteChanges, table: TableChanges, name: str, value: Value, *, inner: bool = False
+    ) -> tuple[str, str] | None:
+        """Return a condition for a reference to a row that is new, and its description; None for others. ``inner``:
+        without the condition, as rows may refer to each other."""
         references = self.tables.get((app.app, table.name), WrittenTable()).references
         for other in app.tables:
             keys = {tuple(row.key) for row in other.rows}
@@ -100,15 +103,23 @@ class RowValues:
             guessed = name not in references and other.table != table.table and is_alike(name, other.table)
             if other.table == FILES or other.database != table.database or not (declared or guessed):
                 continue
-            for number, row in enumerate(other.rows):
+            new = [row for row in other.rows if row.kind == "added"]
+            for place, row in enumerate(other.rows):
                 if row.kind != "added" or tuple(row.key.values()) != (value,) or len(keys) != 1:
                     continue
-                place = app.app, other.name, number
-                own = {each: of for each, of in self.columns(other, row, place).items() if not refers(other, each, of)}
-                where = " and ".join(sql_condition(each, of) for each, of in own.items() if not is_cut(of))
+                if inner:
+                    return "", ""
                 [key] = row.key
-                found = f"select {sql_name(key)} from {sql_name(other.table)}{f' where {where}' if where else ''}"
-                return f"{sql_name(name)} in ({found})", f"the new row of {other.table}"
+                own = self.columns(other, row, (app.app, other.name, place))
+                parts = [
+                    sql_condition(each, of) for each, of in own.items()
+                    if not is_cut(of) and self._link(app, other, each, of, inner=True) is None
+                ]  # fmt: skip
+                if isinstance(value, int):  # an older row may have the same values
+                    first = min(number for each in new if isinstance(number := each.key[key], int))
+                    parts.append(f"{sql_name(key)} >= {first}")
+                found = f"select {sql_name(key)} from {sql_name(other.table)} where {' and '.join(parts)}"
+                return (f"{sql_name(name)} in ({found})", f"the new row of {other.table}") if parts else None
         return None
 
     def _is_chosen(self, column: str, value: Value) -> bool:

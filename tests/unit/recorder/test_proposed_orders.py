@@ -99,9 +99,13 @@ def test_reference_to_a_new_row_is_found_by_its_values(proposed: Proposed) -> No
     written = "insert into lists values (3, 'Later'); insert into cards values (16, 3, 'Jam', 1, 0, 0)"
     queries = [each["sql"] for each in proposed(written, "Jam", "Later")]
     assert (
-        "select count(*) from cards where list_id in (select id from lists where name = 'Later') and title = 'Jam'"
-        " and position = 1"
+        "select count(*) from cards where list_id in (select id from lists where name = 'Later' and id >= 3)"
+        " and title = 'Jam' and position = 1"
     ) in queries
+    card = "insert into cards values (16, 2, 'Jam', 9, 0, 0); "
+    parts = "create table parts (id integer primary key, card_id integer references cards, what text);"
+    part = proposed(f"{card} insert into parts values (1, 16, 'Lid')", "Lid", more=parts)[-1]["sql"]
+    assert "card_id in (select id from cards where list_id = 2 and title = 'Jam'" in part
 
 
 def test_long_texts_that_were_entered_are_compared(proposed: Proposed, tmp_path: Path) -> None:

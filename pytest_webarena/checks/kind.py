@@ -291,6 +291,9 @@ class Kind(Generic[S]):
     presence: Callable[[S], bool] | None = None
     """Returns whether a check only requires something to be there, so that it stays met whatever is added later. It
     then counts as met although a site still has work; others are undecided. None: never."""
+    absence: Callable[[S], bool] | None = None
+    """Returns whether a check is met where nothing is found, as a misspelt name finds nothing. Audits report those that
+    were never seen to fail. None: never."""
     examples: tuple[str, ...] = field(default=())
     """YAML of whole checks, for the reference."""
 

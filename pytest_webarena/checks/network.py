@@ -409,6 +409,7 @@ NETWORK: Kind[NetworkSpec] = Kind(
     judge=judge,
     category=_category,
     reads_requests=True,
+    absence=lambda spec: spec.count.holds(0),
     looks_at=lambda spec: {"requests"},
     examples=("- network: {method: POST, url: /basket/add/*, status: [200, 302]}",),
 )

@@ -323,6 +323,7 @@ PAGE: Kind[PageSpec] = Kind(
     stateful=True,
     sends_requests=lambda spec: spec.open is not None,
     presence=lambda spec: spec.only_requires_presence,
+    absence=_rests_on_absence,
     category=_category,
     looks_at=lambda spec: {"place"} if spec.open is None else {"data"},
     examples=('- page: {open: /catalogue/kettle/reviews/, locate: css=.review-title, includes: "Drips"}',),

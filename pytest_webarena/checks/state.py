@@ -49,6 +49,14 @@ class StateSpec:
         exact = self.equals or self.rows is not None or (self.count and self.count.high is not None)
         return self.text.lasts and not exact and self.match != "all" and not (self.api and self.api.status)
 
+    @property
+    def expects_absence(self) -> bool:
+        """Whether the check is met where nothing is found: no rows or values, or a number of 0."""
+        if self.api and self.api.status:
+            return self.api.status in (404, 410)
+        found: list[list[Any]] = [[0]] if self.equals and not self.api else []
+        return _verdict(self, "", found, ["0"] * len(found)).score == 1
+
     def __str__(self) -> str:
         parts = [_dumps(self.equals.value)] if self.equals else []
         if self.rows is not None:
@@ -381,6 +389,7 @@ STATE: Kind[StateSpec] = Kind(
     stateful=True,
     sends_requests=lambda spec: spec.api is not None,
     presence=lambda spec: spec.only_requires_presence,
+    absence=lambda spec: spec.expects_absence,
     category=lambda spec: "content",
     looks_at=lambda spec: {"data"},
     examples=(

@@ -183,7 +183,7 @@ def _make(
     checks = proposed_checks(
         task, answer=shown.answer, url=url, steps=[step.action for step in shown.steps],
         changes=changes, ignored=ignored, requests=replay.requests, sites=replay.sites,
-        again=again,
+        again=again, tables=replay.tables,
     )  # fmt: skip
     if replay.unknown_changes_warning:
         print(f"\n{replay.unknown_changes_warning}")

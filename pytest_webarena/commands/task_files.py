@@ -82,6 +82,7 @@ def _validate(options: argparse.Namespace) -> int:
     from pytest_webarena.sites.catalogues.loading import load_catalogue, looks_like_catalogue, problems_of
     from pytest_webarena.sites.catalogues.sites_for_tasks import sites_for_tasks
     from pytest_webarena.tasks.validate import find_files, render, validate, with_problems
+    from pytest_webarena.trials.long_solutions import with_long_solutions
 
     files = find_files(options.paths, also=looks_like_catalogue)
     if not files:
@@ -123,6 +124,7 @@ def _validate(options: argparse.Namespace) -> int:
         with_open_ends(report.tasks),
         with_unread_answers(report.tasks),
         with_literal_numbers(report.tasks),
+        with_long_solutions(report.tasks),
         with_unserved_hosts(report.tasks, served, live) if served else "",
     )
     for note in filter(None, notes):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,7 @@ from pytest_webarena.recorder.proposing import unknown_changes_warning
 from pytest_webarena.recorder.selector_proving import Chosen, prove, relative
 from pytest_webarena.recorder.steps import RecordedStep, steps_of
 from pytest_webarena.recorder.writing import task_lines
-from pytest_webarena.results.value_audit import unread_of
+from pytest_webarena.results.value_audit import needed_numbers, unread_of
 from pytest_webarena.trials.tryout import Tryout, tryout
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pytest_webarena.sites.catalogues.manifest import Catalogue
     from pytest_webarena.tasks import Task
     from pytest_webarena.trials.runtime import Runtime
+    from pytest_webarena.trials.written_tables import WrittenTables
 
 __all__ = [
     "RecordedSession",
@@ -78,6 +79,8 @@ class ReplayedSteps:
     """Requests that may have changed something."""
     records: tuple[StepRecord, ...] = ()
     """Records of the steps."""
+    tables: WrittenTables = field(default_factory=dict)
+    """What the tables that the steps wrote to are like, by app and name."""
     untried: int = 0
     """Number of steps at the end of ``chosen`` that were recorded elsewhere and could not be done."""
 
@@ -156,6 +159,7 @@ def replay_steps(
             report(f"  {'✗' if each.problem else '·'} {describe_step(each.action)}{remark(each.problem)}")
             chosen.append(each)
         evidence, records = running_tryout.evidence(), running_tryout.done
+        tables = running_tryout.written_tables(evidence.changes or ())
     passed = tuple(
         VisitedStep(action=each.action, before=step.url_before, after=step.url_after, text=_written_on(step))
         for each, step in zip(chosen, records, strict=True)
@@ -170,6 +174,7 @@ def replay_steps(
         changes=evidence.changes or (),
         requests=writing_requests(evidence.requests),
         records=tuple(records),
+        tables=tables,
     )
 
 
@@ -203,7 +208,9 @@ def try_task(
         running_tryout.show_checks()
         verdict = running_tryout.verdict()
         facts = running_tryout.changed_values() if verdict.passed else None
-    return verdict, tuple(each.text for each in unread_of([facts] if facts else []))
+    if not facts:
+        return verdict, ()
+    return verdict, (*(each.text for each in unread_of([facts])), *needed_numbers(facts))
 
 
 def task_keys(task: Task, *, mutates: bool) -> dict[str, object]:

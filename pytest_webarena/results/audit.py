@@ -27,7 +27,7 @@ from pytest_webarena.evidence import Evidence
 from pytest_webarena.results.end_state import Moot, moot_trials, replaced_step
 from pytest_webarena.results.ground_audit import Doubt, all_doubts, crawl_notes, crawl_outcome, is_crawl
 from pytest_webarena.results.records import TrialRecord
-from pytest_webarena.results.value_audit import Coverage, coverage, unread_values, value_notes
+from pytest_webarena.results.value_audit import Coverage, coverage, unproved, unread_values, value_notes
 from pytest_webarena.results.verdict_atoms import atoms, first_line, gist, is_on_answer, why_failed
 from pytest_webarena.tasks.model import Task
 from pytest_webarena.text import clip
@@ -108,6 +108,8 @@ class TaskAudit:
     xfail: str = ""
     """The task's own statement that it is expected to fail; the finding then doesn't count."""
     trials: tuple[AuditedTrial, ...] = ()
+    unproved: tuple[str, ...] = ()
+    """Checks of absence that no trial, and no changed value, made fail."""
     values: Coverage = field(default_factory=Coverage)
     """How much of what the solution wrote was changed, to judge again."""
 
@@ -255,6 +257,7 @@ def _audit_task(
         template=task.template,
         xfail=task.xfail,
         trials=tuple(_audited(trial, record, moot) for trial, record in found),
+        unproved=() if task.skip else unproved(task, found),
         values=coverage(found),
     )
 
@@ -440,6 +443,7 @@ def _task_json(task: TaskAudit) -> dict[str, Any]:
         "xfail": task.xfail,
         "reasons": [asdict(reason) for reason in task.reasons],
         "notes": list(task.notes),
+        "unproved": list(task.unproved),
         "mutation": {"wrong": task.wrong, "caught": task.caught},
         "values": asdict(task.values),
         "trials": [asdict(trial) for trial in task.trials],

@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_webarena.agents.audit_trials import VALUES, AuditTrial
+from pytest_webarena.checks.absence import never_found
 from pytest_webarena.results.records import TrialRecord
+from pytest_webarena.results.verdict_atoms import verdict_of
+from pytest_webarena.tasks.model import Task
 from pytest_webarena.text import clip
 
-__all__ = ["Coverage", "Unread", "coverage", "unread_of", "unread_values", "value_notes"]
+__all__ = ["Coverage", "Unread", "coverage", "needed_numbers", "unproved", "unread_of", "unread_values", "value_notes"]
 
 _LONGEST = 40
 _KEYS = ("tried", "untried")
@@ -87,6 +90,12 @@ def unread_of(facts: Iterable[Mapping[str, Any]]) -> Iterator[Unread]:
             yield Unread(f"{text}: it passes with {became} in place of {was}", "check the row's key or its owner")
 
 
+def needed_numbers(facts: Mapping[str, Any]) -> Iterator[str]:
+    """Yields what a verdict depends on although the database or the site generated it."""
+    for name in facts.get("generated", ()):
+        yield f"the verdict depends on {name}, which was generated: a right agent that does more may get another value"
+
+
 def value_notes(found: _Found) -> Iterator[str]:
     """Yields what the solution did not send, what was undecided, and what was not tried."""
     found = list(found)
@@ -96,6 +105,8 @@ def value_notes(found: _Found) -> Iterator[str]:
     undecided = {_name(each) for facts in _facts(found) for each in facts["tried"] if each.get("caught") is None}
     if undecided:
         yield f"undecided with another value: {', '.join(sorted(undecided))}"
+    for facts in _facts(found):
+        yield from needed_numbers(facts)
     for facts in _facts(found):
         yield from dict.fromkeys(f"not changed: {each.get('what')}: {each.get('why')}" for each in facts["untried"])
 
@@ -123,6 +134,20 @@ def coverage(found: _Found) -> Coverage:
     return total
 
 
+def unproved(task: Task, found: _Found) -> tuple[str, ...]:
+    """Returns the checks of absence that failed in no trial, and after no change of a written value."""
+    found = list(found)
+    verdicts = [verdict for _, record in found if record is not None and (verdict := verdict_of(record)) is not None]
+    return tuple(map(str, never_found(task.every_check, verdicts, _seen_to_fail(found))))
+
+
+def _seen_to_fail(found: _Found) -> Iterator[str]:
+    for trial, record in found:
+        facts = record.environment.get("values") if record is not None and trial.agent == VALUES else None
+        if isinstance(facts, Mapping):
+            yield from (str(each) for each in facts.get("found", ()))
+
+
 def _missed(trials: Iterable[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
     """The changes that passed, one for each column, without those of tasks that are unsolved."""
     return {_name(each): each for facts in trials for each in facts["tried"] if each.get("caught") is False}
@@ -136,6 +161,6 @@ def _facts(found: _Found) -> Iterator[Mapping[str, Any]]:
     for trial, record in found:
         facts = record.environment.get("values") if record is not None and trial.agent == VALUES else None
         if isinstance(facts, Mapping):
-            yield {
-                key: [each for each in facts.get(key, ()) if isinstance(each, Mapping)] for key in ("tried", "untried")
-            }
+            numbers = [each for each in facts.get("generated", ()) if isinstance(each, str)]
+            kept = {key: [each for each in facts.get(key, ()) if isinstance(each, Mapping)] for key in _KEYS}
+            yield {**kept, "generated": numbers}

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pytest_webarena.checks.verdict import CheckResult, Verdict
 from pytest_webarena.results.records import TrialRecord
 
-__all__ = ["atoms", "first_line", "gist", "is_on_answer", "why_failed"]
+__all__ = ["atoms", "first_line", "gist", "is_on_answer", "verdict_of", "why_failed"]
 
 
 def gist(record: TrialRecord) -> tuple[object, ...]:
@@ -30,19 +30,24 @@ def why_failed(record: TrialRecord) -> str:
 
 def atoms(record: TrialRecord) -> Iterator[CheckResult]:
     """The verdict's single conditions. ``not`` counts as one, because its content is meant to fail."""
-    if record.verdict is None:
-        return
-    try:
-        results = Verdict.from_json(record.verdict).results
-    except (ValueError, KeyError, TypeError):
-        return
-    pending = list(results)
+    verdict = verdict_of(record)
+    pending = list(verdict.results) if verdict is not None else []
     while pending:
         result = pending.pop(0)
         if result.kind in ("all", "any"):
             pending = [*result.children, *pending]
         else:
             yield result
+
+
+def verdict_of(record: TrialRecord) -> Verdict | None:
+    """The recorded verdict; None if there is none that can be read."""
+    if record.verdict is None:
+        return None
+    try:
+        return Verdict.from_json(record.verdict)
+    except (ValueError, KeyError, TypeError):
+        return None
 
 
 def is_on_answer(atom: CheckResult) -> bool:

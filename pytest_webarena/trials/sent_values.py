@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pytest_webarena.evidence import Evidence, RequestRecord
     from pytest_webarena.trials.other_values import Table
 
-__all__ = ["SentValues", "is_addressed", "sent_by", "sent_values"]
+__all__ = ["SentValues", "is_addressed", "is_alike", "sent_by", "sent_values"]
 
 _MINUTES = re.compile(r"[T ]00:00(:00)?(\.0+)?(Z|[+-]00:?00)?\Z")
 _FLAGS = {"on": 1, "true": 1, "yes": 1, "off": 0, "false": 0, "no": 0}
@@ -29,15 +29,25 @@ _CHARACTERISTIC = 2
 class SentValues:
     """The chosen values, with the names of the fields that they had."""
 
-    def __init__(self, fields: frozenset[tuple[str, str]], in_paths: frozenset[tuple[str, str]] = frozenset()) -> None:
+    def __init__(
+        self,
+        fields: frozenset[tuple[str, str]],
+        in_paths: frozenset[tuple[str, str]] = frozenset(),
+        entered: frozenset[str] = frozenset(),
+    ) -> None:
         self._fields = fields
         self._in_paths = in_paths
+        self._entered = entered
 
     def has(self, column: str, value: Value) -> bool:
         """Return whether the client chose the value of this column."""
         text = _plain(value)
         names = [name for name, sent in self._fields if sent == text and text]
-        return bool(names) and (len(text) >= _CHARACTERISTIC or any(_alike(column, name) for name in names))
+        return bool(names) and (len(text) >= _CHARACTERISTIC or any(is_alike(column, name) for name in names))
+
+    def is_entered(self, value: Value) -> bool:
+        """Return whether a step typed or chose the value."""
+        return _plain(value) in self._entered
 
     def path_words(self, value: Value) -> frozenset[str]:
         """Return the words before this value in the paths of requests: ``star`` for 9 in ``/star/9``."""
@@ -52,7 +62,9 @@ def is_addressed(words: Iterable[str], column: str, table: Table) -> bool:
     if not (refers_to or column in table.key or column.endswith("_id")):
         return False
     others = [other for other in table.others if other != refers_to]
-    return any((refers_to and _alike(refers_to, word)) or not any(_alike(o, word) for o in others) for word in words)
+    return any(
+        (refers_to and is_alike(refers_to, word)) or not any(is_alike(o, word) for o in others) for word in words
+    )
 
 
 def sent_values(evidence: Evidence) -> SentValues:
@@ -63,16 +75,18 @@ def sent_values(evidence: Evidence) -> SentValues:
     return sent_by(evidence.requests, fields)
 
 
-def sent_by(requests: Iterable[RequestRecord], fields: Iterable[tuple[str, Value]] = ()) -> SentValues:
+def sent_by(requests: Iterable[RequestRecord], fields: Collection[tuple[str, Value]] = ()) -> SentValues:
     """Return the values that were sent by those of the requests that may write, with other ``fields``."""
+    entered = frozenset(_plain(value) for _, value in fields)
     found, in_paths = set(fields), set[tuple[str, Value]]()
     for request in requests:
         if request.method not in SAFE_METHODS and not request.refused:
             in_paths |= set(_segments(request))
             found |= set(_parts(request))
-    return SentValues(
-        *(frozenset((name, _plain(value)) for name, value in each) for each in (found | in_paths, in_paths))
+    plain, segments = (
+        frozenset((name, _plain(value)) for name, value in each) for each in (found | in_paths, in_paths)
     )
+    return SentValues(plain, segments, entered)
 
 
 def _segments(request: RequestRecord) -> Iterator[tuple[str, str]]:
@@ -105,10 +119,10 @@ def _leaves(name: str, data: Any) -> Iterator[tuple[str, Value]]:
         yield name, data
 
 
-def _alike(column: str, name: str) -> bool:
-    """Whether a field's name may mean the column.
+def is_alike(column: str, name: str) -> bool:
+    """Return whether a field's or table's name may mean the column.
 
-    >>> _alike("ticket_id", "tickets"), _alike("stars", "review[stars]"), _alike("user", "forum")
+    >>> is_alike("ticket_id", "tickets"), is_alike("stars", "review[stars]"), is_alike("user", "forum")
     (True, True, False)
     """
     one, other = (_LETTERS.sub("", each.lower().removesuffix("_id")).rstrip("s") for each in (column, name))

@@ -6,7 +6,7 @@ import json
 import re
 import textwrap
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -25,12 +25,14 @@ from pytest_webarena.tasks.placeholders import readable
 from pytest_webarena.tasks.step_text import parse_step
 from pytest_webarena.trials.collecting import Collector, Used
 from pytest_webarena.trials.trial_environment import Resources, TrialEnvironment, set_up_environment
+from pytest_webarena.trials.written_tables import WrittenTables, read_written_tables
 from pytest_webarena.trials.written_values import change_values
 
 if TYPE_CHECKING:
     from pytest_webarena.browser.config import SessionConfig
     from pytest_webarena.browser.remote_input import RemoteInput
     from pytest_webarena.browser.reports import SelectorMatch
+    from pytest_webarena.changes import SiteChanges
     from pytest_webarena.checks import Verdict
     from pytest_webarena.signals import Signal
     from pytest_webarena.tasks.model import Task
@@ -174,6 +176,11 @@ class Tryout:
         evidence = self.evidence()
         with self._environment.attributing_site_errors():
             return change_values(self._task, self._environment, evidence, CHECK_SECONDS)
+
+    def written_tables(self, changes: Iterable[SiteChanges]) -> WrittenTables:
+        """Return what is known of the tables that were written to, by app and name."""
+        lease = self._environment.lease
+        return read_written_tables(lease, changes) if lease is not None else {}
 
     def remote_input(self) -> RemoteInput:
         """Access for a user without a browser window to see pages and act in them."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -12,14 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.changes import FILES, LONGEST_VALUE, RowChange, SiteChanges, TableChanges, Value
 from pytest_webarena.checks import collect
+from pytest_webarena.checks.absence import found_subjects
 from pytest_webarena.checks.bounded import judge_bounded
 from pytest_webarena.checks.judging import leaves
 from pytest_webarena.checks.state import StateSpec
 from pytest_webarena.errors import TaskError
 from pytest_webarena.text import clip
+from pytest_webarena.trials.generated_values import Renumbering, renumberings
 from pytest_webarena.trials.other_values import Table, is_clock, is_state, literal, other_values, quoted, read_table
+from pytest_webarena.trials.row_places import Place, Unable
 from pytest_webarena.trials.row_repairs import is_cut, repairs
 from pytest_webarena.trials.sent_values import is_addressed, sent_values
+from pytest_webarena.trials.written_tables import Order, WrittenTable, written_table
 
 if TYPE_CHECKING:
     from pytest_webarena.evidence import Evidence
@@ -65,29 +69,6 @@ class Untried:
     """``column`` or ``row``; empty for anything else."""
 
 
-class _Unable(Exception):
-    """Why something can't be tried."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """A row of a table."""
-
-    site: str
-    database: str
-    table: Table
-    where: str
-
-    def ask(self, lease: Lease) -> Callable[[str], Sequence[Sequence[Any]]]:
-        """A function that runs a read-only statement in the row's database."""
-        return lambda sql: lease.query(self.site, sql, database=self.database).rows
-
-    def update(self, values: Mapping[str, str]) -> str:
-        """The statement that sets these columns to these literals."""
-        settings = ", ".join(f"{quoted(column)} = {value}" for column, value in values.items())
-        return f"update {quoted(self.table.name)} set {settings} where {self.where}"
-
-
 def change_values(
     task: Task, environment: TrialEnvironment, evidence: Evidence, check_timeout: float
 ) -> dict[str, Any]:
@@ -99,6 +80,8 @@ def change_values(
     queries = [each for each, _ in leaves(everything) if isinstance(each.spec, StateSpec) and each.spec.api is None]
     tabs = [tab.url for tab in evidence.tabs]
 
+    found: set[str] = set()
+
     def passes(changes: tuple[SiteChanges, ...], pages: bool) -> bool | None:
         with environment.session.own_pages():
             checks = everything if pages else queries
@@ -106,13 +89,17 @@ def change_values(
         replaced = {(probe.check, probe.state): probe for probe in again}
         probes = tuple(replaced.get((probe.check, probe.state), probe) for probe in evidence.probes)
         judged = replace(evidence, changes=changes, probes=probes)
-        return judge_bounded(task, judged, seconds=check_timeout).passed
+        verdict = judge_bounded(task, judged, seconds=check_timeout)
+        found.update(found_subjects(everything, verdict))
+        return verdict.passed
 
     sent = sent_values(evidence)
-    changer = ValueChanger(lease, evidence, passes=passes, sent=sent.has, path_words=sent.path_words)
+    changer = ValueChanger(
+        lease, evidence, passes=passes, sent=sent.has, path_words=sent.path_words, entered=sent.is_entered
+    )
     if passes(changer.before, True) is not True:
         return {"tried": [], "untried": [asdict(Untried(what="all values", why="the solution did not pass"))]}
-    return changer.run()
+    return {**changer.run(), "found": sorted(found)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,16 +125,20 @@ class ValueChanger:
         passes: Callable[[tuple[SiteChanges, ...], bool], bool | None],
         sent: Callable[[str, Value], bool],
         path_words: Callable[[Value], Iterable[str]] = lambda _: (),
+        entered: Callable[[Value], bool] = lambda _: False,
         seconds: float = MOST_SECONDS,
     ) -> None:
         """``passes`` judges changes again; its second argument is whether pages are read again, too. ``sent`` returns
-        whether the client chose the value of a column, ``path_words`` the words before a value in requests' paths."""
+        whether the client chose the value of a column, ``path_words`` the words before a value in requests' paths,
+        ``entered`` whether a step typed or chose it."""
         self._lease, self._passes, self._sent, self._path_words = lease, passes, sent, path_words
+        self._entered = entered
         self.before = tuple(evidence.changes or ())
         self._ends = time.monotonic() + seconds
         self._altered = ""
         """Why the data are not as the solution left them; empty while they are."""
         self._queue: list[_Attempt] = []
+        self._renumberings: list[tuple[str, Place, Renumbering]] = []
         self.tried: list[Tried] = []
         self.untried: list[Untried] = []
 
@@ -163,29 +154,77 @@ class ValueChanger:
                     self._skip(f"{site}: {table.total} of its files", "files are not changed")
                     continue
                 try:
-                    self._table(site, table)
+                    self._table(site, table, app)
                 except TaskError as error:
                     self._skip(f"{site}: {table.name}", clip(str(error), _LONGEST_REASON))
         self._work()
-        return {"tried": [asdict(each) for each in self.tried], "untried": [asdict(each) for each in self.untried]}
+        return {
+            "tried": [asdict(each) for each in self.tried],
+            "untried": [asdict(each) for each in self.untried],
+            "generated": list(dict.fromkeys(self._needed_numbers())),
+        }
 
-    def _table(self, site: str, changes: TableChanges) -> None:
+    def _needed_numbers(self) -> Iterator[str]:
+        """Yield the generated values on which the verdict depends."""
+        for name, place, each in self._renumberings:
+            if self._altered or time.monotonic() > self._ends:
+                return
+            with suppress(Unable, TaskError):  # some databases let nobody change a key
+                if self._judged(place, each.do, each.undo) is False:
+                    yield f"{name}.{each.column}"
+
+    def _table(self, site: str, changes: TableChanges, app: SiteChanges) -> None:
         name = f"{site}: {changes.name}"
         if changes.more:
             self._skip(f"{name}: {changes.more} more rows", "the record lists no more")
-        table = read_table(lambda sql: self._lease.query(site, sql, database=changes.database).rows, changes.table)
+        ask = partial(self._lease.query, site, database=changes.database)
+        table = read_table(lambda sql: ask(sql).rows, changes.table)
+        known = written_table(ask, changes, table)
+        for order in known.orders:
+            self._order(name, site, changes, table, order)
         for kind in ("added", "changed", "removed"):
             rows = [row for row in changes.rows if row.kind == kind]
             if len(rows) > _MOST_ROWS:
                 self._skip(f"{name}: {len(rows) - _MOST_ROWS} more rows that are {kind}", "there are too many")
             for row in rows[:_MOST_ROWS]:
-                self._row(name, site, changes, table, row)
+                self._row(name, site, changes, table, known, row)
+                if kind == "added":
+                    written = [each for each in app.tables if each.database == changes.database]
+                    place = Place(site, changes.database, table, "")
+                    for each in renumberings(place.ask(self._lease), table, row, known.counted, written):
+                        self._renumberings.append((name, place, each))
 
-    def _row(self, name: str, site: str, changes: TableChanges, table: Table, row: RowChange) -> None:
+    def _order(self, name: str, site: str, changes: TableChanges, table: Table, order: Order) -> None:
+        """Plan to swap the row that moved furthest with the next one."""
+        rows = [order.rows[index] for index in order.neighbours]
+        keys = [RowChange(kind="changed", key={column: row[column] for column in table.key}) for row in rows]
+        places = [Place(site, changes.database, table, _where(each)) for each in keys]
+        attempt = partial(self._swap, name, places[0], places[1], order)
+        group = len(self._queue)
+        self._queue.append(_Attempt(True, group, f"{name}.{order.column}", "column", attempt))
+
+    def _swap(self, name: str, one: Place, other: Place, order: Order) -> Tried:
+        column = order.column
+        first, second = (self._own(each, [column])[column] for each in (one, other))
+        last: Any = order.rows[-1][column]
+        free = literal(f"{last}~" if isinstance(last, str) else last + 1)  # for columns that must not repeat
+
+        def exchange(mine: str, theirs: str) -> list[str]:
+            return [one.update({column: free}), other.update({column: theirs}), one.update({column: mine})]
+
+        passed = self._judged(one, exchange(second, first), exchange(first, second))
+        return Tried(
+            table=name, column=column, kind="changed", was=f"{first} where {one.where}", became=second, sent=True,
+            caught=None if passed is None else not passed,
+        )  # fmt: skip
+
+    def _row(
+        self, name: str, site: str, changes: TableChanges, table: Table, known: WrittenTable, row: RowChange
+    ) -> None:
         written = dict(row.now) if row.kind == "changed" else {} if row.kind == "removed" else _with_value(row.row)
         try:
             place = self._place(site, changes, table, row)
-        except _Unable as error:
+        except Unable as error:
             for column in written:
                 self._skip(f"{name}.{column}", str(error), "column")
             return
@@ -194,6 +233,10 @@ class ValueChanger:
         for column, value in written.items():
             if row.kind == "added" and column == table.generated:
                 continue  # which number a new row gets is not the agent's choice
+            if column in known.ordering:
+                continue  # only the order of its values means something
+            if row.kind == "added" and column in known.counted and not self._is_named(value):
+                continue
             sent = self._sent(column, value) or is_addressed(self._path_words(value), column, table)
             if is_clock(value or row.row.get(column)) and not sent:
                 continue  # nor is the time at which it writes
@@ -201,20 +244,24 @@ class ValueChanger:
             chosen |= sent
             attempt = partial(self._value, name, place, row, column, value, sent)
             self._queue.append(_Attempt(sent, group, f"{name}.{column}", "column", attempt))
-        if row.kind != "added":
+        if row.kind == "removed" or (row.kind == "changed" and not known.ordering.issuperset(written)):
             attempt = partial(self._neighbour, name, place, changes, row, chosen)
             self._queue.append(_Attempt(chosen, group, f"{name} (row)", "row", attempt))
 
-    def _place(self, site: str, changes: TableChanges, table: Table, row: RowChange) -> _Place:
+    def _is_named(self, value: Value) -> bool:
+        """Whether the client itself chose a number that the site could have counted on."""
+        return self._entered(value) or bool(self._path_words(value))
+
+    def _place(self, site: str, changes: TableChanges, table: Table, row: RowChange) -> Place:
         """The row's place in its table: by its key, or by its ``rowid`` if there is none, because a change of a value
         would move a row that is found by its values."""
-        place = _Place(site, changes.database, table, _where(row))
+        place = Place(site, changes.database, table, _where(row))
         if row.key or row.kind == "removed" or not table.rowid:
             return place
         source = quoted(table.name)
         found = place.ask(self._lease)(f"select {table.rowid} from {source} where {place.where} limit 1")
         if not found:
-            raise _Unable("no row has its values")
+            raise Unable("no row has its values")
         return replace(place, where=f"{table.rowid} = {found[0][0]}")
 
     def _work(self) -> None:
@@ -229,11 +276,11 @@ class ValueChanger:
                 continue
             try:
                 groups.setdefault(each.group, []).append(each.attempt())
-            except (_Unable, TaskError) as error:
+            except (Unable, TaskError) as error:
                 self._skip(each.what, clip(str(error), _LONGEST_REASON), each.unit)
         self.tried = [tried for row in groups.values() for tried in _accounted(row)]
 
-    def _value(self, name: str, place: _Place, row: RowChange, column: str, value: Value, sent: bool) -> Tried:
+    def _value(self, name: str, place: Place, row: RowChange, column: str, value: Value, sent: bool) -> Tried:
         """Change one value until the verdict is a failure, with at most two values for a text."""
         own = self._own(place, [column])
         refused = "no other value is known"
@@ -254,23 +301,23 @@ class ValueChanger:
             if found.caught or not attempts or not isinstance(value, str):
                 break
         if found is None:
-            raise _Unable(refused)
+            raise Unable(refused)
         return found
 
-    def _neighbour(self, name: str, place: _Place, changes: TableChanges, row: RowChange, chosen: bool) -> Tried:
+    def _neighbour(self, name: str, place: Place, changes: TableChanges, row: RowChange, chosen: bool) -> Tried:
         """Undo what was done to a row, and do it to its neighbour. A row of which the record lacks the former values
         gets those of its neighbour."""
         table = place.table
         source, key = quoted(table.name), ", ".join(map(quoted, table.key))
         if not key:
-            raise _Unable("its table has no key")
+            raise Unable("its table has no key")
         touched = " or ".join(f"({_where(each)})" for each in changes.rows)
         first = f"{quoted(table.key[0])} < {literal(row.key[table.key[0]])}"
         quotes = ", ".join(f"quote({quoted(each)})" for each in table.key)
         others = f"select {quotes} from {source} where not ({touched}) order by {first}, {key} limit 1"
         nearest = place.ask(self._lease)(others)
         if not nearest:
-            raise _Unable("its table has no other row")
+            raise Unable("its table has no other row")
         where = " and ".join(f"{quoted(c)} is {v}" for c, v in zip(table.key, nearest[0], strict=True))
         other = replace(place, where=where)
         if row.kind == "changed":
@@ -290,13 +337,13 @@ class ValueChanger:
             caught=None if passed is None else not passed,
         )  # fmt: skip
 
-    def _judged(self, place: _Place, do: Sequence[str], undo: Sequence[str]) -> bool | None:
+    def _judged(self, place: Place, do: Sequence[str], undo: Sequence[str]) -> bool | None:
         """Whether the trial passes with these statements, which are undone afterwards."""
         self._write(place, do)
         try:
             changes = self._lease.changes()
             if changes == self.before:
-                raise _Unable("the comparison of data ignores it")
+                raise Unable("the comparison of data ignores it")
             passed = self._passes(changes, False)
             if passed is not False:
                 passed = self._passes(changes, True)
@@ -304,7 +351,7 @@ class ValueChanger:
             self._put_back(place, undo)
         return passed
 
-    def _put_back(self, place: _Place, undo: Sequence[str]) -> None:
+    def _put_back(self, place: Place, undo: Sequence[str]) -> None:
         """Undo a change. If the trial would not pass afterwards, nothing else can be judged, and that is reported."""
         why = ""
         try:
@@ -316,7 +363,7 @@ class ValueChanger:
         if now != self.before:
             if not self._passes(now, True):
                 self._altered = f"a change of {place.site}: {place.database}.{place.table.name} could not be put back"
-                raise _Unable(f"it could not be put back{why}")
+                raise Unable(f"it could not be put back{why}")
             self.before = now
 
     def _repaired(self, now: tuple[SiteChanges, ...]) -> tuple[SiteChanges, ...]:
@@ -329,16 +376,16 @@ class ValueChanger:
                     self._lease.query(site, script, database=database, write=True)
         return self._lease.changes()
 
-    def _own(self, place: _Place, columns: Iterable[str]) -> dict[str, str]:
+    def _own(self, place: Place, columns: Iterable[str]) -> dict[str, str]:
         """The present values of a row as literals."""
         names = list(columns)
         quotes = ", ".join(f"quote({quoted(each)})" for each in names)
         rows = place.ask(self._lease)(f"select {quotes} from {quoted(place.table.name)} where {place.where}")
         if len(rows) != 1:
-            raise _Unable(f"{len(rows)} rows have its key")
+            raise Unable(f"{len(rows)} rows have its key")
         return dict(zip(names, map(str, rows[0]), strict=True))
 
-    def _write(self, place: _Place, statements: Sequence[str]) -> None:
+    def _write(self, place: Place, statements: Sequence[str]) -> None:
         script = "; ".join(["begin", *statements, "commit"])
         self._lease.query(place.site, script, database=place.database, write=True)
 
@@ -363,10 +410,10 @@ def _with_value(row: Mapping[str, Value]) -> dict[str, Value]:
 
 
 def _literals(row: Mapping[str, Value], columns: Iterable[str]) -> dict[str, str]:
-    """Former values as literals. Raises `_Unable` for one that the record does not have in full."""
+    """Former values as literals. Raises `Unable` for one that the record does not have in full."""
     values = {column: row[column] for column in columns}
     if any(is_cut(value) for value in values.values()):
-        raise _Unable(_CUT)
+        raise Unable(_CUT)
     return {column: literal(value) for column, value in values.items()}
 
 

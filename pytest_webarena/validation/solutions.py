@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from pytest_webarena.actions import Upload
 from pytest_webarena.agents.builtin import describe_step
+from pytest_webarena.checks.absence import expects_absence, never_found
 from pytest_webarena.checks.grading import REPAIRED
 from pytest_webarena.checks.judging import needs_judge
 from pytest_webarena.errors import Problem, SiteMissing, SiteUnready, TaskError, TrialError
@@ -32,6 +33,8 @@ class Replay:
 
     task: Task
     problems: list[Problem] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    """Checks of absence that were not seen to fail."""
     untried: str = ""
     """Why the task could not be done on this machine; empty if it could."""
 
@@ -56,7 +59,10 @@ def _replay(task: Task, runtime: Runtime, places: Places) -> Replay:
             done.problems += _start_problems(task, trying, places)
             done.problems += [] if done.problems else _step_problems(task, trying, places)
             whole = bool(task.solution) and not done.problems
-            done.problems += check_problems(task, trying.verdict(), whole=whole)
+            verdict = trying.verdict()
+            done.problems += check_problems(task, verdict, whole=whole)
+        if whole and not done.problems and expects_absence(task.every_check):
+            done.notes += _unproved(task, verdict, runtime)
     except SetupError as error:
         done.problems.append(problem_at(places.setup_step(task, error.number), "a set-up step that works", str(error)))
     except (SiteMissing, SiteUnready) as error:
@@ -65,6 +71,16 @@ def _replay(task: Task, runtime: Runtime, places: Places) -> Replay:
         expected = "a task that can be done" if isinstance(error, TaskError) else "sites that work during the task"
         done.problems.append(problem_at(task.location, expected, str(error)))
     return done
+
+
+def _unproved(task: Task, verdict: Verdict, runtime: Runtime) -> Iterator[str]:
+    """Yield the checks of absence that do not fail before anything is done, either."""
+    with tryout(task, runtime, lambda line: None, Path("tryout")) as trying:
+        before = trying.verdict(patient=False)
+    locations = {check.path: check.location for check in _all_checks(task.every_check)}
+    for each in never_found(task.every_check, [before, verdict]):
+        place = locations.get(each.path) or task.location
+        yield f"{place.path}:{place.line}: {task.id}: {each}; a misspelt name would pass, too"
 
 
 def _start_problems(task: Task, trying: Tryout, places: Places) -> Iterator[Problem]:

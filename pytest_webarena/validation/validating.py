@@ -69,6 +69,7 @@ def validate_on_sites(
             problems += [each for each in done.problems if (each.path, each.line, each.column) not in known]
             why = done.untried or ("" if done.task.solution else _NO_SOLUTION)
             replayed += not why
+            notes += done.notes
             if why:
                 untried.setdefault(why, []).append(done.task.id)
     notes += [f"not done: {_names(names)}: {why}" for why, names in untried.items()]

@@ -61,6 +61,7 @@ def audit_lines(audit: Audit, *, notes: bool = False) -> Iterator[str]:
     if unfinished := [task for task in audit.tasks if task.unfinished]:
         which = "1 task lacks" if len(unfinished) == 1 else f"{len(unfinished)} tasks lack"
         yield f"{which} trials that were not run, e.g. {unfinished[0].task}; see --resume"
+    yield from _unproved(audit)
     for task in audit.tasks:
         if task.unfinished:
             continue
@@ -72,6 +73,19 @@ def audit_lines(audit: Audit, *, notes: bool = False) -> Iterator[str]:
         if notes:
             for note in task.notes:
                 yield from _indented(note)
+
+
+def _unproved(audit: Audit) -> Iterator[str]:
+    """Yield the checks of absence that were never seen to fail."""
+    tasks = [task for task in audit.tasks if task.unproved and not task.unfinished]
+    if not tasks:
+        return
+    number = sum(len(task.unproved) for task in tasks)
+    what = "1 check" if number == 1 else f"{number} checks"
+    yield f"{what} of absence never failed; a misspelt name would pass, too:"
+    for task in tasks:
+        for each in task.unproved:
+            yield from _indented(f"{task.path}:{task.line}: {task.task}: {each}")
 
 
 def _task(task: TaskAudit) -> Iterator[str]:

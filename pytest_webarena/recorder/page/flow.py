@@ -256,7 +256,7 @@ class _Recording:
         self._checks = proposed_checks(
             self._task, answer=edits.answer, url=replayed.url, steps=[step.action for step in steps],
             changes=replayed.changes, ignored=self._options.ignored, requests=replayed.requests, sites=replayed.sites,
-            again=self._changes_again(replayed, steps, recorded),
+            again=self._changes_again(replayed, steps, recorded), tables=replayed.tables,
         )  # fmt: skip
         problems = {
             key_of(step): chosen.problem for step, chosen in zip(steps, replayed.chosen, strict=False) if chosen.problem

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from pytest_webarena.errors import SiteError, SiteMissing, SiteUnready, UsageError, WebArenaError
 from pytest_webarena.sites.backends.base import Backend, KeepingBackend, Replica, Rows
+from pytest_webarena.sites.backends.sqlite_names import with_strict_names
 from pytest_webarena.sites.broker.instances import Instances
 from pytest_webarena.sites.broker.metrics import ReplicaSetMetrics
 from pytest_webarena.sites.broker.pausing import IdlePauser
@@ -203,10 +204,13 @@ class ReplicaSet:
         return self._edition
 
     async def query(self, slot: Slot, app: str, database: str, sql: str, *, write: bool) -> Rows:
-        """Run SQL on a part of a leased replica. After a write it counts as dirty, regardless of its fingerprint."""
+        """Run SQL on a part of a leased replica. After a write it counts as dirty, regardless of its fingerprint. When
+        it reads, SQLite must not take a misspelt name in double quotes for a text."""
         if write:
             slot.touched = "a set-up step wrote into its database"
         replica, manifest = slot.running().of(app), next(one for one in self.unit.apps if one.name == app)
+        if not write and '"' in sql and manifest.database(database).engine == "sqlite":
+            sql = with_strict_names(sql)
         return await self._preparation.backend().query(manifest, replica, database, sql, write=write)
 
     def record_lease(self, slot: Slot) -> None:

@@ -11,6 +11,7 @@ from pytest_webarena.sites.catalogues.format_hosted import HOSTED_KEYS
 from pytest_webarena.sites.catalogues.format_parts import HEADER, HOST, PATH, SCRIPT, WORDS, key, text
 from pytest_webarena.sites.catalogues.format_stand_ins import STAND_IN_KEYS
 from pytest_webarena.sites.catalogues.manifest import ApiRecipe, HttpCredentials, LoginCheck
+from pytest_webarena.sites.catalogues.sign_in_recipes import sign_in_fault, sign_in_recipe
 from pytest_webarena.tasks.file_reading import Reading
 from pytest_webarena.tasks.record_shapes import ListOf, MapOf, Record
 from pytest_webarena.tasks.shapes import Bool, Choice, Fault, Int, Json, Text
@@ -79,37 +80,9 @@ LOGIN_CHECK: Record[LoginCheck] = Record(
     rule=_check_rule,
 )
 
-_LOGIN_KINDS = {
-    "steps": "form",
-    "headers": "header",
-    "http_basic": "header",
-    "state": "state",
-    "script": "script",
-    "command": "command",
-}
-"""Kinds of recipes by the key that makes them."""
-
-
-def _login(*, http_basic: bool, **values: Any) -> Mapping[str, Any]:
-    if http_basic:
-        values["headers"] = {"Authorization": "{authorization}"}
-    return {"kind": next(kind for key, kind in _LOGIN_KINDS.items() if values.get(key)), **values}
-
-
-def _login_rule(values: dict[str, Any], _: Any, __: Reading) -> Fault | None:
-    given = [key for key in _LOGIN_KINDS if values[key]]
-    if len(given) != 1:
-        found = " and ".join(map(repr, given)) or "none"
-        return Fault("one of 'steps', 'headers', 'http_basic', 'state', 'script' and 'command'", found)
-    if bool(values["path"]) != (given == ["steps"]):
-        found = f"'path' with {given[0]!r}" if values["path"] else "'steps' without 'path'"
-        return Fault("'path', the page with the form, with 'steps' and only with them", found)
-    return None
-
-
 LOGIN: Record[Mapping[str, Any]] = Record(
     "sign-in recipe",
-    _login,
+    sign_in_recipe,
     [
         key(
             "path",
@@ -204,7 +177,7 @@ LOGIN: Record[Mapping[str, Any]] = Record(
             default=True,
         ),
     ],
-    rule=_login_rule,
+    rule=sign_in_fault,
 )
 
 

@@ -309,7 +309,7 @@ def test_audit_json_lists_counts_reasons_and_trials() -> None:
     first, second = data["tasks"]
     assert set(first) == {
         "task", "finding", "counts_against", "path", "line", "template", "xfail", "reasons", "notes",
-        "mutation", "values", "trials",
+        "unproved", "mutation", "values", "trials",
     }  # fmt: skip
     (reason,) = second["reasons"]
     assert reason == {

@@ -29,6 +29,7 @@ def record(*given: dict[str, Any]) -> TrialRecord:
     facts = {
         "tried": [each for each in given if "column" in each],
         "untried": [each for each in given if "what" in each],
+        "generated": [each["number"] for each in given if "number" in each],
     }
     key = TrialKey(TASK.id, VALUES, 1)
     return TrialRecord(key=key, outcome="passed", task_digest=TASK.digest, steps=2, environment={"values": facts})
@@ -56,12 +57,14 @@ def test_what_was_not_tried_is_counted_and_named() -> None:
     found = record(
         tried("body", True), tried("due", None), tried("", True), tried("author", False, sent=False),
         untried("shop: main.comments.kind", "the database takes no other value", "column"),
-        untried("shop: 2 of its files", "files are not changed"),
+        untried("shop: 2 of its files", "files are not changed"), {"number": "shop: main.comments.id"},
     )  # fmt: skip
     assert not list(unread_values([(TRIAL, found)]))
     assert list(value_notes([(TRIAL, found)])) == [
         "computed by the site, and read by no check: shop: main.comments.author",
         "undecided with another value: shop: main.comments.due",
+        "the verdict depends on shop: main.comments.id, which was generated: a right agent that does more may get"
+        " another value",
         "not changed: shop: main.comments.kind: the database takes no other value",
         "not changed: shop: 2 of its files: files are not changed",
     ]

@@ -13,7 +13,7 @@ from pytest_webarena.browser.login import login_headers
 from pytest_webarena.embedded import APPS
 from pytest_webarena.embedded.world import PEOPLE
 from pytest_webarena.errors import UsageError
-from pytest_webarena.sites.catalogues.loading import load_catalogue
+from pytest_webarena.sites.catalogues.loading import load_catalogue, problems_of
 from pytest_webarena.sites.catalogues.manifest import HttpReady, PortReady
 
 SHIPPED = ("embedded", "embedded-docker")
@@ -95,6 +95,32 @@ apps:
     assert recipe.kind == "header"
     encoded = base64.b64encode(b"em:{username}:x").decode()
     assert login_headers(recipe, app.users["emma"]) == {"Authorization": f"Basic {encoded}"}
+
+
+RECIPE = """
+apps:
+  shop:
+    backend: external
+    users: {emma: {password: x}}
+    sites:
+      shop:
+        url: http://shop.test
+        sign_in:
+          path: /login
+          steps: [{fill: {css=#a: "{username}", css=#b: "{password}"}}, {click: text=Go}]
+          check: {path: "/me?u={username}", includes: "Hi {username}, { x"}
+"""
+
+
+def test_misspelt_placeholders_of_accounts_are_refused(tmp_path: Path) -> None:
+    """The site would get the placeholder's name as text."""
+    assert not problems_of(write(tmp_path / "right.yaml", RECIPE))
+    for wrong in ('css=#a: "{usernam}"', 'css=#b: "{passwort}"', "?u={usernam}", "Hi {user_name}"):
+        name = wrong.partition("{")[2].partition("}")[0]
+        right = "password" if name == "passwort" else "username"
+        text = RECIPE.replace(wrong.replace(name, right), wrong)
+        (problem,) = problems_of(write(tmp_path / "wrong.yaml", text))
+        assert f"found '{{{name}}}' (did you mean '{right}'?)" in str(problem)
 
 
 def test_minimal_catalogue_gets_defaults(tmp_path: Path) -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
+from contextlib import closing
 
 import pytest
 
 from pytest_webarena.errors import HarnessError, SiteBusy, SiteError, TaskError, UsageError
+from pytest_webarena.sites.backends.sqlite_names import with_strict_names
 from pytest_webarena.sites.broker.slot import Slot, State
 
 from .pool_harness import PoolHarness, rest, run
@@ -254,6 +257,25 @@ def test_single_replica_is_leased_in_request_order() -> None:
             assert [number for number in order if number in wanting] == wanting
 
     run(work, replicas=1)
+
+
+def test_misspelt_name_in_double_quotes_is_no_text() -> None:
+    """SQLite takes it for one in double quotes only, so that ``count(*) … where "titel" = 'Tea'`` would be 0."""
+
+    async def work(harness: PoolHarness) -> None:
+        lease = await harness.lease("a")
+        for write, expected in ((False, "select `a``b` from x where c = 'say \"d\"'"), (True, None)):
+            sql = 'select "a`b" from x where c = \'say "d"\''
+            rows = (await harness.pool.query(lease, "a", "", sql, write=write)).rows
+            assert rows == ((expected or sql,),)
+
+    run(work)
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute("create table notes (title text)")
+        sql = 'select count(*) from notes where "titel" = 1'
+        assert connection.execute(sql).fetchone() == (0,)
+        with pytest.raises(sqlite3.OperationalError, match="no such column: titel"):
+            connection.execute(with_strict_names(sql))
 
 
 def test_query_of_a_locked_database_is_retried() -> None:

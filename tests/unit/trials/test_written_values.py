@@ -153,6 +153,7 @@ def test_site_without_comparison_is_named(tmp_path: Path) -> None:
     facts = ValueChanger(leased, evidence, passes=lambda *_: True, sent=lambda *_: True).run()
     assert facts == {
         "tried": [],
+        "generated": [],
         "untried": [{"what": "shop", "why": "its changes are unknown: it is too large", "unit": ""}],
     }
 

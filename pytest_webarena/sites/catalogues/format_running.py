@@ -94,6 +94,7 @@ READY: Any = ListOf(
 )
 
 
+NAME_INSIDE = text("a host name", r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 _AT_START = frozenset({"LANG", "LANGUAGE", "TZ"})
 _BEGIN_AT_START = ("GLIBC_", "LC_", "LD_", "MALLOC_", "PYTHON")
 """Names and name prefixes of variables that the interpreter and the C library read when a process starts."""
@@ -322,6 +323,22 @@ DOCKER: Record[DockerManifest] = Record(
         ),
         key("build", NAME, "The recipe of this package that builds the image.", "build: embedded", default=""),
         key("command", WORDS, "A command in place of the image's.", "command: [serve, --port, '8080']", default=()),
+        key(
+            "entrypoint",
+            WORDS,
+            "A program in place of the image's entrypoint; the image's command is then not used.",
+            "entrypoint: [/bin/start-web]",
+            default=(),
+        ),
+        key("user", Text("a user"), "The user, or `user:group`, that runs the app inside.", "user: '1000'", default=""),
+        key("workdir", PATH, "The working directory inside.", "workdir: /srv", default=""),
+        key(
+            "aliases",
+            ListOf(NAME_INSIDE, label="a list of host names"),
+            "Further names under which other containers of its unit find it, in addition to the app's.",
+            "aliases: [database, pg.internal]",
+            default=(),
+        ),
         key("port", Int(low=1, high=65535), "The port that the app listens on inside.", "port: 8080", default=80),
         key("env", VARIABLES, "Environment variables to add.", 'env: {BASE_URL: "{url}"}', default={}),
         key("memory", SIZE, "Memory limit.", "memory: 256m", default=""),
@@ -364,8 +381,8 @@ DOCKER: Record[DockerManifest] = Record(
             "snapshot",
             Bool(),
             (
-                "Whether to run `post_start` once and start replicas from an image committed afterwards. Volumes "
-                "are not part of it."
+                "Whether to run `post_start` once and start replicas from an image committed afterwards. It includes "
+                "the volumes that the image declares, but not those of `volumes` with a source."
             ),
             "snapshot: true",
             default=False,

@@ -209,6 +209,14 @@ class DockerManifest:
     """Program and arguments that print a digest of the app's state; equal output means equal state."""
     command: tuple[str, ...] = ()
     """Replaces the image's command."""
+    entrypoint: tuple[str, ...] = ()
+    """Replaces the image's entrypoint, and its command."""
+    user: str = ""
+    """User and group that run the app inside; empty: the image's."""
+    workdir: str = ""
+    """Working directory inside; empty: the image's."""
+    aliases: tuple[str, ...] = ()
+    """Further names under which apps of its unit find the container."""
     port: int = 80
     """Port of the app inside the container."""
     env: Mapping[str, str] = field(default_factory=dict)

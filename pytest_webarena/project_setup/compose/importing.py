@@ -41,7 +41,7 @@ def import_compose(
     """Describe a Compose file's services as apps of a catalogue in the folder ``below``.
 
     ``services`` are those that browsers visit, as NAME or NAME:PORT; by default those that publish a port and that no
-    other one needs. Raises `UsageError` if the file can't be read, or none of its services can have a site.
+    other one of these needs. Raises `UsageError` if the file can't be read, or none of its services can have a site.
     """
     file = read_compose(path, environment)
     for key in file.data:
@@ -104,14 +104,24 @@ def _sites(path: Path, found: Mapping[str, Service], wanted: Sequence[str]) -> l
             found[name].published.insert(0, (int(port) if port.isdecimal() else 0, ""))
             found[name].app["docker"]["port"] = found[name].published[0][0]
         named.append(name)
-    needed = {name for service in found.values() for name in service.needs}
-    named = named or [name for name, service in found.items() if service.published and name not in needed]
+    published = [name for name, service in found.items() if service.published]
+    named = named or [
+        name for name in published if not any(name in _needs_of(other, found) for other in published if other != name)
+    ]
     if not named:
         raise UsageError(
-            f"{path}: expected a service that publishes a port and that no other service needs, found none; name it: "
-            "--service=NAME:PORT"
+            f"{path}: expected a service that publishes a port and is not behind another one that does, found none; "
+            "name it: --service=NAME:PORT"
         )
     return named
+
+
+def _needs_of(name: str, found: Mapping[str, Service]) -> list[str]:
+    """Returns the services that one needs, directly or not."""
+    needs = list(found[name].needs)
+    for one in needs:  # grows during the iteration
+        needs += [each for each in found[one].needs if each not in needs]
+    return needs
 
 
 def _make_site(file: ComposeFile, name: str, found: Mapping[str, Service]) -> None:

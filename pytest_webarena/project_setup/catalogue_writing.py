@@ -7,14 +7,12 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import yaml
-
 from pytest_webarena.errors import UsageError
 from pytest_webarena.project_setup.exploring import Explored
+from pytest_webarena.suites.writing import yaml_lines
 
 __all__ = ["accounts_of", "app_of_address", "app_of_command", "catalogue_text", "with_findings"]
 
-_WIDTH = 110
 _ACCOUNT = re.compile(r"(?P<name>[^:]+):(?P<password>.+)")
 _VARIABLE = re.compile(r"\$([A-Za-z_]\w*)")
 _PYTHONS = ("python", "python3")
@@ -125,7 +123,4 @@ def catalogue_text(apps: Mapping[str, Any]) -> str:
         "# How the app is started, who signs in, and what its data are. Written by `webarena init`; edit it freely.\n"
         "# All keys: `webarena tasks schema --sites`. What does not fit: `webarena sites doctor`.\n"
     )
-    body = yaml.safe_dump(
-        {"apps": dict(apps)}, sort_keys=False, allow_unicode=True, default_flow_style=None, width=_WIDTH
-    )
-    return head + body
+    return head + "\n".join(yaml_lines({"apps": dict(apps)})) + "\n"

@@ -5,11 +5,13 @@ from __future__ import annotations
 import shutil
 import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
+from docker.errors import NotFound
 
 from pytest_webarena.project_setup.compose.importing import import_compose
 from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
@@ -125,7 +127,8 @@ def project(engine: DockerClient, postgresql_image: str, tmp_path_factory: pytes
     yield folder
     for label in ("web", "worker", "db"):
         for image in engine.images.list(filters={"label": f"pytest-webarena.snapshot={label}"}):
-            engine.images.remove(str(image.id), force=True)
+            with suppress(NotFound):  # a parent that another one took along
+                engine.images.remove(str(image.id), force=True)
     for name in (SERVER, "webarena-test-shop-web"):
         engine.images.remove(name, force=True)
 

@@ -27,12 +27,13 @@ from pytest_webarena.project_setup.compose.importing import import_compose
 from pytest_webarena.project_setup.exploring import Explored, Missing, explore
 from pytest_webarena.project_setup.first_tasks import first_tasks
 from pytest_webarena.sites.catalogues.loading import load_catalogue
-from pytest_webarena.sites.ledger.snapshot import files_below
+from pytest_webarena.sites.ledger.snapshot import database_file, files_below
 
 __all__ = ["set_up"]
 
 _DRAFT = ".webarena-init.yaml"
 _SITES = "sites.yaml"
+_DATA = "webarena-data"
 _PYTEST_SECONDS = 600.0
 _OURS = re.compile(r"(?:.*/)?(?:__pycache__|\.[^/]+)(?:/.*)?|webarena-runs/.*")
 """Files below the project's folder that programs other than the app write."""
@@ -130,14 +131,30 @@ def _describe(options: argparse.Namespace) -> _Project | None:
         if options.url is not None:
             app = app_of_address(options.url, site, options.start)
         else:
+            data = options.data or _copied_database(directory, options)
             app = app_of_command(
-                options.app_command, host, site, database=options.database, data=options.data, env=options.env,
+                options.app_command, host, site, database=options.database, data=data, env=options.env,
                 start=options.start,
             )  # fmt: skip
         apps = {lead: app}
     if accounts:
         apps[lead]["users"] = accounts
     return _Project(directory, apps, lead, site, builds)
+
+
+def _copied_database(directory: Path, options: argparse.Namespace) -> str:
+    """Copy the project's database as the initial data of each copy of the app. Returns the copy's folder; empty if
+    there is no database yet."""
+    source = directory / options.database
+    if not options.database or not source.is_file():
+        return ""
+    target = directory / _DATA / options.database
+    if not target.exists():
+        with writing(target):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(database_file(source))
+        print(f"{_DATA}/{options.database}: a copy of {options.database}, with which each copy of the app starts")
+    return f"./{_DATA}"
 
 
 @contextmanager
@@ -217,8 +234,8 @@ def _changed_files(before: Mapping[str, str], after: Mapping[str, str]) -> list[
     if not changed:
         return []
     text = (
-        f"the app writes into its own folder ({', '.join(changed[:3])}), which no reset restores; let it write into "
-        "{data_dir}, by an argument of --command or by --env"
+        f"the app writes into its own folder ({', '.join(changed[:3])}), which no reset restores; name its database "
+        "(--database=FILE), or let it write into {data_dir}, by an argument of --command or by --env"
     )
     return [Missing("data", text)]
 

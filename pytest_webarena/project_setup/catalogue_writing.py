@@ -42,14 +42,9 @@ def app_of_command(
             "--command: expected '{port}', since each copy of the app has its own port, found none; pass it as an "
             "argument, or as a variable with --env PORT={port}"
         )
-    if (database or data) and not any("{data_dir}" in text for text in texts):
-        what = f"--database={database}" if database else f"--data={data}"
-        example = f"--env DATABASE_URL=sqlite:///{{data_dir}}/{database or 'app.db'}"
-        raise UsageError(
-            f"{what}: expected '{{data_dir}}' in --command or --env, since each copy of the app keeps its data in a "
-            f"directory of its own, found none; such as {example}"
-        )
     process: dict[str, Any] = {"command": words}
+    if (database or data) and not any("{data_dir}" in text for text in texts):
+        process["in_data_dir"] = True
     if variables:
         process["env"] = variables
     if data:

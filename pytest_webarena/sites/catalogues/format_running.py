@@ -108,6 +108,8 @@ def _process_rule(values: dict[str, Any], _: Any, __: Reading) -> Fault | None:
     only_wsgi = [key for key in wsgi if values[key] and values["command"]]
     if only_wsgi:
         return Fault(f"'{only_wsgi[0]}' only with 'factory'", "'command'", "a command starts with 'data'")
+    if values["in_data_dir"] and not values["command"]:
+        return Fault("'in_data_dir' only with 'command'", "'factory'", "it receives the data directory as an argument")
     if values["seed"] and values["data"]:
         return Fault("either 'seed' or 'data'", "both")
     for name in values["env_after_preload"]:
@@ -177,6 +179,16 @@ PROCESS: Record[ProcessManifest] = Record(
             ("A program to run in place of `factory`. `{port}`, `{data_dir}` and `{python}` are replaced."),
             'command: [node, server.js, "{port}", "{data_dir}"]',
             default=(),
+        ),
+        key(
+            "in_data_dir",
+            Bool(),
+            (
+                "Whether `command` runs in `{data_dir}`, for apps that keep their data in the working directory. It "
+                "still finds files of the catalogue's folder that it names, and Python modules there."
+            ),
+            "in_data_dir: true\ncommand: [uvicorn, 'shop:app', --port, '{port}']",
+            default=False,
         ),
         key("env", VARIABLES, "Environment variables to add.", "env: {LANG: C.UTF-8}", default={}),
         key(

@@ -133,6 +133,9 @@ class ProcessManifest:
     command: tuple[str, ...] = ()
     """Program and arguments; ``{port}``, ``{data_dir}`` and ``{python}`` are replaced. It runs in the folder of the
     catalogue's file and must listen on 127.0.0.1."""
+    in_data_dir: bool = False
+    """Whether the command runs in its data directory instead. Its words that name files of the catalogue's folder then
+    lead there, and so do Python's imports."""
     env: Mapping[str, str] = field(default_factory=dict)
     """Additional environment variables, with the same placeholders."""
     needs: tuple[str, ...] = ()

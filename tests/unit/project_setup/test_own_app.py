@@ -77,6 +77,13 @@ def test_catalogue_of_a_command_is_valid(tmp_path: Path) -> None:
     assert (recipe.path, len(recipe.steps), recipe.check.includes) == ("/in", 3, "{username}")
 
 
+def test_app_that_knows_no_data_directory_runs_in_it() -> None:
+    assert command(database="app.db")["process"]["in_data_dir"]
+    assert command(data="seed")["process"]["in_data_dir"]
+    assert "in_data_dir" not in command("a {port} {data_dir}", database="app.db")["process"]
+    assert "in_data_dir" not in command()["process"]
+
+
 def test_catalogue_without_a_ledger_forbids_nothing() -> None:
     """An app whose changes can't be seen must not seem to have none."""
     assert "forbid_side_effects" not in with_findings(command(), "shop", Explored())
@@ -92,8 +99,6 @@ def test_catalogue_without_a_ledger_forbids_nothing() -> None:
         ("python app.py", {}, r"'\{port\}'"),
         ("'", {}, "No closing quotation"),
         ("", {}, "found none"),
-        ("a {port}", {"database": "x.db"}, r"sqlite:///\{data_dir\}/x.db"),
-        ("a {port}", {"data": "seed"}, r"'\{data_dir\}'"),
         ("a {port}", {"env": ["A"]}, "NAME=VALUE, found 'A'"),
     ],
 )

@@ -130,7 +130,7 @@ def project(engine: DockerClient, postgresql_image: str, tmp_path_factory: pytes
             with suppress(NotFound):  # a parent that another one took along
                 engine.images.remove(str(image.id), force=True)
     for name in (SERVER, "webarena-test-shop-web"):
-        engine.images.remove(name, force=True)
+        engine.images.remove(name, force=True, noprune=True)
 
 
 def catalogue(project: Path, **docker: Any) -> str:

@@ -205,6 +205,10 @@ def _explore(project: _Project, draft: Path, options: argparse.Namespace) -> Exp
         found.missing.append(Missing("sign-in", text))
     if found.form is None and "users" in app and not any(each.subject == "sign-in" for each in found.missing):
         found.missing.append(Missing("sign-in", "no page with a form was found; name it: --login=/PATH"))
+    for key, hosts in found.hosts.items():
+        found.notes.append(f"{key}: pages ask for {', '.join(hosts)}; remove what they can do without")
+    if noise := [*found.ignore, *found.ignore_files]:
+        found.notes.append(f"ignored, since visits alone change it: {', '.join(noise)}")
     if app["backend"] == "external":
         found.notes.append("it has no 'reset', so tasks that change it are skipped: add the key to the app")
     return found

@@ -212,6 +212,17 @@ def test_chosen_service_gets_the_site(tmp_path: Path) -> None:
         imported(tmp_path, "services: {web: {image: x}}", services=["wob"])
 
 
+def test_services_behind_others_get_no_site(tmp_path: Path) -> None:
+    services = {
+        "db": {"image": "postgres", "ports": ["5432:5432"]},
+        "api": {"image": "a", "depends_on": ["db"]},
+        "front": {"image": "f", "ports": ["80:80"], "depends_on": ["api"]},
+        "worker": {"image": "a", "depends_on": ["front"]},
+    }
+    found = imported(tmp_path, yaml.safe_dump({"services": services}))
+    assert [name for name, app in found.apps.items() if "sites" in app] == ["front"]
+
+
 def test_values_of_the_shell_are_reported(tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("TAG=from-file\nOWN=1\n")
     text = "services: {web: {image: 'x:${TAG}', ports: [80], environment: [OWN, 'U=$UNSET']}}"

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pytest_webarena.results.records import SignedInAtEnd
     from pytest_webarena.trials.collecting import Collector
     from pytest_webarena.trials.episode import Episode
+    from pytest_webarena.trials.session_secrets import SessionSecrets
     from pytest_webarena.trials.trial_environment import TrialEnvironment
 
 __all__ = ["Progress", "Recorder"]
@@ -75,8 +76,14 @@ class Recorder:
     """Passes each step to the attempt's files and to the collector of its checks."""
 
     def __init__(
-        self, writer: AttemptWriter, collector: Collector, environment: TrialEnvironment, progress: Progress
+        self,
+        writer: AttemptWriter,
+        collector: Collector,
+        environment: TrialEnvironment,
+        progress: Progress,
+        secrets: SessionSecrets,
     ) -> None:
+        self._secrets = secrets
         self._writer = writer
         self._collector = collector
         self._environment = environment
@@ -87,11 +94,13 @@ class Recorder:
     def observed(self, index: int, observation: Observation) -> tuple[str, str]:
         """Store what the agent is shown; see `AttemptWriter.observed`."""
         self._collector.observed(index, observation.url)
+        self._secrets.learn_traffic(observation.text)
         return self._writer.observed(index, observation)
 
     def stepped(self, step: StepRecord) -> None:
         """Store a finished step with its signals, collect probes, and keep the sites signed in."""
         self._progress.add(step.usage)
+        self._secrets.learn_traffic()
         self._writer.stepped(step)
         signals = self._environment.session.signals.since(self._signals)
         self._signals += len(signals)

@@ -113,6 +113,7 @@ volumes: {{data: {{}}}}
 @pytest.fixture(scope="module")
 def project(engine: DockerClient, postgresql_image: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("project")
+    engine.images.get(postgresql_image).tag("localhost/webarena-test-base", "1")  # it stays when its children go
     recipes = folder / "recipes"
     recipes.mkdir()
     (recipes / "entry").write_text(ENTRY)
@@ -130,7 +131,7 @@ def project(engine: DockerClient, postgresql_image: str, tmp_path_factory: pytes
             with suppress(NotFound):  # a parent that another one took along
                 engine.images.remove(str(image.id), force=True)
     for name in (SERVER, "webarena-test-shop-web"):
-        engine.images.remove(name, force=True, noprune=True)
+        engine.images.remove(name, force=True)
 
 
 def catalogue(project: Path, **docker: Any) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -32,7 +32,13 @@ _IDLE = 5.0
 
 
 def visit_for_hosts(
-    session: Session, lease: Lease, starts: Iterable[str], sites: Mapping[str, str], *, pages: int = _PAGES
+    session: Session,
+    lease: Lease,
+    starts: Iterable[str],
+    sites: Mapping[str, str],
+    *,
+    pages: int = _PAGES,
+    on_page: Callable[[Session, str], None] | None = None,
 ) -> dict[str, RefusedHost]:
     """Visit pages of leased sites and return the hosts that they need and no key allows.
 
@@ -42,6 +48,7 @@ def visit_for_hosts(
         starts: Addresses of the first pages.
         sites: Addresses of the sites, by name; links to other addresses are not followed.
         pages: Maximum number of pages.
+        on_page: Called with each page that is open, and the address that led to it.
     """
     before = len(lease.requests())
     frontier = Frontier(sites.values())
@@ -50,6 +57,8 @@ def visit_for_hosts(
         session.open_tabs([address])
         session.wait_for_idle(_IDLE)
         frontier.add(links_of(session.html(), address))
+        if on_page is not None:
+            on_page(session, address)
     return refused_hosts(with_browsers_record(lease.requests()[before:], session.signals.refused))
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import re
+import tarfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -180,30 +182,49 @@ def test_unit_does_not_start_if_one_app_fails(
         run(backend.start(unit.lead, "web-1"))
 
 
-def test_snapshot_of_app_with_volume_is_rejected(
+def test_snapshot_includes_volumes_that_images_declare(
     units: Callable[[Unit], DockerBackend], unit: Unit, engine: DockerClient, python_image: str, run: Run
 ) -> None:
-    from pytest_webarena.sites.backends.docker.image_status import survey
-
+    """Also what an app removed there, and what image and container say of the app."""
     tag = "localhost/webarena-test-volumes"
-    made = engine.containers.create(python_image, ["true"])
+    made = engine.containers.create(python_image, ["sh", "-c", "mkdir -p /srv/own/sub && touch /srv/own/old"], user="0")
+    made.start()
+    made.wait()
     repository, _, version = f"{tag}:1".rpartition(":")
-    engine.api.commit(str(made.id), repository=repository, tag=version, changes=["VOLUME /var/lib/shop"])
+    changes = ["VOLUME /srv/own", "ENV KEPT=a\\$b", "WORKDIR /tmp", "USER 0"]
+    engine.api.commit(str(made.id), repository=repository, tag=version, changes=changes)
     made.remove()
+    server = SERVER.replace('"/rows"', '"/srv/own/rows"').replace(
+        "signal.signal", "os.path.exists('/srv/own/old') and os.unlink('/srv/own/old')\nsignal.signal", 1
+    )
     try:
         (db,) = unit.others
         assert db.docker is not None
         assert unit.lead.docker is not None
-        parts = replace(db, docker=replace(db.docker, image=f"{tag}:1")), unit.lead
+        docker = replace(db.docker, image=f"{tag}:1", command=("python3", "-u", "-c", server))
         lead = replace(unit.lead, docker=replace(unit.lead.docker, snapshot=True))
-        with pytest.raises(SiteError, match=r"all data of db in its container.* declares /var/lib/shop as a volume"):
-            run(units(Unit((parts[0], lead))).prepare(lead))
-        _, needs = survey((parts[0], lead))
-        assert ["/var/lib/shop as a volume" in need.problem for need in needs] == [True, False]
-        assert not any(need.problem for need in survey(parts)[1])
-        run(units(Unit(parts)).prepare(unit.lead))
+        whole = Unit((replace(db, docker=docker), lead))
+        backend = units(whole)
+        run(backend.prepare(lead))
+        (snapshot,) = engine.images.list(filters={"label": "pytest-webarena.snapshot=db"})
+        config = snapshot.attrs["Config"]
+        assert (config.get("Volumes"), config["WorkingDir"], config["User"]) == (None, "/tmp", "0")
+        assert "KEPT=a$b" in config["Env"]
+        first = run(backend.start(lead, "web-1"))
+        assert ask(first, "http://db:8080/") == "seed configured"
+        ask(first, "http://db:8080/add?more")
+        assert ask(run(backend.reset(lead, first)), "http://db:8080/") == "seed configured"
+        look = engine.containers.create(str(snapshot.id), ["true"])
+        names = tar_names(look.get_archive("/srv/own")[0])
+        look.remove()
+        assert names == {"own", "own/rows", "own/sub"}
     finally:
         engine.images.remove(f"{tag}:1", force=True)
+
+
+def tar_names(stream: Iterator[bytes]) -> set[str]:
+    with tarfile.open(fileobj=io.BytesIO(b"".join(stream))) as archive:
+        return {name.rstrip("/") for name in archive.getnames()}
 
 
 def test_unit_start_fails_if_another_app_dies_meanwhile(

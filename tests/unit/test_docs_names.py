@@ -57,7 +57,8 @@ def calls(line: str, program: str) -> Iterator[list[str]]:
     for part in re.split(r"&&|;|\s\|\s", re.split(r"(?:^|\s)#\s", line)[0]):
         found = re.match(rf"^(?:[$>]|- run:|.*\s)?\s*(?:[A-Z_]+=\S* )*(?:python -m )?{program} (.+)$", part.strip())
         if found:
-            yield re.findall(r"[^\s\[\]()'\",]+", found[1])
+            own = re.sub(r'"[^"-][^"]*"', "TEXT", found[1])  # a quoted command has the options of another program
+            yield re.findall(r"[^\s\[\]()'\",]+", own)
 
 
 @cache

@@ -59,6 +59,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("recorder",),
     ("validation",),
     ("task_generation",),
+    ("project_setup",),
     ("gym",),
     ("testing", "extending", "fixtures", "reports", "plugin"),
     ("commands",),

@@ -8,8 +8,10 @@ from __future__ import annotations
 import argparse
 import configparser
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 
+from pytest_webarena.commands.own_app_options import add_arguments, is_wanted
 from pytest_webarena.errors import writing
 
 __all__ = ["add_command", "start_project"]
@@ -24,6 +26,8 @@ _FILES = {
     ".github/workflows/webarena.yml": "workflows/webarena.yml",
 }
 """Files of the project, with their sources in this folder."""
+_REST = {name: source for name, source in _FILES.items() if name.startswith((".github", "agents"))}
+"""Those that fit any app."""
 _INI = "pytest.ini"
 _ABOUT = {
     "sites.yaml": "how your app is started, and its accounts",
@@ -48,18 +52,21 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         metavar="DIR",
         help="directory of the project (default: here)",
     )
+    add_arguments(parser)
     parser.set_defaults(run=_run)
 
 
 def _run(options: argparse.Namespace) -> int:
+    if is_wanted(options):
+        from pytest_webarena.commands.own_app import set_up  # these modules take long to import
+
+        return set_up(options, _write_rest)
     written, kept, settings = start_project(options.directory)
     for name in written:
         print(f"  {name:<31} {_ABOUT[name]}")
     for name in kept:
         print(f"  {name:<31} exists and is unchanged")
-    if settings:
-        print(f"\n{settings} contains pytest's settings; add these lines to them:")
-        print("\n".join(f"  {line}" for line in _settings(toml=settings.suffix == ".toml")))
+    _print_settings(settings)
     place = f"cd {options.directory} && " if options.directory != Path() else ""
     print(
         f"\nNext: {place}pytest                 the oracle replays the solutions\n"
@@ -70,7 +77,20 @@ def _run(options: argparse.Namespace) -> int:
     return 0
 
 
-def start_project(directory: Path) -> tuple[list[str], list[str], Path | None]:
+def _write_rest(directory: Path) -> None:
+    """Write a project's files other than catalogue, app and tasks."""
+    written, _, settings = start_project(directory, _REST)
+    print("\n".join(f"  {name:<31} {_ABOUT[name]}" for name in written))
+    _print_settings(settings)
+
+
+def _print_settings(settings: Path | None) -> None:
+    if settings:
+        print(f"\n{settings} contains pytest's settings; add these lines to them:")
+        print("\n".join(f"  {line}" for line in _settings(toml=settings.suffix == ".toml")))
+
+
+def start_project(directory: Path, files: Mapping[str, str] = _FILES) -> tuple[list[str], list[str], Path | None]:
     """Write the files that do not exist yet.
 
     Returns:
@@ -83,7 +103,7 @@ def start_project(directory: Path) -> tuple[list[str], list[str], Path | None]:
     written: list[str] = []
     kept: list[str] = []
     settings = _settings_file(directory)
-    files = _FILES if settings else _FILES | {_INI: _INI}
+    files = files if settings else {**files, _INI: _INI}
     for name, source in files.items():
         target = directory / name
         with writing(target):

@@ -25,6 +25,7 @@ __all__ = ["CommandReplica", "exit_text", "is_signal", "log_tail", "start_comman
 _TAIL_LINES = 20
 _TAIL_BYTES = 8192
 _PORT_TRIES = 3
+_LONGEST_PATH = 1000
 _OF_SHELLS = 128
 """Number that shells add to a signal to report it as an exit code."""
 _MARK = "PYTEST_WEBARENA_REPLICA"
@@ -115,7 +116,7 @@ async def start_command(
         port = _free_port()
         stand_ins = StandIns.of(app, _free_port)
         filling = {"{port}": str(port), "{data_dir}": str(data_dir), "{python}": sys.executable, **stand_ins.filling}
-        words = [_fill(word, filling) for word in command]
+        words = [_fill(_found_from(word, app), filling) for word in command]
         replica = await _spawn(app, words, environ, filling, port, data_dir, log, stand_ins)
         try:
             await wait_ready(
@@ -148,13 +149,17 @@ async def _spawn(
     mark = f"{_MARK}={secrets.token_hex(8)}"
     marked = {**os.environ, **dict([mark.split("=", 1)])}
     filled = {name: _fill(value, filling) for name, value in environ.items()}
+    in_data_dir = app.process is not None and app.process.in_data_dir
+    if in_data_dir:
+        paths = [str(app.folder), filled.get("PYTHONPATH", marked.get("PYTHONPATH", ""))]
+        filled["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
     try:
         await stand_ins.start(app, marked, data_dir, log)
         with log.open("ab") as out:
             process = await asyncio.create_subprocess_exec(
                 *command,
                 stdin=asyncio.subprocess.DEVNULL, stdout=out, stderr=out,
-                cwd=app.folder, env={**marked, **filled}, start_new_session=True,
+                cwd=data_dir if in_data_dir else app.folder, env={**marked, **filled}, start_new_session=True,
             )  # fmt: skip
     except BaseException as error:
         if stand_ins.sites:
@@ -164,6 +169,17 @@ async def _spawn(
         kind = SiteUnready if isinstance(error, FileNotFoundError | PermissionError) else SiteError
         raise kind(f"the app {app.name!r}: its command {command[0]!r} can't be run: {error}") from error
     return CommandReplica(process, port, data_dir, log, mark, stand_ins.ports)
+
+
+def _found_from(word: str, app: AppManifest) -> str:
+    """Returns a word of a command as it is found from the directory in which the command runs: the path of a file of
+    the catalogue's folder, other than a database."""
+    if app.process is None or not app.process.in_data_dir or not word or "\0" in word or len(word) > _LONGEST_PATH:
+        return word
+    if word in {database.path for database in app.databases.values()}:
+        return word
+    path = app.folder / word
+    return str(path) if path.exists() else word
 
 
 def _fill(text: str, filling: Mapping[str, str]) -> str:

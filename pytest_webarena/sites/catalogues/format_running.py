@@ -94,6 +94,7 @@ READY: Any = ListOf(
 )
 
 
+NAME_INSIDE = text("a host name", r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 _AT_START = frozenset({"LANG", "LANGUAGE", "TZ"})
 _BEGIN_AT_START = ("GLIBC_", "LC_", "LD_", "MALLOC_", "PYTHON")
 """Names and name prefixes of variables that the interpreter and the C library read when a process starts."""
@@ -107,6 +108,8 @@ def _process_rule(values: dict[str, Any], _: Any, __: Reading) -> Fault | None:
     only_wsgi = [key for key in wsgi if values[key] and values["command"]]
     if only_wsgi:
         return Fault(f"'{only_wsgi[0]}' only with 'factory'", "'command'", "a command starts with 'data'")
+    if values["in_data_dir"] and not values["command"]:
+        return Fault("'in_data_dir' only with 'command'", "'factory'", "it receives the data directory as an argument")
     if values["seed"] and values["data"]:
         return Fault("either 'seed' or 'data'", "both")
     for name in values["env_after_preload"]:
@@ -176,6 +179,16 @@ PROCESS: Record[ProcessManifest] = Record(
             ("A program to run in place of `factory`. `{port}`, `{data_dir}` and `{python}` are replaced."),
             'command: [node, server.js, "{port}", "{data_dir}"]',
             default=(),
+        ),
+        key(
+            "in_data_dir",
+            Bool(),
+            (
+                "Whether `command` runs in `{data_dir}`, for apps that keep their data in the working directory. It "
+                "still finds files of the catalogue's folder that it names, and Python modules there."
+            ),
+            "in_data_dir: true\ncommand: [uvicorn, 'shop:app', --port, '{port}']",
+            default=False,
         ),
         key("env", VARIABLES, "Environment variables to add.", "env: {LANG: C.UTF-8}", default={}),
         key(
@@ -322,6 +335,22 @@ DOCKER: Record[DockerManifest] = Record(
         ),
         key("build", NAME, "The recipe of this package that builds the image.", "build: embedded", default=""),
         key("command", WORDS, "A command in place of the image's.", "command: [serve, --port, '8080']", default=()),
+        key(
+            "entrypoint",
+            WORDS,
+            "A program in place of the image's entrypoint; the image's command is then not used.",
+            "entrypoint: [/bin/start-web]",
+            default=(),
+        ),
+        key("user", Text("a user"), "The user, or `user:group`, that runs the app inside.", "user: '1000'", default=""),
+        key("workdir", PATH, "The working directory inside.", "workdir: /srv", default=""),
+        key(
+            "aliases",
+            ListOf(NAME_INSIDE, label="a list of host names"),
+            "Further names under which other containers of its unit find it, in addition to the app's.",
+            "aliases: [database, pg.internal]",
+            default=(),
+        ),
         key("port", Int(low=1, high=65535), "The port that the app listens on inside.", "port: 8080", default=80),
         key("env", VARIABLES, "Environment variables to add.", 'env: {BASE_URL: "{url}"}', default={}),
         key("memory", SIZE, "Memory limit.", "memory: 256m", default=""),
@@ -364,8 +393,8 @@ DOCKER: Record[DockerManifest] = Record(
             "snapshot",
             Bool(),
             (
-                "Whether to run `post_start` once and start replicas from an image committed afterwards. Volumes "
-                "are not part of it."
+                "Whether to run `post_start` once and start replicas from an image committed afterwards. It includes "
+                "the volumes that the image declares, but not those of `volumes` with a source."
             ),
             "snapshot: true",
             default=False,

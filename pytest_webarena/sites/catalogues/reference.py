@@ -302,7 +302,11 @@ def _proof(keys: str) -> dict[str, str]:
 
 
 def _program(keys: str) -> dict[str, str]:
-    return {} if keys.startswith(("factory", "command")) else {"factory": "factory: shop.app:create_app"}
+    return (
+        {}
+        if keys.startswith(("factory", "command")) or "\ncommand:" in keys
+        else {"factory": "factory: shop.app:create_app"}
+    )
 
 
 def main() -> None:

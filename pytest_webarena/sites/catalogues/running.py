@@ -133,6 +133,9 @@ class ProcessManifest:
     command: tuple[str, ...] = ()
     """Program and arguments; ``{port}``, ``{data_dir}`` and ``{python}`` are replaced. It runs in the folder of the
     catalogue's file and must listen on 127.0.0.1."""
+    in_data_dir: bool = False
+    """Whether the command runs in its data directory instead. Its words that name files of the catalogue's folder then
+    lead there, and so do Python's imports."""
     env: Mapping[str, str] = field(default_factory=dict)
     """Additional environment variables, with the same placeholders."""
     needs: tuple[str, ...] = ()
@@ -209,6 +212,14 @@ class DockerManifest:
     """Program and arguments that print a digest of the app's state; equal output means equal state."""
     command: tuple[str, ...] = ()
     """Replaces the image's command."""
+    entrypoint: tuple[str, ...] = ()
+    """Replaces the image's entrypoint, and its command."""
+    user: str = ""
+    """User and group that run the app inside; empty: the image's."""
+    workdir: str = ""
+    """Working directory inside; empty: the image's."""
+    aliases: tuple[str, ...] = ()
+    """Further names under which apps of its unit find the container."""
     port: int = 80
     """Port of the app inside the container."""
     env: Mapping[str, str] = field(default_factory=dict)

@@ -170,7 +170,8 @@ def launch(client: DockerClient, order: Order) -> Running:
         container = client.containers.create(
             order.image, list(order.command) or None, name=name, labels=dict(order.labels),
             environment=dict(order.environment), entrypoint=list(order.entrypoint) or None,
-            tmpfs=dict.fromkeys(order.tmpfs, ""),
+            tmpfs=dict.fromkeys(order.tmpfs, ""), user=order.manifest.user or None,
+            working_dir=order.manifest.workdir or None,
             # Process 1 of most images ignores TERM and reaps no children.
             init=order.manifest.init,
             mounts=list(order.mounts),

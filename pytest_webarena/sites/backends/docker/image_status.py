@@ -12,10 +12,8 @@ from docker import DockerClient
 from pytest_webarena.errors import SiteError
 from pytest_webarena.sites.backends.docker.engine import connect, require_local
 from pytest_webarena.sites.backends.docker.image_sources import find_image, is_pulled, is_small, require_pinned
-from pytest_webarena.sites.backends.docker.snapshots import require_no_volumes
 from pytest_webarena.sites.backends.docker.volumes import require_volumes
 from pytest_webarena.sites.catalogues.manifest import AppManifest
-from pytest_webarena.sites.catalogues.units import units_of
 
 __all__ = ["AppNeeds", "Engine", "survey"]
 
@@ -73,7 +71,6 @@ def survey(apps: Iterable[AppManifest]) -> tuple[Engine, tuple[AppNeeds, ...]]:
         apps = tuple(apps)
         recipes = {app.docker.build for app in apps if app.docker is not None and app.docker.build}
         built = {recipe: _built(client, recipe) for recipe in recipes}
-        units = units_of({app.name: app for app in apps})
         for app in apps:
             docker = app.docker
             if docker is None:
@@ -100,8 +97,6 @@ def survey(apps: Iterable[AppManifest]) -> tuple[Engine, tuple[AppNeeds, ...]]:
             try:
                 if image:
                     require_pinned(client, docker)
-                    if any(part.docker is not None and part.docker.snapshot for part in units[app.name].apps):
-                        require_no_volumes(client, app, image)
                 require_volumes(client, docker)
             except SiteError as error:
                 problem = "\n".join(filter(None, [problem, str(error)]))

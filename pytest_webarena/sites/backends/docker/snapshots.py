@@ -14,6 +14,7 @@ from docker import DockerClient
 from pytest_webarena.errors import SiteError
 from pytest_webarena.sites.backends.docker.engine import ENGINE_ERRORS, explain
 from pytest_webarena.sites.backends.docker.labels import APP, HOST, OWNER, REPLICA, RUN
+from pytest_webarena.sites.backends.docker.volume_data import commit_with_volumes, own_volumes
 from pytest_webarena.sites.catalogues.manifest import AppManifest
 
 __all__ = [
@@ -26,7 +27,6 @@ __all__ = [
     "declared_volumes",
     "forget_older",
     "reference_of",
-    "require_no_volumes",
 ]
 
 SNAPSHOT = "pytest-webarena.snapshot"
@@ -36,7 +36,7 @@ SOURCE = "pytest-webarena.source"
 CONFIG = "pytest-webarena.config"
 """Label with the `config_hash` of the configuration."""
 
-_FORMAT = 1
+_FORMAT = 2
 """Part of the hash; increase it whenever configuring gives a different result for the same manifest."""
 _KEPT = 3
 """Maximum number of snapshots of one app on the engine. They share the layers of their image."""
@@ -57,6 +57,7 @@ def config_hash(app: AppManifest, unit: str = "") -> str:
     parts = [_FORMAT, steps, list(docker.command), {**docker.env}, docker.shm_size, docker.init, docker.port, volumes]
     parts += [app.fill(value) for value in docker.env.values()]
     parts += [[*map(app.fill, step.run)] for step in docker.before_snapshot]
+    parts += [list(docker.entrypoint), docker.user, docker.workdir, list(docker.aliases)]
     parts += [unit] if unit else []
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
@@ -73,21 +74,8 @@ def _name(app: AppManifest) -> str:
 
 
 def declared_volumes(client: DockerClient, image: str) -> list[str]:
-    """Returns the paths that the image declares as volumes; a commit does not include their content."""
+    """Returns the paths that the image declares as volumes."""
     return sorted((client.images.get(image).attrs["Config"].get("Volumes") or {}).keys())
-
-
-def require_no_volumes(client: DockerClient, app: AppManifest, image: str) -> None:
-    """Raise `SiteError` when a snapshot would lack data of the app, because the image declares volumes for them."""
-    docker = app.docker
-    assert docker is not None
-    given = {volume.target for volume in docker.volumes}
-    if lost := [path for path in declared_volumes(client, image) if path not in given]:
-        raise SiteError(
-            f"expected all data of {app.name} in its container, found that its image declares {', '.join(lost)} as a "
-            "volume. Snapshots do not include volumes, so data that 'post_start' writes there would be lost. Set "
-            "'snapshot: false' (for all apps that depend on each other), or make the app store its data elsewhere"
-        )
 
 
 def commit(client: DockerClient, container: str, app: AppManifest, source: str, unit: str = "") -> str:
@@ -116,6 +104,9 @@ def _commit(client: DockerClient, container: str, app: AppManifest, reference: s
     repository, _, tag = reference.rpartition(":")
     try:
         client.api.stop(container, timeout=_GRACE)
+        assert app.docker is not None
+        if paths := own_volumes(client, container, app.docker):
+            return commit_with_volumes(client, container, paths, repository=repository, tag=tag, labels=labels)
         made = client.api.commit(container, repository=repository, tag=tag, changes=_label_lines(labels))
     except ENGINE_ERRORS as error:
         raise SiteError(f"can't make a snapshot of {app.name}: {explain(error)}") from None

@@ -107,7 +107,7 @@ class Starter:
             for volume in own:
                 copies[volume.target] = volumes.copy_volume(client, volume, image.reference, labels)
             environment = {**docker.env, **(docker.snapshot_env if image.snapshot else {})}
-            names = [app.name, *(site.host for site in app.sites)]
+            names = [app.name, *(site.host for site in app.sites), *docker.aliases]
             shared = app.name in self._needed
             order = Order(
                 image=image.reference,
@@ -116,6 +116,7 @@ class Starter:
                 labels=labels,
                 network=place.network if place is not None else self._access.network,
                 place=place,
+                entrypoint=[app.fill(word) for word in docker.entrypoint],
                 command=[app.fill(word) for word in docker.command],
                 environment={key: app.fill(value) for key, value in environment.items()},
                 mounts=volumes.mounts(docker, copies),

@@ -103,8 +103,6 @@ class UnitImages:
         if all(found.values()):
             return {name: image for name, image in found.items() if image is not None}
         for app in unit.apps:
-            await self._access.call(partial(snapshots.require_no_volumes, client, app, sources[app.name]))
-        for app in unit.apps:
             self._note(app, f"configuring {app.name} once, for a snapshot")
         running = await self.run(unit, f"{unit.lead.name}-snapshot", images)
         made = {}

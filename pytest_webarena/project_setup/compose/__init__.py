@@ -1,0 +1,1 @@
+"""Reads Compose files and describes their services as apps of a catalogue."""

@@ -1,0 +1,102 @@
+"""Values of Compose services in their several forms: words, environments, ports, durations."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from pytest_webarena.errors import UsageError
+from pytest_webarena.project_setup.compose.reading import ComposeFile, Place
+from pytest_webarena.project_setup.compose.variables import read_env_file
+
+__all__ = ["Port", "environment_of", "ports_of", "seconds", "words"]
+
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)(us|ms|s|m|h)")
+_UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+_PORT = re.compile(r"(?:(?P<host>.+):)?(?P<port>\d+)(?:-\d+)?(?:/(?P<protocol>\w+))?")
+
+Port = tuple[int, str]
+"""A port inside a container, and the port of this machine under which Compose publishes it; ``""``: one of its
+choice."""
+
+
+def words(file: ComposeFile, place: Place, value: Any) -> list[str]:
+    """Returns a command, which is a list or a text as for a shell; empty for the image's own."""
+    if value is None:
+        return []
+    try:
+        found = shlex.split(value) if isinstance(value, str) else [text(each) for each in file.entries(place, value)]
+    except ValueError as error:
+        file.note("refused", place, f"expected words as for a shell, found {error}")
+        return []
+    if not found or not all(found):
+        file.note("refused", place, "expected words, found an empty one; remove the line for the image's own")
+        return []
+    return found
+
+
+def text(value: Any) -> str:
+    """Returns a plain value as the text that a program receives."""
+    return {None: "", True: "true", False: "false"}[value] if value is None or isinstance(value, bool) else str(value)
+
+
+def environment_of(file: ComposeFile, place: Place, service: Mapping[str, Any]) -> dict[str, str]:
+    """Returns the environment of a service: that of its files, and its own in front of it."""
+    found: dict[str, str] = {}
+    files = service.get("env_file")
+    for number, entry in enumerate(files if isinstance(files, list) else [files] if files else []):
+        path = str(entry.get("path") if isinstance(entry, Mapping) else entry)
+        if isinstance(entry, Mapping) and entry.get("required") is False and not (file.folder / path).is_file():
+            continue
+        try:
+            found |= read_env_file(file.folder / path, file.variables.get)
+            file.note("taken", (*place, "env_file", number), f"the values of {path} are copied into the catalogue")
+        except UsageError as error:
+            file.note("refused", (*place, "env_file", number), str(error))
+    own = service.get("environment")
+    pairs = own.items() if isinstance(own, Mapping) else _pairs(file, (*place, "environment"), own)
+    for name, value in pairs:
+        if value is None and (value := file.variables.get(str(name))) is None:
+            continue  # passed on from an environment that does not have it
+        found[str(name)] = text(value)
+    return found
+
+
+def _pairs(file: ComposeFile, place: Place, value: Any) -> list[tuple[str, str | None]]:
+    found: list[tuple[str, str | None]] = []
+    for entry in file.entries(place, value):
+        name, sign, rest = str(entry).partition("=")
+        found.append((name, rest if sign else None))
+    return found
+
+
+def ports_of(file: ComposeFile, place: Place, value: Any) -> list[Port]:
+    """Returns the TCP ports that a service publishes, in order."""
+    found: list[Port] = []
+    for number, entry in enumerate(file.entries(place, value)):
+        if isinstance(entry, Mapping):
+            port, published = str(entry.get("target")), str(entry.get("published") or "")
+            protocol = str(entry.get("protocol") or "tcp")
+        else:
+            match = _PORT.fullmatch(str(entry))
+            port, protocol = (match["port"], match["protocol"] or "tcp") if match else ("", "tcp")
+            published = (match["host"] or "").rpartition(":")[2] if match else ""
+        if not port.isdecimal() or not 0 < int(port) < 65536:
+            file.note("refused", (*place, number), f"expected a port inside, as in 8080:80, found {entry!r}")
+        elif protocol != "tcp":
+            file.note("ignored", (*place, number), "browsers use TCP only")
+        else:
+            found.append((int(port), published))
+    return found
+
+
+def seconds(value: Any, default: float) -> float:
+    """Returns a duration such as ``1m30s``.
+
+    >>> seconds("1m30s", 5), seconds(None, 5)
+    (90.0, 5)
+    """
+    parts = _DURATION.findall(str(value or ""))
+    return sum(float(number) * _UNITS[unit] for number, unit in parts) if parts else default

@@ -1,0 +1,1 @@
+"""Catalogues and tasks written for apps that exist."""

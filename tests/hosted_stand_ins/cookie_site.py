@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import base64
 import gzip
 import html
 import itertools
 import secrets
+import struct
+import zlib
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from urllib.parse import urlsplit
@@ -36,6 +37,20 @@ _GERMAN = {
     "Search results": "Suchergebnisse",
     "Items": "Artikel",
 }
+
+
+def _png(width: int) -> bytes:
+    """Return a white square image."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    head = struct.pack(">IIBBBBB", width, width, 8, 0, 0, 0, 0)
+    rows = zlib.compress((b"\0" + b"\xff" * width) * width)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
+
+
+_TILE = _png(256)
 
 
 class CookieSite:
@@ -121,9 +136,8 @@ class CookieSite:
             reply.headers.append(("Retry-After", "60"))
             return reply
         agent = request.headers.get("user-agent", "")
-        if not agent or any(part in agent.lower() for part in options.refused_agents):
-            if options.refused_agents:
-                return self._plain(403, "Access denied", "Automated requests are blocked.")
+        if any(part in agent.lower() for part in options.refused_agents):
+            return self._plain(403, "Access denied", "Automated requests are blocked.")
         if options.basic_auth and not request.headers.get("authorization", "").startswith("Basic"):
             reply = self._plain(401, "401 Authorization Required", "")
             reply.headers.append(("WWW-Authenticate", 'Basic realm="lab"'))
@@ -152,10 +166,10 @@ class CookieSite:
         gone = self._moved(request)
         if gone:
             return gone
-        if self.image.absolute and self.options.redirects_to_base:
-            if request.host != urlsplit(self.base).netloc and request.method == "GET":
-                target = f"{request.path}?{request.query}" if request.query else request.path
-                return redirect(self.base + target)
+        foreign = request.host != urlsplit(self.base).netloc and request.method == "GET"
+        if self.image.absolute and self.options.redirects_to_base and foreign:
+            target = f"{request.path}?{request.query}" if request.query else request.path
+            return redirect(self.base + target)
         served = api.answer(self, request, store)
         if served:
             return served
@@ -233,9 +247,9 @@ class CookieSite:
             return redirect(self.href(self.options.sign_in_path or self._form().path))
         if page is None:
             return self._missing(session)
-        if self.options.secret_key and page.private and "/key/" not in request.path:
-            if "dashboard" not in page.path:
-                return redirect(self.href(f"{self._form().after}key/{session.csrf if session else ''}/"))
+        keyed = "/key/" in request.path or "dashboard" in page.path
+        if self.options.secret_key and page.private and not keyed:
+            return redirect(self.href(f"{self._form().after}key/{session.csrf if session else ''}/"))
         if self.options.forced_password_change and private and "system_account" not in page.path:
             return redirect(self.href("/admin/admin/system_account/"))
         title, text = page.title, page.text
@@ -361,7 +375,4 @@ class CookieSite:
 
     def tile(self) -> Reply:
         """Return a map tile."""
-        return Reply(200, base64.b64decode(_PIXEL), "image/png")
-
-
-_PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+        return Reply(200, _TILE, "image/png")

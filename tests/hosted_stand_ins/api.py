@@ -68,6 +68,8 @@ def _gitlab(site: CookieSite, request: Request, store: Store) -> Reply | None:
     path = request.path
     if path in ("/-/health", "/-/liveness", "/-/readiness"):
         return Reply(200, b"GitLab OK", "text/plain") if path == "/-/health" else _json({"status": "ok"})
+    if path == "/oauth/token" and request.method == "POST":
+        return _oauth_token(site, request, store)
     head, mark, rest = path.partition("/api/v4/")
     if head or not mark:
         return None
@@ -103,6 +105,20 @@ def _gitlab(site: CookieSite, request: Request, store: Store) -> Reply | None:
             if wanted in (project["path_with_namespace"], str(project["id"])):
                 return _json(project)
     return _json({"message": "404 Project Not Found"}, 404)
+
+
+def _oauth_token(site: CookieSite, request: Request, store: Store) -> Reply:
+    """Answer GitLab's password grant."""
+    form = site.image.sign_in
+    given = request.form or {}
+    if request.headers.get("content-type", "").startswith("application/json"):
+        given = json.loads(request.body or b"{}")
+    account = (given.get("username"), given.get("password"))
+    if form is None or account != (form.username, site.options.password or form.password):
+        return _json({"error": "invalid_grant"}, 400)
+    token = secrets.token_hex(32)
+    store.tokens[token] = form.username
+    return _json({"access_token": token, "token_type": "Bearer", "expires_in": 7200})
 
 
 def _project(number: int, page: Page) -> dict[str, Any]:

@@ -13,7 +13,8 @@ from email.utils import format_datetime
 from urllib.parse import urlsplit
 
 from . import api
-from .images import Image, SignIn
+from .images import Entry, Image, SignIn
+from .map_script import MAP_SCRIPT
 from .options import Options
 from .pages import Page
 from .store import ReadOnlyError, Session, Store
@@ -62,12 +63,12 @@ class CookieSite:
         options: Options | None = None,
         address: str = "",
         extra: tuple[Page, ...] = (),
-        links: tuple[str, ...] = (),
+        links: tuple[tuple[str, str], ...] = (),
     ) -> None:
         self.image = image
         self.options = options or Options()
         self.address = address
-        self.links = links  # addresses of the other sites, for the home page
+        self.links = links  # names and addresses of the other sites, for the home page
         self.stores = [Store(image, self.options, extra) for _ in range(self.options.instances)]
         self._requests = itertools.count(1)
 
@@ -236,6 +237,9 @@ class CookieSite:
                 return redirect(self.href("/"))
             if request.method == "POST":
                 return self._written(request, store, session)
+            entry = self.image.entry_form
+            if entry and place == entry.form and session.user:
+                return self._entry_page(entry, session)
         return self._shown(request, store, session)
 
     def _shown(self, request: Request, store: Store, session: Session | None) -> Reply:
@@ -252,14 +256,18 @@ class CookieSite:
             return redirect(self.href(f"{self._form().after}key/{session.csrf if session else ''}/"))
         if self.options.forced_password_change and private and "system_account" not in page.path:
             return redirect(self.href("/admin/admin/system_account/"))
-        title, text = page.title, page.text
+        title, text, extra = page.title, page.text, self._page_extra(page)
         if page.kind == "listing":
             if "q" in request.parameters:
                 title = f"Search results for: '{request.parameters['q']}'"
-            names = " ".join(item.title for item in store.of_kind("product"))
-            bare = "We can't find products matching the selection."
-            text = bare if self.options.empty_search else f"{text} {names}"
-        return self._document(200, title, text, session=session)
+            if self.options.empty_search:
+                text = "We can't find products matching the selection."
+            else:
+                extra = "".join(
+                    f'<a class="product-item-link" href="{self.href(item.path)}">{html.escape(item.title)}</a>'
+                    for item in store.of_kind("product")
+                )
+        return self._document(200, title, text, extra, session)
 
     def _found(self, path: str, store: Store) -> Page | None:
         path = path.partition("/key/")[0]
@@ -270,6 +278,11 @@ class CookieSite:
             if parent:
                 return Page(path, f"{rest.strip('/').title()} · {parent.title}", parent.text, parent.private)
         return page
+
+    def _page_extra(self, page: Page) -> str:
+        if self.image.api == "osm":
+            return '<div id="sidebar_content"></div><div id="map"></div>'
+        return '<input name="entry">' if page.path.endswith(("calculator.html", "scratchpad.html")) else ""
 
     def _missing(self, session: Session | None) -> Reply:
         return self._document(404, self.image.not_found, self.image.not_found, session=session)
@@ -322,21 +335,28 @@ class CookieSite:
         return self._document(200, title, message, extra, session)
 
     def _written(self, request: Request, store: Store, session: Session) -> Reply:
-        path, field = self.image.write
-        form = self._form()
-        if not path or not request.path.startswith(path.rstrip("/")):
+        entry, form = self.image.entry_form, self._form()
+        if entry is None or request.path.rstrip("/") != entry.action:
             return self._missing(session)
         if not session.user:
             return redirect(self.href(self.options.sign_in_path or form.path))
         if request.form.get(form.csrf_field) != session.csrf:
             return self._document(422, "Invalid form key", "Please refresh the page.", session=session)
-        title = request.form.get(field, "")
-        made = Page(f"{request.path.rstrip('/')}/{secrets.token_hex(4)}", title, title)
+        title = request.form.get(entry.field, "")
+        made = Page(f"{entry.parent}/{secrets.randbelow(10**9)}", title, title)
         try:
             store.add(made)
         except ReadOnlyError:
             return self._document(500, "Internal Server Error", "An error occurred.", session=session)
         return redirect(self.href(made.path))
+
+    def _entry_page(self, entry: Entry, session: Session) -> Reply:
+        csrf = f'<input type="hidden" name="{self._form().csrf_field}" value="{session.csrf}">'
+        extra = (
+            f'<form method="post" action="{self.href(entry.action)}">{csrf}<label>Title '
+            f'<input name="{entry.field}" {entry.attributes}></label><button>{entry.button}</button></form>'
+        )
+        return self._document(200, entry.button, "", extra, session)
 
     # Documents
 
@@ -349,10 +369,10 @@ class CookieSite:
                 links.append((self.href(form.after), session.user))
             elif form.link:
                 links.append((self.href(self.options.sign_in_path or form.path), form.link))
-        for link in self.links:
+        for name, link in self.links:
             parts = urlsplit(link)
             bare = f"<your-server-hostname>:{parts.port}{parts.path}"
-            links.append((bare if self.options.placeholder_links else link, parts.netloc))
+            links.append((bare if self.options.placeholder_links else link, name))
         return "".join(
             f'<a href="{html.escape(target)}"><span>{html.escape(text)}</span></a> ' for target, text in links
         )
@@ -362,7 +382,7 @@ class CookieSite:
 
     def _head(self, session: Session | None) -> str:
         if self.image.api == "osm":
-            return '<script>window.OSM = {"TILE_URL": "/tile/{z}/{x}/{y}.png", "FOSSGIS_OSRM_URL": "/osrm/"}</script>'
+            return f"<script>{MAP_SCRIPT}</script>"
         return f"<script>var BASE_URL = '{self.base}/';</script>" if self.image.absolute else ""
 
     def _plain(self, status: int, title: str, text: str, extra: str = "", head: str = "", top: str = "") -> Reply:

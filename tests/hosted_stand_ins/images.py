@@ -34,6 +34,18 @@ class SignIn:
 
 
 @dataclass(frozen=True)
+class Entry:
+    """A form by which a signed-in visitor adds an entry."""
+
+    form: str
+    action: str
+    field: str
+    attributes: str
+    button: str
+    parent: str  # path below which the entry's page appears
+
+
+@dataclass(frozen=True)
 class Image:
     """One documented image."""
 
@@ -51,7 +63,7 @@ class Image:
     not_found: str = "404 Not Found"
     children: tuple[str, ...] = ()  # endings under which each known page has subpages
     api: Literal["magento", "gitlab", "postmill", "osm", "kiwix", ""] = ""
-    write: tuple[str, str] = ("", "")  # path that accepts a new entry, and its title field
+    entry_form: Entry | None = None
     headers: tuple[tuple[str, str], ...] = ()
 
 
@@ -149,7 +161,6 @@ IMAGES: dict[str, Image] = {
             absolute=True,
             cookie_domain=True,
             api="magento",
-            write=("/review/product/post/", "title"),
             headers=(("X-Frame-Options", "SAMEORIGIN"), ("X-Magento-Tags", "FPC")),
         ),
         Image(
@@ -165,7 +176,6 @@ IMAGES: dict[str, Image] = {
             absolute=True,
             cookie_domain=True,
             api="magento",
-            write=("/admin/catalog/product/save/", "product[name]"),
             headers=(("X-Frame-Options", "SAMEORIGIN"),),
         ),
         Image(
@@ -179,7 +189,14 @@ IMAGES: dict[str, Image] = {
             not_found="404 Not Found",
             children=("/new", "/hot", "/top", "/active", "/edit"),
             api="postmill",
-            write=("/submit", "submission[title]"),
+            entry_form=Entry(
+                form="/submit/books",
+                action="/submit/books",
+                field="submission[title]",
+                attributes='id="submission_title"',
+                button="Create submission",
+                parent="/f/books",
+            ),
         ),
         Image(
             name="gitlab",
@@ -192,7 +209,14 @@ IMAGES: dict[str, Image] = {
             not_found="The page could not be found or you don't have permission to view it (404)",
             children=("/-/",),
             api="gitlab",
-            write=("/projects", "project[name]"),
+            entry_form=Entry(
+                form="/byteblaze/dotfiles/-/issues/new",
+                action="/byteblaze/dotfiles/-/issues",
+                field="issue[title]",
+                attributes='id="issue_title"',
+                button="Create issue",
+                parent="/byteblaze/dotfiles/-/issues",
+            ),
             headers=(("X-Gitlab-Meta", '{"version":"1"}'),),
         ),
         Image(

@@ -11,7 +11,7 @@ from typing import Literal
 from .cookie_site import CookieSite
 from .images import IMAGES, RESET_PORT
 from .options import Options
-from .pages import Page
+from .pages import HOMEPAGE_NAMES, Page
 from .token_site import TokenSite
 from .web import Handler, Reply, Request, serving
 
@@ -75,7 +75,7 @@ def running(
             if not options.listens:
                 close.close()
         machine.sites["homepage"].links = tuple(
-            address for name, address in machine.addresses.items() if name != "homepage"
+            (HOMEPAGE_NAMES[name], address) for name, address in machine.addresses.items() if name != "homepage"
         )
         port = RESET_PORT if documented_ports else 0
         machine.reset_address = stack.enter_context(serving(_reset_server(machine), "127.0.0.1", port))

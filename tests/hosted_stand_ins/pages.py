@@ -207,3 +207,13 @@ HOMEPAGE = (
     Page("/calculator.html", "Calculator", "Calculate"),
     Page("/scratchpad.html", "Scratchpad", "Save"),
 )
+
+HOMEPAGE_NAMES = {
+    "shopping": "OneStopShop",
+    "shopping_admin": "Merchant Admin Portal",
+    "reddit": "Reddit",
+    "gitlab": "Gitlab",
+    "map": "OpenStreetMap",
+    "wikipedia": "Wikipedia",
+}
+"""Names by which the home page links to the other sites."""

@@ -61,7 +61,8 @@ class Store:
             found = [page for page in found if page.kind == "page"]
         if self.options.leftovers:
             found += [
-                Page(f"/byteblaze/run-{n}", f"Byte Blaze / run-{n} · GitLab", "", False, "project") for n in range(3)
+                Page(f"/byteblaze/{name}", f"Byte Blaze / {name} · GitLab", "", False, "project")
+                for name in ("planner", "AGISite")  # tasks of WebArena create these
             ]
         return found
 

@@ -268,12 +268,18 @@ def _unexpected(
 ) -> str:
     """Returns why the page at ``url`` is not as expected; empty if it is."""
     answer = Visitor(site.url, proxy=lease.harness_proxy, state=state, timeout=_PATIENCE).call("GET", url)
+    moved = f" after a redirect to {answer.url}" if _origin(answer.url) != _origin(url) else ""
     if answer.status >= 400:
-        return f"status {answer.status}"
+        return f"status {answer.status}{moved}"
     is_deep = urlsplit(url).path.rstrip("/") not in ("", urlsplit(site.url).path.rstrip("/"))
     if is_deep and not may_redirect and place_of(answer.url) != place_of(url):
         return f"a redirect to {answer.url}"
     return ""
+
+
+def _origin(url: str) -> tuple[str, str]:
+    parts = urlsplit(url)
+    return parts.scheme, parts.netloc
 
 
 def _path(url: str) -> str:

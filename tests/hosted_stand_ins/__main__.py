@@ -4,7 +4,7 @@ import argparse
 import signal
 
 from .deviations import DEVIATIONS
-from .machine import running
+from .machine import Layout, running
 
 
 def main() -> None:
@@ -17,7 +17,7 @@ def main() -> None:
     args = parser.parse_args()
     chosen = names.get(args.deviation)
     options = {chosen.site: chosen.options} if chosen else {}
-    layout = "hosts" if args.hosts else "machine"
+    layout: Layout = "hosts" if args.hosts else "machine"
     with running(options, layout, args.documented_ports) as machine:
         for name, address in machine.addresses.items():
             print(f"--site-url={name}={address}", flush=True)

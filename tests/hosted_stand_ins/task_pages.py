@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 
 from .images import IMAGES
@@ -17,7 +18,7 @@ def pages_of_tasks() -> dict[str, tuple[Page, ...]]:
     return {site: tuple(_missing(site, paths)) for site, paths in start_paths(load_suite("webarena")).items()}
 
 
-def _missing(site: str, paths: tuple[str, ...]) -> list[Page]:
+def _missing(site: str, paths: Sequence[str]) -> list[Page]:
     image = IMAGES[site]
     known = {page.path for page in image.pages}
     found = []

@@ -205,7 +205,7 @@ def _facts(
 ) -> Iterator[Assumption]:
     """Test what the catalogue knows about pages, in one browser for all."""
     config = SessionConfig(proxy=lease.harness_proxy, storage_state=joined)
-    with engine.session(config, tab=False) as session, session.own_pages(keep=True):
+    with engine.session(config) as session, session.own_pages(keep=True):
         for site in lease.sites.values():
             for fact in known[site.name].facts:
                 yield _asked(site, f"{fact}.", lambda site=site, fact=fact: fact_error(session, site, fact))

@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from email.utils import parsedate_to_datetime
 from html.parser import HTMLParser
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urljoin, urlsplit
 
-from pytest_webarena.actions import Action, Type
+from pytest_webarena.actions import Action, Goto, Type
 from pytest_webarena.browser.config import SessionConfig
 from pytest_webarena.browser.login import place_of
 from pytest_webarena.errors import SiteError
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["clock_error", "fact_error", "link_error", "mark_left", "write_error"]
 
+_Read = TypeVar("_Read")
+
 _CLOCK_SECONDS = 3600.0
 """Largest difference of the clocks: tasks name days, and a request takes its time."""
 _PATIENCE = 20.0
@@ -39,15 +41,16 @@ _SHOWN = 200
 def fact_error(session: Session, site: SiteAccess, fact: SiteFact) -> str:
     """Returns how the page of ``fact`` differs from it, after waiting for the page's scripts; empty if it does not."""
     address = urljoin(f"{site.url}/", fact.path)
-    pause, deadline = _POLL, time.monotonic() + _PATIENCE
-    while (found := _read_fact(session, address, fact)) and fact.locate and time.monotonic() + pause < deadline:
-        time.sleep(pause)
-        pause *= 2  # each look is a visit of the site
-    return found
+    found = _read_fact(session, address, fact, open=address)
+    if not found or not fact.locate:
+        return found
+    if outcome := session.execute(Goto(address)).error:
+        return outcome
+    return _wait_for(lambda: _read_fact(session, address, fact, open=None), lambda found: not found, _PATIENCE)
 
 
-def _read_fact(session: Session, address: str, fact: SiteFact) -> str:
-    reading = session.read_page(open=address, locate=fact.locate or None)
+def _read_fact(session: Session, address: str, fact: SiteFact, *, open: str | None) -> str:
+    reading = session.read_page(open=open, locate=fact.locate or None)
     missing = reading.status is not None and reading.status >= 400
     if fact.absent:
         return "" if missing else "it exists: the site is not in its initial state"
@@ -127,7 +130,9 @@ def write_error(
             outcome = session.execute(_marked(step, mark))
             if outcome.error:
                 return f"step {number} of {len(write.steps)} on {write.path}: {outcome.error}", ""
-        shown = _wait_for(lambda: session.read_page(open=None, locate=None), lambda page: mark in "".join(page.texts))
+        shown = _wait_for(
+            lambda: session.read_page(open=None, locate=None), lambda page: mark in "".join(page.texts), _PATIENCE / 4
+        )
         if mark in "".join(shown.texts):
             return "", shown.url
         status = f"status {shown.status}, " if shown.status is not None and shown.status >= 400 else ""
@@ -147,8 +152,9 @@ def _marked(step: Action, mark: str) -> Action:
     return replace(step, text=step.text.replace(MARK, mark)) if isinstance(step, Type) else step
 
 
-def _wait_for(read: Callable[[], Any], done: Callable[[Any], bool]) -> Any:
-    deadline = time.monotonic() + _PATIENCE / 4
+def _wait_for(read: Callable[[], _Read], done: Callable[[_Read], bool], seconds: float) -> _Read:
+    """Returns the first reading that is ``done``, or the last one before the time is over."""
+    deadline = time.monotonic() + seconds
     while not done(found := read()) and time.monotonic() < deadline:
         time.sleep(_POLL)
     return found

@@ -40,7 +40,7 @@ def _direct(machine: Machine, site: str) -> SessionConfig:
 
 
 def _fact_errors(engine: BrowserEngine, site: str, options: Options) -> dict[str, str]:
-    with running({site: options}) as machine, engine.session(_direct(machine, site), tab=False) as session:
+    with running({site: options}) as machine, engine.session(_direct(machine, site)) as session:
         return {str(fact): fact_error(session, _access(machine, site), fact) for fact in _facts(site).facts}
 
 

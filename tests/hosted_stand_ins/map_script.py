@@ -7,8 +7,10 @@ addEventListener("DOMContentLoaded", async () => {
   const tile = document.createElement("img");
   tile.className = "leaflet-tile";
   tile.onload = () => tile.classList.add("leaflet-tile-loaded");
-  tile.src = "/tile/0/0/0.png";
-  document.getElementById("map").append(tile);
+  setTimeout(() => {
+    tile.src = "/tile/0/0/0.png";
+    document.getElementById("map").append(tile);
+  }, 400);  // Leaflet draws after an animation
   if (location.pathname === "/directions" && given.get("route")) {
     const points = given.get("route").split(";").map(point => point.split(",").reverse().join(",")).join(";");
     const reply = await fetch("/osrm/routed-car/route/v1/driving/" + points + "?overview=false&steps=true");

@@ -25,6 +25,9 @@ from tests.hosted_stand_ins.task_pages import pages_of_tasks
 _RESET_SITES = ("reddit", "gitlab")
 """Sites with a form for a trial write in the catalogue."""
 
+_HARMLESS = {"other-field-names": "the catalogue finds the fields by their test ids, as upstream's script does"}
+"""Deviations that change nothing that a task or the harness uses."""
+
 
 def _facts(site: str) -> Any:
     return load_catalogue("webarena").sites[site]
@@ -117,5 +120,8 @@ def test_doctor_confirms_faithful_stand_ins(
 def test_doctor_names_deviation(deviation: Deviation, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with running({deviation.site: deviation.options}, extra=pages_of_tasks()) as machine:
         found = _report(machine, tmp_path / "report.md", (deviation.site,), capsys)
+    if deviation.name in _HARMLESS:
+        assert found == []
+        return
     named = [line for line in found if any(hint.lower() in line.lower() for hint in deviation.hint)]
     assert named, found

@@ -121,7 +121,7 @@ def _doctor(options: argparse.Namespace) -> int:
     if options.quick and (options.suite or options.report):
         raise UsageError("--quick: expected no --suite and --report, which visit sites; leave out one of them")
     catalogue = _catalogue(options)
-    apps = _apps(catalogue, options.names)
+    apps = suite_sites.needed_apps(options, _apps(catalogue, options.names))
     findings = examine(apps, catalogue=catalogue.option, named=bool(options.names))
     try:
         browser = find_browser(EngineConfig().executable)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pytest_webarena.sites.doctor import Diagnosis
     from pytest_webarena.trials.site_assumptions import Assumption
 
-__all__ = ["add_options", "choose_catalogue", "visit_sites"]
+__all__ = ["add_options", "choose_catalogue", "needed_apps", "visit_sites"]
 
 _REPORT = "sites-report.md"
 _STATES = {"confirmed": "ok", "refuted": "failed", "untested": "note"}
@@ -44,6 +44,21 @@ def choose_catalogue(options: argparse.Namespace) -> None:
         options.sites = SUITES[options.suite].sites
 
 
+def needed_apps(options: argparse.Namespace, apps: Sequence[AppManifest]) -> list[AppManifest]:
+    """Return those of ``apps`` that serve the suite's sites, or sites that the user named, and what these depend on."""
+    if not options.suite:
+        return list(apps)
+    from pytest_webarena.suites.loading import load_suite
+    from pytest_webarena.trials.site_assumptions import start_paths
+
+    starts = start_paths(load_suite(options.suite))
+    wanted = {app.name for app in apps if _names(app, starts, whole=False)}
+    by_name = {app.name: app for app in apps}
+    while more := {name for each in wanted & by_name.keys() for name in by_name[each].depends_on} - wanted:
+        wanted |= more
+    return [app for app in apps if app.name in wanted]
+
+
 def visit_sites(options: argparse.Namespace, catalogue: Catalogue, apps: Sequence[AppManifest]) -> Iterator[Diagnosis]:
     """Visit each instance of the sites of ``apps``: those of a suite together, else app by app. Write the report."""
     from pytest_webarena.sites.doctor import Diagnosis
@@ -51,7 +66,8 @@ def visit_sites(options: argparse.Namespace, catalogue: Catalogue, apps: Sequenc
     from pytest_webarena.trials.site_assumptions import report_of, start_paths
 
     starts = start_paths(load_suite(options.suite)) if options.suite else {}
-    visited = [app for app in apps if _names(app, starts, whole=not options.suite)]
+    visited = needed_apps(options, apps)
+    visited = [app for app in visited if _names(app, starts, whole=not options.suite)]
     if options.suite and not visited:
         yield Diagnosis(subject=options.suite, state="note", text="none of its sites is there")
         return
@@ -87,6 +103,7 @@ def visit_sites(options: argparse.Namespace, catalogue: Catalogue, apps: Sequenc
 
 def _names(app: AppManifest, starts: Mapping[str, Sequence[str]], *, whole: bool) -> list[str]:
     """Return the sites of an app to visit; of live sites those with an account, since the others are not ours."""
+    whole = whole or app.backend == EXTERNAL
     return [site.name for site in app.sites if site.name in starts or app.login or (whole and app.backend != "live")]
 
 
@@ -135,11 +152,18 @@ class _Sites:
 
     def together(self, starts: Mapping[str, Sequence[str]]) -> Iterator[Assumption]:
         """Yield what a suite with these start pages assumes, with all sites leased at once."""
-        from pytest_webarena.trials.site_assumptions import examine_assumptions
+        from pytest_webarena.trials.site_assumptions import Mark, examine_assumptions, examine_restored
 
         names = [name for app in self._apps for name in _names(app, starts, whole=False)]
-        with self._leased(names, sum(app.start_timeout for app in self._apps)) as (engine, lease):
-            yield from examine_assumptions(engine, lease, starts)
+        known = {site.name: site for app in self._apps for site in app.sites}
+        resets = [site.name for app in self._apps if app.reset is not None for site in app.sites]
+        timeout = sum(app.start_timeout for app in self._apps)
+        marks: dict[str, Mark] = {}
+        with self._leased(names, timeout) as (engine, lease):
+            yield from examine_assumptions(engine, lease, starts, known=known, resets=resets, marks=marks)
+        if marks:
+            with self._leased(names, timeout) as (engine, lease):
+                yield from examine_restored(engine, lease, marks)
 
     def one_by_one(self) -> Iterator[Assumption]:
         """Yield whether start pages work and accounts can sign in, app by app."""

@@ -1,4 +1,4 @@
-"""Format of the keys for sites that run elsewhere."""
+"""Format of the keys for sites that run elsewhere, and for what the doctor tests on sites."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
+from pytest_webarena.sites.catalogues.format_facts import FACT_KEYS
 from pytest_webarena.sites.catalogues.format_parts import HEADER, STATUS, URL, WORDS, key
 from pytest_webarena.sites.catalogues.running import HostedReset, HttpCall
 from pytest_webarena.tasks.file_reading import Reading
@@ -36,6 +37,7 @@ HOSTED_KEYS = (
         "url: http://shop.example.org:8080\nkeep_address: true",
         default=False,
     ),
+    *FACT_KEYS,
 )
 
 

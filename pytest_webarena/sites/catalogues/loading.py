@@ -53,6 +53,8 @@ __all__ = ["CatalogueError", "load_catalogue", "looks_like_catalogue", "problems
 _SHIPPED = Path(__file__).parent / "shipped"
 _MAX_EXTENDS = 8
 _LATER_KEYS = ("reads", "quiet", "reset", "loads", "sign_in_hosts", "private_hosts")
+_TESTED = ("facts", "trial_write")
+"""Keys of a site that only the doctor reads."""
 _APPS = re.compile(rb"^(apps|extends)\s*:", re.MULTILINE)
 _TASKS = re.compile(rb"^tasks\s*:", re.MULTILINE)
 
@@ -285,7 +287,7 @@ def _manifest(name: str, values: Mapping[str, Any], source: _Source) -> AppManif
 
 
 def _site(app: str, backend: str, name: str, given: Mapping[str, Any]) -> SiteManifest:
-    keys = ("host", "https", "port", "api", "http_credentials", "reach_header", "keep_address", "stand_in")
+    keys = ("host", "https", "port", "api", "http_credentials", "reach_header", "keep_address", "stand_in", *_TESTED)
     root, urls = given["root"].rstrip("/"), [url.rstrip("/") for url in given["url"]]
     site = SiteManifest(
         name=name,
@@ -377,7 +379,8 @@ def _digest(app: AppManifest) -> str:
     described = replace(app, folder=Path(), max_replicas=None, spares=None, digest="", process=process, docker=docker)
     data = json.loads(dumps(described))
     for site in data["sites"]:
-        del site["keep_address"]  # of no effect on what the app does
+        for name in ("keep_address", *_TESTED):  # of no effect on what the app does
+            del site[name]
     for recipe in data["login"].values():
         recipe["folder"] = ""
     for account in data["users"].values():

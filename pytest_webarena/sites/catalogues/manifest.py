@@ -17,6 +17,7 @@ from pytest_webarena.actions import Action
 from pytest_webarena.errors import UsageError, closest
 from pytest_webarena.evidence import JsonValue
 from pytest_webarena.secrets import mark
+from pytest_webarena.sites.catalogues.facts import SiteFact, TrialWrite
 from pytest_webarena.sites.catalogues.running import (
     ContainerStep,
     DockerManifest,
@@ -219,6 +220,10 @@ class SiteManifest:
     """What the gateway sends in every request to the site, whoever is signed in; None: nothing."""
     reach_header: str = ""
     """Header that lists the reachable sites in each request; empty: no header."""
+    facts: tuple[SiteFact, ...] = ()
+    """What its pages show in the initial state, for the doctor."""
+    trial_write: TrialWrite | None = None
+    """A form with which the doctor tests that entries are kept and that resets remove them."""
 
     @property
     def url(self) -> str:

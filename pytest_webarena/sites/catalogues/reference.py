@@ -16,6 +16,7 @@ from pytest_webarena.docs_site import with_addresses
 from pytest_webarena.sites.catalogues.embedded_sites import FOLDER, SITE_FILE
 from pytest_webarena.sites.catalogues.format import APP, FILE, FORMAT_VERSION
 from pytest_webarena.sites.catalogues.format_accounts import ACCOUNT
+from pytest_webarena.sites.catalogues.format_facts import FACT, TRIAL_WRITE
 from pytest_webarena.sites.catalogues.format_hosted import CALL, RESET
 from pytest_webarena.sites.catalogues.format_quiet import QUIET
 from pytest_webarena.sites.catalogues.format_running import DOCKER, HTTP, PROCESS, READY_ITEM, STEP, VOLUME
@@ -58,6 +59,8 @@ _TITLES: tuple[tuple[str, Record[Any], str], ...] = (
         "Tested after signing in, and before a session is reused. See [signing in](sites.md#signing-in).",
     ),
     ("Keys of `api`", API, ""),
+    ("Keys of an item of `facts`", FACT, ""),
+    ("Keys of `trial_write`", TRIAL_WRITE, ""),
     ("Keys of an account", ACCOUNT, "Values here are public test data. Secrets come from environment variables."),
     ("Keys of a database", DATABASE, "Give one of the first four."),
     ("Keys of an item of `ready`", READY_ITEM, "An item is the word `port`, or has one of these keys."),
@@ -277,6 +280,8 @@ _FRAMES: Mapping[str, Callable[[str], str]] = {
     LOGIN.name: _login,
     LOGIN_CHECK.name: lambda keys: _login(f"check:\n{_indent(_with(keys, {'path': 'path: /me', **_proof(keys)}), 2)}"),
     API.name: lambda keys: _site(f"api:\n{_indent(_with(keys, {}), 2)}"),
+    FACT.name: lambda keys: _site(f"facts:\n  -\n{_indent(_with(keys, {'path': 'path: /'} | _shown(keys)), 4)}"),
+    TRIAL_WRITE.name: lambda keys: _site(f"trial_write:\n{_indent(keys, 2)}"),
     ACCOUNT.name: lambda keys: _app(f"users:\n  emma:\n{_indent(_account(keys), 4)}"),
     DATABASE.name: lambda keys: _app(f"databases:\n  main:\n{_indent(keys, 4)}"),
     READY_ITEM.name: lambda keys: _app(f"ready:\n  - {keys}"),
@@ -295,6 +300,10 @@ _FRAMES: Mapping[str, Callable[[str], str]] = {
 
 def _account(keys: str) -> str:
     return keys if "password" in keys else f"password: x\n{keys}"
+
+
+def _shown(keys: str) -> dict[str, str]:
+    return {} if any(word in keys for word in ("includes:", "locate:", "absent:")) else {"includes": "includes: Hello"}
 
 
 def _proof(keys: str) -> dict[str, str]:

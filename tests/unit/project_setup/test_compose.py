@@ -197,7 +197,8 @@ def test_bad_file_ends_in_one_sentence(tmp_path: Path, text: str, message: str) 
 
 
 def test_mapping_of_an_alias_may_be_used_twice(tmp_path: Path) -> None:
-    text = "x-a: &a {A: '1'}\nx-b: &b {<<: *a, A: '0', B: '2'}\nservices:\n  web: {image: i, ports: [80], environment: *b}\n"
+    text = "x-a: &a {A: '1'}\nx-b: &b {<<: *a, A: '0', B: '2'}\nservices:\n"
+    text += "  web: {image: i, ports: [80], environment: *b}\n"
     text += "  more: {image: i, environment: {<<: *b, A: '3'}}\n"
     found = imported(tmp_path, text)
     assert found.apps["web"]["docker"]["env"] == {"A": "0", "B": "2"}

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from pytest_webarena.llm.apis import APIS, EmptyReply
+from pytest_webarena.llm.api import EmptyReply
+from pytest_webarena.llm.apis import APIS
 from tests.cases import each_case
 from tests.model_server import Answer, model_server
 from tests.unit.llm.helpers import client_of, question

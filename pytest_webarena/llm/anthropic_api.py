@@ -31,12 +31,13 @@ _COUNTS = (
 
 
 class AnthropicMessages:
-    """The Messages API."""
+    """The Messages API, version 2026-10-21."""
 
     def problem(self, sampling: Sampling) -> str:
         """Return which settings the API does not have, or not together."""
-        if sampling.seed is not None:
-            return "Anthropic's API has no sampling.seed; remove it"
+        for name in ("temperature", "top_p", "seed"):
+            if getattr(sampling, name) is not None:
+                return f"Anthropic's API has no sampling.{name}; remove it"
         if sampling.thinking_tokens is not None and sampling.reasoning_effort is not None:
             return "expected sampling.thinking_tokens or sampling.reasoning_effort, found both"
         if not _thinks(sampling):
@@ -48,12 +49,10 @@ class AnthropicMessages:
             return (
                 f"sampling.max_tokens: expected more than thinking_tokens ({budget}), which it includes, found {most}"
             )
-        if sampling.temperature not in (None, 1.0):
-            return f"sampling.temperature: expected none, because the model thinks, found {sampling.temperature:g}"
         return ""
 
     def body(self, request: Request) -> dict[str, Any]:
-        """Return the request's JSON. Models that think can't be forced to call a tool."""
+        """Return the request's JSON. Tools are not forced, because models that think can't be."""
         sampling, thinks = request.sampling, _thinks(request.sampling)
         budget, effort = sampling.thinking_tokens, sampling.reasoning_effort
         reserve = (budget if budget is not None else _REPLY_TOKENS) if thinks else 0
@@ -72,8 +71,6 @@ class AnthropicMessages:
         }
         body |= given(
             system=_system([each for each in request.messages if each.role == "system"]) or None,
-            temperature=sampling.temperature,
-            top_p=sampling.top_p,
             stop_sequences=list(sampling.stop) or None,
             thinking=thinking,
             output_config=output or None,
@@ -83,7 +80,7 @@ class AnthropicMessages:
                 {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
                 for tool in request.tools
             ]
-            body["tool_choice"] = {"type": "auto" if thinks else "any", "disable_parallel_tool_use": True}
+            body["tool_choice"] = {"type": "auto", "disable_parallel_tool_use": True}
         return {**body, **request.extra}
 
     def parse(self, data: Mapping[str, Any]) -> ModelReply:

@@ -17,7 +17,9 @@ from pytest_webarena.yaml_files import read_yaml
 __all__ = ["Price", "Prices", "read_prices"]
 
 _SHIPPED = Path(__file__).parent / "prices.yaml"
-_FORM = "models: {NAME: {input: DOLLARS, output: DOLLARS, cached_input: DOLLARS, cache_write: DOLLARS}} per million tokens"
+_FORM = (
+    "models: {NAME: {input: DOLLARS, output: DOLLARS, cached_input: DOLLARS, cache_write: DOLLARS}} per million tokens"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -116,7 +116,7 @@ def _pictures(body: dict[str, Any]) -> tuple[str, list[str]]:
 @pytest.mark.parametrize("prompt", ["standard", "webarena"])
 def test_images_of_the_task_come_first_in_every_step(make: Make, api: str, prompt: str) -> None:
     given = tuple(InputImage(name="a", media_type=f"image/{kind}", data=b"a") for kind in ("gif", "webp"))
-    keys = {"endpoint": {"api": api}, "prompt": prompt, "history": "dialogue"}
+    keys = {"endpoint": {"api": api}, "prompt": prompt, "history": "chat"}
     with model_server([say("```noop```")]) as server:
         agent = make(server, view=replace(VIEW, images=given), observation={"kinds": ["screenshot"]}, **keys)
         act(agent, page(screenshot=JPEG))

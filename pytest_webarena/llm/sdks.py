@@ -174,7 +174,7 @@ def _google(url: str, key: str) -> Any:
     """One client per endpoint and process, because it keeps connections open."""
     from google import genai
 
-    options = {"base_url": url, "httpx_client": _http_client()}
+    options: Any = {"base_url": url, "httpx_client": _http_client()}
     return genai.Client(vertexai=False, api_key=key, http_options=options)
 
 

@@ -20,6 +20,7 @@ from pytest_webarena.agents.model.history import (
     summary_request,
 )
 from pytest_webarena.agents.model.hosts import HostMap
+from pytest_webarena.agents.model.limits import reached_limit
 from pytest_webarena.agents.model.model_call_files import ModelCallFiles
 from pytest_webarena.agents.model.prompt import Prompt
 from pytest_webarena.agents.model.replies import (
@@ -346,14 +347,8 @@ class ModelAgent:
 
     def _limit(self) -> Reply | None:
         """A reply that ends the trial if a limit was reached between two requests of one step; otherwise None."""
-        limits, used = self._limits, self._total_usage
-        if limits.input_tokens is not None and used.input_tokens >= limits.input_tokens:
-            return self._stopped("tokens", f"{used.input_tokens} input tokens, the limit is {limits.input_tokens}")
-        if limits.output_tokens is not None and used.output_tokens >= limits.output_tokens:
-            return self._stopped("tokens", f"{used.output_tokens} output tokens, the limit is {limits.output_tokens}")
-        if limits.cost is not None and (worth := used.worth) is not None and worth >= limits.cost:
-            return self._stopped("cost", f"${worth:.4f}, the limit is ${limits.cost:g}")
-        return None
+        found = reached_limit(self._limits, self._total_usage)
+        return self._stopped(*found) if found is not None else None
 
     def _summarise(self) -> None:
         pending = self._turns[self._summarised_count :]

@@ -324,8 +324,8 @@ def _check(common: Common, keys: ModelKeys, settings: ModelSettings) -> None:
             )
         if bounded and endpoint.api == "anthropic" and isinstance(price, Price) and price.cache_write is None:
             raise UsageError(
-                f"{common.where}: expected also 'cache_write' in the price of model {model!r}, because {bounded} limits "
-                "the run and Anthropic charges for it; add it to the table"
+                f"{common.where}: expected also 'cache_write' in the price of model {model!r}, because {bounded} "
+                "limits the run and Anthropic charges for it; add it to the table"
             )
 
 

@@ -25,7 +25,7 @@ from tests.unit.llm.helpers import client_of, question
         ("chat", {"content": ""}, "a message without content"),
     ],
 )
-def test_error_names_the_unknown_content(api: str, data: dict[str, Any], message: str) -> None:
+def test_error_names_the_unknown_content(api: Any, data: dict[str, Any], message: str) -> None:
     whole = data if api == "responses" else {"choices": [{"message": {"role": "assistant", **data}}]}
     with pytest.raises(EmptyReply, match=message):
         APIS[api].parse(whole)

@@ -178,26 +178,21 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _answer(answer: Answer, path: str) -> dict[str, Any]:
-    if path.endswith("/v1/messages"):
-        return _native().anthropic_message(answer)
-    if "enerateContent" in path:
-        return _native().google_response(answer)
+    if path.endswith("/v1/messages") or "enerateContent" in path:
+        from tests import native_apis  # takes seconds
+
+        make = native_apis.anthropic_message if path.endswith("/v1/messages") else native_apis.google_response
+        return make(answer)
     return _whole(answer, path.endswith("/chat/completions"))
 
 
 def _stream(answer: Answer, path: str) -> Iterator[bytes]:
-    if path.endswith("/v1/messages"):
-        return _native().anthropic_events(answer)
-    if "enerateContent" in path:
-        return _native().google_events(answer)
+    if path.endswith("/v1/messages") or "enerateContent" in path:
+        from tests import native_apis
+
+        make = native_apis.anthropic_events if path.endswith("/v1/messages") else native_apis.google_events
+        return make(answer)
     return _events(answer, path.endswith("/chat/completions"))
-
-
-def _native() -> Any:
-    """The module that imports the providers' own types, which takes seconds: tests of these APIs import it before."""
-    from tests import native_apis
-
-    return native_apis
 
 
 def _whole(answer: Answer, chat: bool) -> dict[str, Any]:

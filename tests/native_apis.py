@@ -5,22 +5,27 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from itertools import pairwise
+from typing import Any
 
 from anthropic import types as anthropic_types
+from anthropic.types.message_create_params import MessageCreateParamsNonStreaming
 from google.genai import types as google_types
 from pydantic import TypeAdapter
 
-if TYPE_CHECKING:
-    from tests.model_server import Answer
+from tests.model_server import Answer
 
-__all__ = ["anthropic_events", "anthropic_message", "google_events", "google_response"]
+__all__ = [
+    "SIGNATURE", "anthropic_error", "anthropic_events", "anthropic_message", "check_body", "google_error",
+    "google_events", "google_response",
+]  # fmt: skip
 
 SIGNATURE = base64.b64encode(b"\xff\xfe signed").decode()
 """Signature of a thought, with characters that other alphabets of base64 lack."""
 _ANTHROPIC_ENDS = {"stop": "end_turn", "tool_calls": "tool_use", "length": "max_tokens", "content_filter": "refusal"}
 _GOOGLE_ENDS = {"stop": "STOP", "tool_calls": "STOP", "length": "MAX_TOKENS", "content_filter": "SAFETY"}
 _EVENT: TypeAdapter[Any] = TypeAdapter(anthropic_types.RawMessageStreamEvent)
+_BODY: TypeAdapter[Any] = TypeAdapter(MessageCreateParamsNonStreaming)
 
 
 def anthropic_message(answer: Answer) -> dict[str, Any]:
@@ -79,16 +84,15 @@ def anthropic_events(answer: Answer) -> Iterator[bytes]:
 
 def _block_events(index: int, block: dict[str, Any]) -> Iterator[dict[str, Any]]:
     kind = block["type"]
-    name, delta, value = {
-        "thinking": ("thinking", "thinking_delta", block.get("thinking")),
-        "text": ("text", "text_delta", block.get("text")),
-        "tool_use": ("partial_json", "input_json_delta", _written(block.get("input"))),
-    }[kind]
-    empty = {"thinking": {"thinking": "", "signature": ""}, "text": {"text": ""}, "tool_use": {"input": {}}}[kind]
-    yield {"type": "content_block_start", "index": index, "content_block": {**block, **empty}}
+    names = {"thinking": "thinking_delta", "text": "text_delta", "tool_use": "input_json_delta"}
+    name = "partial_json" if kind == "tool_use" else kind
+    value: str = _written(block["input"]) if kind == "tool_use" else block[kind]
+    empty: dict[str, Any] = {"input": {}} if kind == "tool_use" else {kind: ""}
+    start = {**block, **empty, **({"signature": ""} if kind == "thinking" else {})}
+    yield {"type": "content_block_start", "index": index, "content_block": start}
     half = len(value) // 2
     for part in (value[:half], value[half:]):
-        yield {"type": "content_block_delta", "index": index, "delta": {"type": delta, name: part}}
+        yield {"type": "content_block_delta", "index": index, "delta": {"type": names[kind], name: part}}
     if kind == "thinking":
         signed = {"type": "signature_delta", "signature": block["signature"]}
         yield {"type": "content_block_delta", "index": index, "delta": signed}
@@ -150,3 +154,34 @@ def _parsed(arguments: str) -> Any:
 
 def _written(arguments: Any) -> str:
     return arguments if isinstance(arguments, str) else json.dumps(arguments)
+
+
+def google_error(status: int, word: str, message: str, *details: Any) -> Answer:
+    error = {"code": status, "status": word, "message": message, "details": list(details)}
+    return Answer(status=status, raw=json.dumps({"error": error}).encode())
+
+
+def anthropic_error(status: int, kind: str, message: str, **headers: str) -> Answer:
+    body = {"type": "error", "error": {"type": kind, "message": message}, "request_id": "r"}
+    return Answer(
+        status=status, raw=json.dumps(body).encode(), headers={k.replace("_", "-"): v for k, v in headers.items()}
+    )
+
+
+def check_body(api: str, body: dict[str, Any]) -> None:
+    """The provider's own types accept a request's body, with no unknown keys."""
+    if api == "anthropic":
+        known = MessageCreateParamsNonStreaming.__annotations__ | {"stream": bool}
+        for base in MessageCreateParamsNonStreaming.__orig_bases__:  # type: ignore[attr-defined]
+            known |= base.__annotations__
+        assert set(body) <= set(known)
+        _BODY.validate_python({name: value for name, value in body.items() if name != "stream"})
+        roles = [message["role"] for message in body["messages"]]
+        assert all(one != other for one, other in pairwise(roles))
+        return
+    assert set(body) <= {"contents", "systemInstruction", "generationConfig", "tools", "toolConfig"}
+    for content in body["contents"]:
+        google_types.Content.model_validate(content)
+    google_types.GenerationConfig.model_validate(body.get("generationConfig", {}))
+    for tool in body.get("tools", []):
+        google_types.Tool.model_validate(tool)

@@ -5,14 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
-from anthropic.types.message_create_params import MessageCreateParamsNonStreaming
-from google.genai import types as google_types
-from pydantic import TypeAdapter
 
 from pytest_webarena.errors import ModelError
 from pytest_webarena.evidence import Usage
@@ -24,7 +20,7 @@ from pytest_webarena.llm.model_calls import read_model_calls
 from pytest_webarena.llm.retries import RetryPolicy
 from tests.cases import each_case
 from tests.model_server import Answer, model_server, say
-from tests.native_apis import SIGNATURE
+from tests.native_apis import SIGNATURE, anthropic_error, check_body, google_error
 
 from .helpers import FakeClock, client_of, question
 
@@ -32,31 +28,11 @@ PRICES = "models: {priced: {input: 10, output: 100, cached_input: 1, cache_write
 TOOL = Tool(name="click", description="Click.", parameters={"type": "object", "properties": {"id": {"type": "string"}}})
 NATIVE = pytest.mark.parametrize("api", ["anthropic", "google"])
 STREAM = pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
-_BODY: TypeAdapter[Any] = TypeAdapter(MessageCreateParamsNonStreaming)
 
 
 def two_calls(**rest: Any) -> Answer:
     calls = (("click", '{"id": "4"}'), ("click", '{"id": "5"}'))
     return Answer(text="I click.", thought="Which?", calls=calls, finish="tool_calls", **rest)
-
-
-def check_body(api: str, body: dict[str, Any]) -> None:
-    """The provider's own types accept a request's body, with no unknown keys."""
-    if api == "anthropic":
-        known = MessageCreateParamsNonStreaming.__annotations__ | {"stream": bool}
-        for base in MessageCreateParamsNonStreaming.__orig_bases__:  # type: ignore[attr-defined]
-            known |= base.__annotations__
-        assert set(body) <= set(known)
-        _BODY.validate_python({name: value for name, value in body.items() if name != "stream"})
-        roles = [message["role"] for message in body["messages"]]
-        assert all(one != other for one, other in pairwise(roles))
-        return
-    assert set(body) <= {"contents", "systemInstruction", "generationConfig", "tools", "toolConfig"}
-    for content in body["contents"]:
-        google_types.Content.model_validate(content)
-    google_types.GenerationConfig.model_validate(body.get("generationConfig", {}))
-    for tool in body.get("tools", []):
-        google_types.Tool.model_validate(tool)
 
 
 @NATIVE
@@ -353,18 +329,6 @@ def test_end_of_a_reply_is_named(apis: str, answer: Answer, is_right: Ended) -> 
                 reply = client_of(server, api=api, stream=stream).ask(question())
             assert server.requests == 1
             assert is_right(reply), (api, stream, reply)
-
-
-def google_error(status: int, word: str, message: str, *details: Any) -> Answer:
-    error = {"code": status, "status": word, "message": message, "details": list(details)}
-    return Answer(status=status, raw=json.dumps({"error": error}).encode())
-
-
-def anthropic_error(status: int, kind: str, message: str, **headers: str) -> Answer:
-    body = {"type": "error", "error": {"type": kind, "message": message}, "request_id": "r"}
-    return Answer(
-        status=status, raw=json.dumps(body).encode(), headers={k.replace("_", "-"): v for k, v in headers.items()}
-    )
 
 
 RETRY_INFO = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "34.5s"}

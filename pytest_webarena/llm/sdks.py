@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import importlib.util
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager
@@ -190,7 +191,9 @@ def _http_client() -> Any:
             answer.read()
             return answer
 
-    return Client(follow_redirects=True)
+    client = Client(follow_redirects=True)
+    atexit.register(client.close)  # Google's library does not close a client that it was given
+    return client
 
 
 @contextmanager

@@ -20,7 +20,14 @@ from pytest_webarena.llm.model_calls import read_model_calls
 from pytest_webarena.llm.retries import RetryPolicy
 from tests.cases import each_case
 from tests.model_server import Answer, model_server, say
-from tests.native_apis import SIGNATURE, anthropic_error, check_body, google_error
+from tests.native_apis import (
+    SIGNATURE,
+    anthropic_error,
+    anthropic_events,
+    check_body,
+    google_error,
+    google_events,
+)
 
 from .helpers import FakeClock, client_of, question
 
@@ -413,6 +420,16 @@ def test_cut_stream_costs_at_least_what_it_reported(settings: ModelSettings, api
     used = client.take_usage()
     assert (used.calls, used.untold_calls) == (0, 1)
     assert used.cached_input_tokens == 800
+
+
+@NATIVE
+def test_stream_without_its_end_is_no_reply(api: Any) -> None:
+    *events, _ = (anthropic_events if api == "anthropic" else google_events)(say("half a reply"))
+    part = Answer(raw=b"".join(events), headers={"Content-Type": "text/event-stream"})
+    with model_server([part, say("well")]) as server:
+        client = client_of(server, api=api, stream=True)
+        assert client.ask(question()).text == "well"
+    assert server.requests == 2
 
 
 def test_error_within_a_stream_is_a_fault_with_the_usage_so_far(settings: ModelSettings) -> None:

@@ -10,8 +10,11 @@ and the page of ``webarena view``, opens that page in a browser, and prints size
 from __future__ import annotations
 
 import argparse
+import json
 import random
+import re
 import shutil
+import statistics
 import struct
 import subprocess
 import tempfile
@@ -250,6 +253,26 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
 
+def extrapolate(results: Path, trials: int, steps: int) -> str:
+    """Returns the size of Allure results of ``trials`` trials of ``steps`` steps, from those of a real run.
+
+    Pictures of made-up pages are no measure, because the report encodes them again. The size of a trial is a line over
+    its number of steps, fitted to the real trials; each file counts in full, wherever it is linked to.
+    """
+    counts, sizes = [], []
+    for file in results.glob("*-result.json"):
+        text = file.read_text(encoding="utf-8")
+        named = [results / source for source in re.findall(r'"source": "([^"]+)"', text)]
+        counts.append(sum(step["name"] != "Answer" and "parameters" in step for step in json.loads(text)["steps"]))
+        sizes.append(len(text.encode()) + sum(each.stat().st_size for each in named))
+    fit = statistics.linear_regression(counts, sizes)
+    one = fit.intercept + fit.slope * steps
+    return (
+        f"{len(sizes)} trials: {size_words(max(fit.intercept, 0))} and {size_words(fit.slope)} a step; "
+        f"{trials} trials of {steps} steps: {size_words(trials * one)}"
+    )
+
+
 def measure(work: Path, trials: int) -> Iterator[str]:
     """Builds all reports for each ``--record``; yields one line about each part."""
     began = time.perf_counter()
@@ -325,7 +348,12 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("trials", type=int, nargs="?", default=812, help="trials of the run (default: %(default)s)")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keep all files in this folder")
+    parser.add_argument("--of", type=Path, metavar="RESULTS", help="extrapolate Allure results of a real run instead")
+    parser.add_argument("--steps", type=int, default=10, help="steps of a trial, with --of (default: %(default)s)")
     options = parser.parse_args()
+    if options.of:
+        print(extrapolate(options.of, options.trials, options.steps))
+        raise SystemExit
     with tempfile.TemporaryDirectory() as temporary:
         for line in measure(options.keep or Path(temporary), options.trials):
             print(line, flush=True)

@@ -18,6 +18,8 @@ _SCHEMES = {"http": "http", "https": "https", "ws": "http", "wss": "https"}
 _IN_PAGES = frozenset({"locate", "locator", "prepare", "selector"})
 """Fields with selectors and scripts. They see pages as sites send them, so nothing in them is translated."""
 _USER = r"(?:[^\s/?#@\"'<>\\%]*(?:@|%40))?"
+_PATH = r"(?(slash)|(?(port)|(?=/|%2F|\\/)))"
+"""Without a scheme, a host needs a port or a path."""
 _END = (
     r"(?![\w@-]|\\?\.\w|(?::|%3A)\w|%(?:2[DE]|40|[89A-F])"  # the host or port goes on
     r"|[^\s/?#\"'<>\\%]*@)"  # what was found is a user name
@@ -44,40 +46,45 @@ class OwnAddresses:
         hosts = dict.fromkeys(urlsplit(own).hostname or "" for own in self.names)
         host = "|".join(map(_spelled, sorted(hosts, key=len, reverse=True)))
         return re.compile(
-            r"(?:(?P<scheme>https?|wss?)(?P<colon>:|%3A)|(?<![\w:/.%\\-]))(?P<slash>/|%2F|\\/)(?P=slash)"
-            rf"(?P<user>{_USER})(?P<host>{host})(?:\.(?=[:/]))?(?:(?::|%3A)(?P<port>[0-9]+))?{_END}",
+            r"(?:(?:(?P<scheme>https?|wss?)(?P<colon>:|%3A)|(?<![\w:/.%\\-]))(?P<slash>/|%2F|\\/)(?P=slash)"
+            rf"(?P<user>{_USER})|(?<![\w@:/.%\\-]))"
+            rf"(?P<host>{host})(?:\.(?=[:/]))?(?:(?::|%3A)(?P<port>[0-9]+))?{_PATH}{_END}",
             re.IGNORECASE,
         )
 
     def named(self, text: str) -> str:
         """Returns a text in which each declared address has become the site's name; others are unchanged.
 
+        Without a scheme, an address needs a port, or a path.
+
         >>> shop = OwnAddresses({"http://h:7770": "http://shop.test"})
-        >>> shop.named("see http://h:7770/a."), shop.named("?to=http%3A%2F%2FH%3A7770%2Fa"), shop.named("http://h:77/a")
-        ('see http://shop.test/a.', '?to=http%3A%2F%2Fshop.test%2Fa', 'http://h:77/a')
+        >>> shop.named("see http://h:7770/a."), shop.named("h:7770/a"), shop.named("http://h:77/a")
+        ('see http://shop.test/a.', 'shop.test/a', 'http://h:77/a')
         """
         return self._pattern.sub(self._name, text) if self.names else text
 
     def _name(self, found: re.Match[str]) -> str:
-        scheme, slash = (found["scheme"] or "http").lower(), found["slash"]
+        scheme, slash = (found["scheme"] or "http").lower(), found["slash"] or ""
         host = unquote(found["host"]).replace("\\", "")
         port = f":{found['port']}" if found["port"] else ""
         origin = origin_of(f"{_SCHEMES[scheme]}://{host}{port}")
-        if not found["scheme"] and port and origin not in self._by_origin:
+        if not found["scheme"] and (port or not slash) and origin not in self._by_origin:
             origin = origin_of(f"https://{host}{port}")
-        name = self._nearest(origin, found.string[found.end() :], spelled=slash)
+        rest = found.string[found.end() :]
+        spelled = slash or next((each for each in ("%2F", "\\/") if rest[: len(each)].upper() == each), "/")
+        name = self._nearest(origin, rest, spelled=spelled)
         if not name:
             return found[0]
         parts = urlsplit(name)
         place = parts.netloc
         if "\\." in found["host"]:
             place = place.replace(".", "\\.")
-        if slash.lower() == "%2f":
+        if spelled.upper() == "%2F":
             place = place.replace(":", "%3A")
         start = ""
         if found["scheme"]:
             start = (parts.scheme.replace("http", "ws") if scheme[0] == "w" else parts.scheme) + found["colon"]
-        return f"{start}{slash}{slash}{found['user']}{place}"
+        return f"{start}{slash}{slash}{found['user'] or ''}{place}"
 
     def _nearest(self, origin: str, rest: str, *, spelled: str = "/") -> str:
         """Returns the origin of the name whose own path ``rest`` is below, else the first at this origin; empty if
@@ -127,8 +134,8 @@ class OwnAddresses:
         return value
 
     def untranslated(self, value: object) -> str:
-        """Returns a declared host and port that a value contains in a form that `named` does not translate, such as one
-        without ``http://``, or in a selector or script; empty when there is none."""
+        """Returns a declared host and port that a value contains in a form that `named` does not translate, such as a
+        pattern of ports, or in a selector or script; empty when there is none."""
         if not self.names:
             return ""
         match value:

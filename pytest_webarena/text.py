@@ -5,9 +5,13 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from pytest_webarena.secrets import scrub
+
 __all__ = ["clip", "message_of", "plain_id", "printable", "shorten", "within"]
 
 _LONGEST_ID = 40
+_LONGEST_SECRET = 4000
+"""Characters after a cut in which a secret that begins before it ends."""
 _COLOURS = re.compile(r"\x1b\[[0-9;:]*m")
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
 """Control characters, direction overrides, line separators, and code points that UTF-8 can't encode."""
@@ -44,7 +48,8 @@ def clip(text: str, width: int = 60) -> str:
     >>> clip("one\\x1b[2J two", 9)
     'one�[2J …'
     """
-    flat = " ".join(text[: width * 8].split())  # splits no megabytes of which little is shown
+    beginning = scrub(text[: width * 8 + _LONGEST_SECRET])  # splits no megabytes of which little is shown
+    flat = " ".join(beginning[: width * 8].split())
     if not flat.isprintable():
         flat = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in flat)
     return shorten(flat, width)
@@ -91,4 +96,4 @@ def within(text: str, length: int) -> str:
     >>> within("one\\ntwo", 7), within("one\\ntwo", 6)
     ('one\\ntwo', 'one\\nt…')
     """
-    return text if len(text) <= length else text[: length - 1] + "…"
+    return text if len(text) <= length else scrub(text)[: length - 1] + "…"

@@ -58,7 +58,7 @@ tests."""
 def _no_secret_of_another_test(monkeypatch: pytest.MonkeyPatch) -> None:
     """Reset the marked secrets, which would stay for the rest of a process that many tests, and runs inside them,
     share."""
-    monkeypatch.setattr(secrets, "_marked", {})
+    monkeypatch.setattr(secrets, "_known", secrets.Known())
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -28,6 +28,14 @@ class HostedApp:
         self.resets = 0
         self.ready_after = 0
         """Number of requests to `/ready` that fail after a reset."""
+        self.lies = False
+        """Whether resets succeed and restore nothing."""
+        self.down = False
+        """Whether connections are closed without an answer."""
+        self.dying: list[HostedApp] = []
+        """The first visitor of `/dies` on one of these instances ends it; empty: nobody does."""
+        self.cookie = ""
+        """A cookie that pages set."""
         self.refused: set[str] = set()
         """Names of accounts that can't sign in."""
         self.rejected: list[str] = []
@@ -59,7 +67,12 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
-        app, path = self.hosted, self.path.partition("?")[0]
+        app, (path, _, query) = self.hosted, self.path.partition("?")
+        if path == "/dies" and app.dying and not any(each.down for each in app.dying):
+            app.down = True
+        if app.down:
+            self.close_connection = True
+            return None
         if self.headers["Host"] != app.url[7:]:
             return self._refuse(f"Host {self.headers['Host']}")
         user = app.sessions.get(self._cookie("SESSION"), "")
@@ -77,6 +90,9 @@ class _Handler(BaseHTTPRequestHandler):
         if path == "/ready":
             app.ready_after -= 1
             return self._send(503 if app.ready_after >= 0 else 200, b"ready")
+        if path == "/save":  # a change by GET
+            app.note = query
+            return self._to("/")
         if path == "/missing":
             return self._send(404, b"missing")
         links = f'<a href="{app.url}/account">Account</a>'
@@ -88,11 +104,14 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         app = self.hosted
+        if app.down:
+            self.close_connection = True
+            return None
         form = parse_qs(self.rfile.read(int(self.headers["Content-Length"] or 0)).decode())
         if self.path == "/reset":
             if self.headers["Authorization"] != "Bearer token":
                 return self._refuse("a reset without its token")
-            app.note, app.resets = "", app.resets + 1
+            app.note, app.resets = app.note if app.lies else "", app.resets + 1
             app.sessions.clear()
             return self._send(200, b"{}", ("Content-Type", "application/json"))
         if self.headers["Origin"] != app.url:
@@ -117,7 +136,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _page(self, html: str) -> None:
         policy = f"default-src 'self'; style-src {self.hosted.url}; form-action 'self'"
         security = ("Strict-Transport-Security", "max-age=9"), ("Content-Security-Policy", policy)
-        self._send(200, f"<!doctype html>{html}".encode(), ("Content-Type", "text/html"), *security)
+        cookie = [("Set-Cookie", self.hosted.cookie)] if self.hosted.cookie else []
+        self._send(200, f"<!doctype html>{html}".encode(), ("Content-Type", "text/html"), *security, *cookie)
 
     def _refuse(self, why: str) -> None:
         self.hosted.rejected.append(f"{self.command} {self.path}: {why}")

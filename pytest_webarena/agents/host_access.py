@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -10,7 +11,7 @@ from urllib.parse import urlsplit
 if TYPE_CHECKING:
     from pytest_webarena.agents.protocol import AgentDefinition
 
-__all__ = ["can_signal_processes"]
+__all__ = ["can_signal_processes", "can_signal_sites"]
 
 _OUR_CODE = frozenset({"built-in", "human", "model", "replay", "scripted"})
 """Kinds of agent whose definitions name actions, a model or a person, and no program."""
@@ -27,6 +28,11 @@ def can_signal_processes(agent: AgentDefinition) -> bool:
     if agent.kind in _OUR_CODE or agent.tier == "sandboxed":
         return False
     return not agent.endpoint or _is_this_machine(urlsplit(agent.endpoint).hostname or "")
+
+
+def can_signal_sites(agent: AgentDefinition, addresses: Iterable[str]) -> bool:
+    """Return whether that is so, and one of these sites may be a process of this machine."""
+    return can_signal_processes(agent) and any(_is_this_machine(urlsplit(each).hostname or "") for each in addresses)
 
 
 @lru_cache

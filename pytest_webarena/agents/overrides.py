@@ -42,7 +42,8 @@ class Overrides:
     """Dotted keys of the definition and their values. A key that the definition's kind does not know goes to its
     ``options`` (keyword arguments)."""
     preset: tuple[tuple[str, Any], ...] = ()
-    """Dotted keys and values of a run's preset, for definitions whose kind has the key."""
+    """Dotted keys and values of a run's preset, for definitions whose kind has the key. Keys below a part that the
+    definition does not use, such as a reward model, are left out."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -58,7 +59,8 @@ class Overrides:
         """
         changed, used = copy.deepcopy(dict(data)), []
         for key, value in self.preset:
-            if key.split(".")[0] in known:
+            part, _, below = key.partition(".")
+            if part in known and not (below and changed.get(part) in (None, "none")):  # a part that it does not use
                 _set_key(changed, key, copy.deepcopy(value), where)
         if self.model is not None and "model" in known:
             changed["model"] = self.model
@@ -87,5 +89,5 @@ def _set_key(data: dict[str, Any], path: str, value: Any, where: str) -> None:
             data[name] = {}
         data = data[name]
         if not isinstance(data, dict):
-            raise UsageError(f"{where}: --agent-option {path}: expected {name!r} to be a mapping, found {data!r}")
+            raise UsageError(f"{where}: setting {path}: expected {name!r} to be a mapping, found {data!r}")
     data[last] = value

@@ -16,6 +16,7 @@ from pytest_webarena.gateway.egress import DENY_ALL_PROXY, PROXY_BYPASS
 from pytest_webarena.plain_data import number, pair, read_keys, several, text, whole
 
 __all__ = [
+    "SECRET_ARGS",
     "BrowserName",
     "Deadlines",
     "DialogPolicy",
@@ -269,7 +270,7 @@ class SessionConfig:
             found["geolocation"] = asdict(self.geolocation)
         if self.context_args:
             found["context_args"] = {
-                key: "set" if key in _SECRET_ARGS else str(value) for key, value in sorted(self.context_args.items())
+                key: "set" if key in SECRET_ARGS else str(value) for key, value in sorted(self.context_args.items())
             }
         return {**_plain(found), "observation": self.observation.to_plain()}
 
@@ -278,7 +279,7 @@ def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
 
-_SECRET_ARGS = frozenset({"client_certificates", "extra_http_headers", "http_credentials", "storage_state"})
+SECRET_ARGS = frozenset({"client_certificates", "extra_http_headers", "http_credentials", "storage_state"})
 """Context arguments that contain secrets. Records only say that they are set."""
 
 _SESSION = (

@@ -18,8 +18,10 @@ from pytest_webarena.actions import Action, Goto, Press, Select, Type, answers_d
 from pytest_webarena.browser.config import Deadlines, SessionConfig
 from pytest_webarena.browser.one_time_codes import one_time_code
 from pytest_webarena.browser.reports import PageReading
-from pytest_webarena.browser.sign_in_commands import mark_session, state_of_command
+from pytest_webarena.browser.sign_in_commands import state_of_command
+from pytest_webarena.credentials import in_storage
 from pytest_webarena.errors import BrowserError, SiteError, TaskError
+from pytest_webarena.secrets import learn
 from pytest_webarena.sites.client.visitor import Answer, Visitor
 from pytest_webarena.text import shorten
 
@@ -228,8 +230,8 @@ def _verified_state(session: Session, recipe: LoginRecipe, account: Account, url
     with session.own_pages(keep=True):
         _verify(session, recipe, account, url, label)
         state = session.storage_state(own=True)
-    if account.is_private or recipe.kind == "command":
-        mark_session(state)
+    if account.is_private or recipe.has_secret_sessions:
+        learn(in_storage(state))
     return state
 
 

@@ -9,17 +9,15 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.errors import SiteError
-from pytest_webarena.secrets import mark, scrub
+from pytest_webarena.secrets import scrub
 from pytest_webarena.text import shorten
 
 if TYPE_CHECKING:
     from pytest_webarena.sites.catalogues.manifest import Account, LoginRecipe
 
-__all__ = ["mark_session", "state_of_command"]
+__all__ = ["state_of_command"]
 
 _SECONDS = 120.0
-_SHORTEST = 16
-"""Minimum length in characters of values that are masked as credentials: shorter ones may be settings."""
 
 
 def state_of_command(recipe: LoginRecipe, account: Account, url: str, label: str) -> Mapping[str, Any]:
@@ -42,7 +40,7 @@ def state_of_command(recipe: LoginRecipe, account: Account, url: str, label: str
     except OSError as error:
         raise SiteError(f"{label}: {name} can't be run: {error.strerror or error}") from None
     if done.returncode:
-        errors = shorten(scrub(done.stderr.decode(errors="replace").strip()[-500:]), 300)
+        errors = shorten(scrub(done.stderr.decode(errors="replace")).strip()[-500:], 300)
         raise SiteError(f"{label}: expected {name} to succeed, found exit code {done.returncode}: {errors}")
     try:
         state = json.loads(done.stdout)
@@ -54,17 +52,3 @@ def state_of_command(recipe: LoginRecipe, account: Account, url: str, label: str
             'it has to print {"cookies": [...], "origins": []}'
         )
     return state
-
-
-def mark_session(state: Mapping[str, Any]) -> None:
-    """Mask the credentials of a session in everything that this process writes: cookies and local storage."""
-    for cookie in state.get("cookies", ()):
-        _mark(cookie.get("value"))
-    for origin in state.get("origins", ()):
-        for item in origin.get("localStorage", ()):
-            _mark(item.get("value"))
-
-
-def _mark(value: object) -> None:
-    if isinstance(value, str) and len(value) >= _SHORTEST:
-        mark(value)

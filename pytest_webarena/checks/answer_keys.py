@@ -133,12 +133,12 @@ def _unit(text: str, _: Reading) -> str | Fault:
     return Fault("a unit such as km or °C, a currency such as EUR, or %", f"'{clip(text)}'")
 
 
-def _parsed(parse: Callable[[str], Any], label: str) -> Convert[Any, str]:
+def _parsed(parse: Callable[[str], Any], label: str, hint: str = "") -> Convert[Any, str]:
     def convert(text: str, _: Reading) -> Any:
         try:
             return parse(text)
         except ValueError:
-            return Fault(label, f"'{clip(text)}'")
+            return Fault(label, f"'{clip(text)}'", hint)
 
     return Convert(Text(label, strip=True), convert)
 
@@ -269,7 +269,11 @@ _FIELDS: Sequence[Field] = [
     ),
     Field(
         key="url",
-        shape=_parsed(_address, "a full address such as http://shopping.test/kettle.html"),
+        shape=_parsed(
+            _address,
+            "a full address such as http://shopping.test/kettle.html",
+            "agents answer with the address that browsers show, so give the site's host, not its name",
+        ),
         doc="The answer is the address of this page.",
         example="- answer: {url: 'http://shopping.test/kettle.html'}",
         **_NONE,

@@ -1,4 +1,4 @@
-"""``webarena judge annotate``: people's labels and reasons of failure, compared with checks and key nodes."""
+"""``webarena judge annotate``: people's verdicts and reasons of failure, added to runs or compared with checks."""
 
 from __future__ import annotations
 
@@ -6,16 +6,20 @@ import argparse
 import csv
 import io
 import json
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 from pytest_webarena.checks.judge_protocol import Decision
 from pytest_webarena.error_collector import ErrorCollector
 from pytest_webarena.errors import UsageError, closest, writing
+from pytest_webarena.evidence import PersonLabel
 from pytest_webarena.llm_judge.agreement import Agreement
 from pytest_webarena.results.failure_labels import add_labels
+from pytest_webarena.results.person_labels import add_label, person_labels, questions_of
 from pytest_webarena.results.records import TrialKey, TrialRecord
 from pytest_webarena.results.rundir import RunDir
 from pytest_webarena.results.unreadable import name_damaged
@@ -28,6 +32,8 @@ _YES = frozenset({"1", "yes", "y", "true", "pass", "passed", "success"})
 _NO = frozenset({"0", "no", "n", "false", "fail", "failed", "failure"})
 _LONGEST = 10_000_000
 """Size limit of a label file in bytes."""
+_LONGEST_NAME = 200
+"""Maximum length of a person's name in characters."""
 
 _COMPARED = {
     "key nodes": "all key nodes reached",
@@ -43,12 +49,19 @@ class Labelled:
 
     record: TrialRecord
     done: bool
-    """Whether the person says that the task was done."""
+    """Whether the person says that the task was done, or answers the question with yes."""
+    question: str = ""
+    """The question of a check of the kind ``human``; empty for trials without one."""
 
     def result(self, source: str) -> bool | str | None:
-        """Return the result of one of `_COMPARED`: None where it is undecided, "none" where it does not apply."""
+        """Return the result of one of `_COMPARED`: None where it is undecided, "none" where it does not apply.
+
+        Checks that people decide are not compared with people.
+        """
         record = self.record
         results = (record.verdict or {}).get("results") or ()
+        if self.question and source != "key nodes":
+            return "none"
         match source:
             case "key nodes":
                 return _holds([each for each in results if each.get("kind") == "key_nodes"])
@@ -74,16 +87,25 @@ def _passed(result: Mapping[str, Any]) -> bool | None:
 
 
 def sheet(records: Iterable[TrialRecord]) -> str:
-    """Return a CSV file in which people fill in each trial's label: ``yes`` if the task was done, else ``no``."""
+    """Return a CSV file in which people fill in each trial's label: ``yes`` if the task was done, else ``no``.
+
+    Trials with checks of the kind ``human`` have a row for each question.
+    """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*COLUMNS, "intent", "record"])
+    writer.writerow([*COLUMNS, "question", "intent", "record"])
     for record in sorted(records, key=lambda each: each.key):
         key = record.key
-        intent = clip(record.intent, 300)
-        guarded = f"'{intent}" if intent.startswith(("=", "+", "-", "@")) else intent  # no formula for spreadsheets
-        writer.writerow([key.task, key.agent, key.trial, key.browser, "", guarded, f"trials/{key.folder}"])
+        for question in questions_of(record) or [""]:
+            cells = (_cell(question), _cell(clip(record.intent, 300)), f"trials/{key.folder}")
+            writer.writerow([key.task, key.agent, key.trial, key.browser, "", *cells])
     return text.getvalue()
+
+
+def _cell(text: str) -> str:
+    """Return a text as one line that spreadsheets take for no formula."""
+    flat = " ".join(text.split())
+    return f"'{flat}" if flat.startswith(("=", "+", "-", "@")) else flat
 
 
 def read_labels(path: Path, records: Sequence[TrialRecord]) -> tuple[Labelled, ...]:
@@ -101,7 +123,7 @@ def read_labels(path: Path, records: Sequence[TrialRecord]) -> tuple[Labelled, .
             raise UsageError(
                 f"{path}: expected the columns task and label, found no {' and no '.join(sorted(missing))}"
             )
-        found: dict[TrialKey, Labelled] = {}
+        found: dict[tuple[TrialKey, str], Labelled] = {}
         errors = ErrorCollector()
         for row in rows:
             with errors.of_one():
@@ -114,7 +136,12 @@ def read_labels(path: Path, records: Sequence[TrialRecord]) -> tuple[Labelled, .
     return tuple(found.values())
 
 
-def _take(row: Mapping[str, Any], where: str, records: Sequence[TrialRecord], found: dict[TrialKey, Labelled]) -> None:
+def _take(
+    row: Mapping[str, Any],
+    where: str,
+    records: Sequence[TrialRecord],
+    found: dict[tuple[TrialKey, str], Labelled],
+) -> None:
     """Add a row's label to ``found``."""
     label = str(row.get("label") or "").strip().lower()
     if not label:
@@ -122,9 +149,22 @@ def _take(row: Mapping[str, Any], where: str, records: Sequence[TrialRecord], fo
     if label not in _YES | _NO:
         raise UsageError(f"{where}: label: expected yes or no, found {clip(label, 40)!r}")
     record = _find(records, row, where)
-    if record.key in found and found[record.key].done != (label in _YES):
+    question = _question(record, str(row.get("question") or ""), where)
+    known = found.setdefault((record.key, question), Labelled(record=record, done=label in _YES, question=question))
+    if known.done != (label in _YES):
         raise UsageError(f"{where}: expected one label for each trial, found another one for {_name(record)}")
-    found[record.key] = Labelled(record=record, done=label in _YES)
+
+
+def _question(record: TrialRecord, given: str, where: str) -> str:
+    """Return the question that a row answers; empty for a trial without one."""
+    known = questions_of(record)
+    if not given.strip() and len(known) < 2:
+        return next(iter(known), "")
+    found = [each for each in known if _cell(each) == _cell(given)]
+    if not found:
+        expected = " or ".join(repr(clip(each)) for each in known) or "no question"
+        raise UsageError(f"{where}: question: expected {expected} of {_name(record)}, found {clip(given)!r}")
+    return found[0]
 
 
 def _find(records: Sequence[TrialRecord], row: Mapping[str, Any], where: str) -> TrialRecord:
@@ -236,9 +276,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     comparing.add_argument("labels", type=Path, metavar="CSV", help="columns task, agent, trial, browser, label")
     comparing.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
     comparing.set_defaults(run=_compare)
-    adding = commands.add_parser("add", help="add people's reasons of failure to a run")
+    adding = commands.add_parser("add", help="add people's verdicts or reasons to a run")
     adding.add_argument("run_dir", type=Path, metavar="RUN_DIR")
-    adding.add_argument("labels", type=Path, metavar="FILE", help="labels.jsonl, as the page saves it")
+    adding.add_argument("labels", type=Path, metavar="FILE", help="a sheet (.csv), or labels.jsonl of the viewer")
+    adding.add_argument("--by", default="", metavar="NAME", help="the person who filled in the sheet")
     adding.set_defaults(run=_add)
 
 
@@ -249,12 +290,17 @@ def _sheet(options: argparse.Namespace) -> int:
         target.write_text(text, encoding="utf-8", errors="replace")
     print(
         f"{target}: fill in the column 'label' (yes, no), then run"
-        f"\n  webarena judge annotate compare {options.run_dir} {target}"
+        f"\n  webarena judge annotate compare {options.run_dir} {target}    # how far checks agree with it"
+        f"\n  webarena judge annotate add {options.run_dir} {target} --by NAME    # if people decide the task"
     )
     return 0
 
 
 def _add(options: argparse.Namespace) -> int:
+    if options.labels.suffix.lower() == ".csv":
+        return _add_verdicts(options)
+    if options.by:
+        raise UsageError(f"--by: expected a sheet (.csv), found {options.labels}, whose lines name their authors")
     run = RunDir(options.run_dir)
     run.facts()  # raises if it is not a run
     code = name_damaged(run, run.read())
@@ -264,6 +310,42 @@ def _add(options: argparse.Namespace) -> int:
     text = f"{trials} failed trial{'s' * (trials != 1)} labelled by {people}"
     print(f"{text}: webarena compare tables {options.run_dir} counts them")
     return code
+
+
+def _add_verdicts(options: argparse.Namespace) -> int:
+    by = " ".join(options.by.split())
+    if not by or len(by) > _LONGEST_NAME:
+        raise UsageError(f"--by: expected the name of the person who filled in the sheet, found {clip(by)!r}")
+    run = RunDir(options.run_dir)
+    labelled = read_labels(options.labels, run.finished())
+    asked = [each for each in labelled if each.question]
+    if not asked:
+        raise UsageError(f"{options.labels}: expected labels of trials with a check 'human', found other trials only")
+    now = round(time.time(), 3)
+    for each in asked:
+        label = PersonLabel(question=each.question, done=each.done, by=by, at=now)
+        add_label(run.folder(each.record.key).path, each.record, label)
+    labels = f"{len(asked)} label{'s' * (len(asked) != 1)} of {clip(by)}"
+    print(f"{labels}: pytest --rescore={options.run_dir} judges by them")
+    if others := len(labelled) - len(asked):
+        print(f"left out: {others} of trials without a check 'human'; 'compare' counts them")
+    print(*_between_people(run), sep="", end="")
+    return 0
+
+
+def _between_people(run: RunDir) -> Iterator[str]:
+    """Yield a line for each two people who labelled the same trials: how far they agree."""
+    labels: dict[str, dict[tuple[TrialKey, str], Decision]] = {}
+    for record in run.records():
+        for each in person_labels(run.folder(record.key).path, record):
+            decision: Decision = "correct" if each.done else "incorrect"
+            labels.setdefault(each.by, {})[record.key, each.question] = decision
+    for one, other in combinations(sorted(labels), 2):
+        if both := labels[one].keys() & labels[other].keys():
+            found = Agreement((labels[one][key], labels[other][key]) for key in both)
+            kappa = "–" if found.kappa is None else f"{found.kappa:.2f}"
+            equal = found.accuracy
+            yield f"{clip(one)} and {clip(other)}: {equal.some} of {equal.of} labels agree, kappa {kappa}\n"
 
 
 def _compare(options: argparse.Namespace) -> int:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["add_commands", "share"]
 
+_FORMATS = ("text", "markdown", "latex", "csv", "json")
 _COLOURS = {"green": "32", "red": "31", "yellow": "33", "bold": "1"}
 
 
@@ -37,8 +38,9 @@ def add_commands(commands: Any) -> None:
     compare.add_argument("--confidence", type=share, default=0.95, metavar="C", help="of intervals (default: 95)")
     compare.add_argument("--allow-mixed", action="store_true", help="compare runs of different conditions, with a note")
     compare.add_argument("--all", action="store_true", help="name all tasks with different results")
-    compare.add_argument("--markdown", action="store_true", help="print Markdown, as for $GITHUB_STEP_SUMMARY")
-    compare.add_argument("--json", action="store_true", help="print JSON")
+    compare.add_argument("--format", choices=_FORMATS, help="default: text")
+    compare.add_argument("--markdown", action="store_true", help="short for --format=markdown")
+    compare.add_argument("--json", action="store_true", help="short for --format=json")
     compare.add_argument("--html", type=Path, metavar="FILE", help="write a page: tasks as dots, trials side by side")
     compare.set_defaults(run=_compare)
 
@@ -87,11 +89,12 @@ def _points(text: str) -> float:
 
 def _compare(options: argparse.Namespace) -> int:
     from pytest_webarena.results.comparing.comparison import choose, compare_all
+    from pytest_webarena.results.comparing.paper_table import comparison_csv, comparison_table
     from pytest_webarena.results.comparing.plain_form import plain
     from pytest_webarena.results.comparing.wording import in_markdown, in_words
+    from pytest_webarena.results.table_forms import as_latex
 
-    if options.markdown and options.json:
-        raise UsageError("expected one of --markdown and --json, found both")
+    form = _format(options)
     sides = _sides(options.runs)
     refused: list[str] = []
     found = compare_all(
@@ -103,10 +106,14 @@ def _compare(options: argparse.Namespace) -> int:
         with writing(options.html, "--html"):
             write_page(found, options.html)
         print(f"page: {options.html}", file=sys.stderr)
-    if options.json:
+    if form == "json":
         print(json.dumps([plain(each) for each in found], indent=1))
-    elif options.markdown:
+    elif form == "markdown":
         print("\n".join(in_markdown(found)))
+    elif form == "latex":
+        print(as_latex([comparison_table(found)]))
+    elif form == "csv":
+        print(comparison_csv(found), end="")
     else:
         colour = sys.stdout.isatty()
         for number, each in enumerate(found):
@@ -117,6 +124,14 @@ def _compare(options: argparse.Namespace) -> int:
     if refused:
         raise UsageError("\n".join(refused))  # after the comparisons that could be made
     return 0
+
+
+def _format(options: argparse.Namespace) -> str:
+    named = [name for name in ("markdown", "json") if getattr(options, name)]
+    given = list(dict.fromkeys([*named, *filter(None, [options.format])]))
+    if len(given) > 1:
+        raise UsageError(f"expected one format, found {' and '.join(given)}")
+    return given[0] if given else "text"
 
 
 def _power(options: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""``webarena runs export``, ``import``, ``har`` and ``export-verified``: runs and trials in other forms."""
+"""``webarena runs export``, ``import``, ``har``, ``allure`` and ``export-verified``: runs in other forms."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.commands.results import RUN_DIR, requested_run
+from pytest_webarena.errors import UsageError
 from pytest_webarena.results.unreadable import name_damaged
 from pytest_webarena.text import clip
 
@@ -29,6 +30,14 @@ def add_commands(runs: Any) -> None:
     har.add_argument("run_dir", **RUN_DIR)
     har.add_argument("-o", "--output", type=Path, metavar="DIR", help="default: RUN_DIR/har")
     har.set_defaults(run=_har)
+
+    allure = runs.add_parser("allure", help="write results for Allure")
+    allure.add_argument("run_dirs", nargs="*", type=Path, metavar="RUN_DIR", help="default: the newest run here")
+    allure.add_argument(
+        "-o", "--output", type=Path, default=Path("allure-results"), metavar="DIR",
+        help="a new directory (default: allure-results)",
+    )  # fmt: skip
+    allure.set_defaults(run=_allure)
 
     exporting = runs.add_parser("export", help="write a run or trial as a file")
     exporting.add_argument("source", type=Path, metavar="RUN_DIR|TRIAL", help="TRIAL is RUN_DIR/trials/NAME")
@@ -52,6 +61,24 @@ def add_commands(runs: Any) -> None:
     verified.set_defaults(run=_export_verified)
 
 
+def _allure(options: argparse.Namespace) -> int:
+    from pytest_webarena.reports import write_allure_results
+    from pytest_webarena.results.listing import chosen_run
+    from pytest_webarena.results.rundir import RunDir
+
+    target: Path = options.output
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise UsageError(f"{target}: expected a new or empty directory, found another; Allure would join both results")
+    code, count = 0, 0
+    runs = [chosen_run(path) for path in options.run_dirs or (None,)]
+    for path in runs:
+        count += write_allure_results(path, target)
+        run = RunDir(path)
+        code = max(code, name_damaged(run, run.read()))
+    print(f"{target}: {count} trials; npx allure@3 generate {target} --config={target / 'allurerc.mjs'}")
+    return code
+
+
 def _har(options: argparse.Namespace) -> int:
     from pytest_webarena.results.har import write_hars
     from pytest_webarena.results.rundir import RunDir
@@ -65,7 +92,6 @@ def _har(options: argparse.Namespace) -> int:
 
 
 def _export(options: argparse.Namespace) -> int:
-    from pytest_webarena.errors import UsageError
 
     source = options.source.absolute()
     is_run = (source / "run.json").is_file()
@@ -95,7 +121,6 @@ def _export_run(path: Path, target: Path, options: argparse.Namespace) -> int:
 
 
 def _export_trial(folder: Path, target: Path, options: argparse.Namespace) -> int:
-    from pytest_webarena.errors import UsageError
     from pytest_webarena.results.one_file import pack_trial, task_file_of
     from pytest_webarena.results.rundir import RunDir
 
@@ -127,7 +152,6 @@ def _some(names: Sequence[str]) -> str:
 
 
 def _import(options: argparse.Namespace) -> int:
-    from pytest_webarena.errors import UsageError
     from pytest_webarena.results.one_file import is_trial_file, unpack_trial
     from pytest_webarena.results.run_file import is_run_file, unpack_run
 

@@ -35,6 +35,7 @@ from pytest_webarena.recorder.task_building import (
 )
 from pytest_webarena.results.attempts import read_evidence
 from pytest_webarena.results.rundir import RunDir
+from pytest_webarena.secrets import scrub
 from pytest_webarena.signals import AddressChanged
 from pytest_webarena.sites.catalogues.loading import load_catalogue
 from pytest_webarena.tasks import Task, parse_tasks
@@ -201,7 +202,7 @@ def _make(
         passed = holding is not None and all(holding)
     if options.output is not None:
         options.output.parent.mkdir(parents=True, exist_ok=True)
-        options.output.write_text(text, encoding="utf-8")
+        options.output.write_text(scrub(text), encoding="utf-8")
         print(f"\nwritten: {options.output}")
         if not lacking:
             print(f"next: pytest --audit {options.output}  (wrong agents must fail it)")

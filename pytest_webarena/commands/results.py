@@ -65,7 +65,8 @@ def add_gradings(compare: Any) -> None:
     gradings = compare.add_parser("gradings", help="list where the gradings of a run disagree")
     gradings.add_argument("run_dir", **RUN_DIR)
     gradings.add_argument("--agent", metavar="NAME", help="of this agent only")
-    gradings.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
+    forms = ("text", "markdown", "latex", "csv", "json")
+    gradings.add_argument("--format", choices=forms, default="text", help="default: text")
     gradings.set_defaults(run=_gradings)
 
 
@@ -125,8 +126,9 @@ def _times(options: argparse.Namespace) -> int:
 def _gradings(options: argparse.Namespace) -> int:
     from pytest_webarena.errors import UsageError
     from pytest_webarena.results.conditions import check_rates, summaries_of
-    from pytest_webarena.results.gradings import compare, render
+    from pytest_webarena.results.gradings import compare, rate_csv, rate_table, render
     from pytest_webarena.results.rundir import RunDir
+    from pytest_webarena.results.table_forms import as_latex, as_markdown
     from pytest_webarena.results.wording import mixed_words
 
     run = RunDir(requested_run(options))
@@ -144,6 +146,12 @@ def _gradings(options: argparse.Namespace) -> int:
         from pytest_webarena.results.export import gradings_json
 
         print(json.dumps(gradings_json(found), indent=1))
+        return code
+    if options.format == "csv":
+        print(rate_csv(found), end="")
+        return code
+    if options.format != "text":
+        print((as_latex if options.format == "latex" else as_markdown)([rate_table(found, differing)]))
         return code
     if not found:
         print("no task of this run knows gradings: each has one verdict")

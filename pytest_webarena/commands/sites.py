@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import shutil
 import sys
@@ -75,7 +76,7 @@ def add_commands(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -
     add("down", _down, "stop sites that up started", some=False)
     doctor = add("doctor", _doctor, "check engine, images, browser, sign-ins, reuse, queues")
     suite_sites.add_options(doctor)
-    add("verify", _verify, "run the proofs of container recipes")
+    add("verify", _verify, "run the proofs of recipes and resets")
     doctor.add_argument("--quick", action="store_true", help="start nothing, so don't measure 'reuse: clean'")
 
 
@@ -156,17 +157,20 @@ def _doctor(options: argparse.Namespace) -> int:
 
 
 def _verify(options: argparse.Namespace) -> int:
+    from pytest_webarena.sites.doctor import examine_resets
     from pytest_webarena.sites.recipe_proofs import examine_proofs
 
     catalogue = _catalogue(options)
-    chosen = [app for app in _apps(catalogue, options.names) if app.backend == "docker"]
-    if not chosen:
-        raise UsageError(f"verify: expected apps in containers, found none in {catalogue.option}")
+    apps = _apps(catalogue, options.names)
+    chosen, hosted = [app for app in apps if app.backend == "docker"], [app for app in apps if app.reset is not None]
+    if not chosen and not hosted:
+        raise UsageError(f"verify: expected apps in containers, or with 'reset', found none in {catalogue.option}")
     present, missing = _present(chosen)
     failed = len(missing)
     for finding in missing:
         _print_finding(finding)
-    for finding in examine_proofs(catalogue, [app for app in present if app in chosen]):
+    proofs = examine_proofs(catalogue, [app for app in present if app in chosen])
+    for finding in itertools.chain(proofs, examine_resets(hosted)):
         _print_finding(finding)
         failed += finding.state == "failed"
     print("all proofs hold" if not failed else f"{failed} failed")

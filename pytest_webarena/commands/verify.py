@@ -40,8 +40,9 @@ def add_command(runs: Any) -> None:
 
 
 def _verify(options: argparse.Namespace) -> int:
-    from pytest_webarena.results.conditions import invocations
+    from pytest_webarena.results.conditions import RESCORED, invocations
     from pytest_webarena.results.export import export, outcomes_digest
+    from pytest_webarena.results.package_checks import package_faults
     from pytest_webarena.results.rundir import RunDir
     from pytest_webarena.results.stored_records import changed_derived_files
     from pytest_webarena.results.unreadable import name_damaged
@@ -70,6 +71,10 @@ def _verify(options: argparse.Namespace) -> int:
                 "trials: some were replaced or removed, or --rescore or --resume was interrupted"
             )
     changed += [] if "plan.json" in derived else _plan_faults(run.path, facts, stored)
+    if faults := package_faults(run.path):
+        changed += (f"{run.path}/{fault}" for fault in faults)
+        if any(fault.startswith(f"{RESCORED}:") for fault in faults):
+            changed.append(f"note: it was judged again here; 'webarena runs export {run.path}' packs the new verdicts")
     print(*changed, sep="\n", end="\n" * bool(changed))
     _name_missing(run, facts, stored)
     if not changed and not code:
@@ -98,8 +103,8 @@ def _accept(run: RunDir, name: str, *, because: str) -> None:
 def _plan_faults(run: Path, facts: Mapping[str, Any], stored: Stored) -> Iterator[str]:
     """Yield why a trial that was removed from the run would go unnoticed."""
     from pytest_webarena.results.completeness import sources
-    from pytest_webarena.results.conditions import IMPORTED
     from pytest_webarena.results.plan import NOTED, has_plan, read_plan
+    from pytest_webarena.results.run_identity import IMPORTED
 
     file = run / "plan.json"
     if facts["schema_version"] < 2:  # from a version without digests

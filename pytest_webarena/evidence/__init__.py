@@ -188,6 +188,18 @@ class Unrecorded:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PersonLabel:
+    """One person's answer to the question of a check of the kind ``human``."""
+
+    question: str
+    done: bool
+    """Whether the answer is yes."""
+    by: str
+    at: float
+    """Time of the label: Unix time in seconds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReachedSite:
     """A reachable site that the task does not list and that the agent's browser sent requests to."""
 
@@ -295,6 +307,8 @@ class Evidence:
     """Time spent waiting for the agent, in seconds; None when it was not measured."""
     masked: bool = field(default=False, compare=False)
     """Whether this was read from files in which secrets are masked; not stored."""
+    labels: tuple[PersonLabel, ...] = field(default=(), compare=False)
+    """People's labels of the trial, one per person and question. They are stored next to the attempt, not here."""
     began: float = 0.0
     """Unix time in seconds at which the agent began, from which `StepRecord.started` counts; 0 when it was not
     recorded."""
@@ -331,7 +345,7 @@ class Evidence:
     def to_json(self) -> dict[str, Any]:
         """Plain data with a ``schema_version``; `from_json` reads it back."""
         data = {"schema_version": SCHEMA_VERSION, **asdict(self)}
-        del data["masked"]
+        del data["masked"], data["labels"]
         return data
 
     @classmethod

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -24,6 +25,9 @@ __all__ = ["AddressBook", "HostedRoute", "OwnAddressRoute"]
 
 _KEPT = 1000
 _REFRESH = re.compile(r"(\s*[0-9.]+\s*[;,]\s*(?:url\s*=\s*)?['\"]?)(.*)", re.IGNORECASE | re.DOTALL)
+_NEEDS_SECURE = re.compile(r"\s*__(?:Host|Secure)-", re.IGNORECASE)
+_SECURE = re.compile(r"\s*(?:secure|samesite\s*=\s*none)\s*", re.IGNORECASE)
+"""Attributes that require https; the second one requires the first."""
 _PUBLIC = re.compile(r"(?:font|image|video|audio)/|text/css|(?:text|application)/(?:x-)?javascript|application/font")
 """Content types of resources that pages load without cookies."""
 
@@ -157,8 +161,21 @@ class HostedRoute(Route):
         return f"{name}: {value}"
 
     def _own_cookie(self, value: str) -> str:
-        """Give a cookie for the site's own host, or a parent domain of it, to the name."""
+        """Give a cookie for the site's own host, or a parent domain of it, to the name.
+
+        Browsers accept ``Secure`` by http from this machine's own addresses, but not from the name. There the attribute
+        has no effect, so it is removed; cookies whose names require it are reported.
+        """
         parts = value.split(";")
+        if self.own_origin.startswith("http:") and is_loopback(self.server_name):
+            if _NEEDS_SECURE.match(value):
+                cookie = parts[0].partition("=")[0].strip()
+                self._report(
+                    f"{self.authority} (served by {self.host_field}): it sets the cookie {cookie}, which browsers keep "
+                    "at its own address only. The site needs 'keep_address: true' in the catalogue"
+                )
+            else:
+                parts = [parts[0], *(part for part in parts[1:] if not _SECURE.fullmatch(part))]
         for number, part in enumerate(parts[1:], 1):
             key, _, domain = part.partition("=")
             domain = domain.strip().lower().removeprefix(".")
@@ -206,6 +223,14 @@ class OwnAddressRoute(Route):
             route.note_redirect(request, path)
         origin = _field(request.fields, "origin")
         return 307, *answer_redirect(self._book.named(self.url + path), origin=origin, close=close)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether browsers trust a host by http, because it is this machine."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return f".{host.lower().rstrip('.')}".endswith(".localhost")
 
 
 def _field(fields: Sequence[str], wanted: str) -> str:

@@ -1,1 +1,1 @@
-"""Client for model endpoints of OpenAI's, Anthropic's and Google's APIs: retries, prices, accounting of calls, response cache."""
+"""Client for the model APIs of OpenAI, Anthropic and Google: retries, prices, accounting of calls, response cache."""

@@ -91,6 +91,11 @@ def pytest_report_teststatus(report: Any) -> tuple[str, str, str] | None:
     return outcomes.test_status(report)
 
 
+@pytest.hookimpl(optionalhook=True, wrapper=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> Generator[None, int, int]:
+    return xdist.limit_workers(config, (yield))
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_setupnodes(config: pytest.Config) -> None:
     from pytest_webarena.plugin import root_directory

@@ -41,7 +41,7 @@ from pytest_webarena.plugin.reporting import (
 )
 from pytest_webarena.plugin.run_start import run_start
 from pytest_webarena.plugin.settings import check_run_dir, read_settings
-from pytest_webarena.plugin.stash import CLUSTER, CONTROLLER, DESELECTED, REQUESTED, SETTINGS, SUITES
+from pytest_webarena.plugin.stash import CLUSTER, CONTROLLER, DESELECTED, FEWER_WORKERS, REQUESTED, SETTINGS, SUITES
 from pytest_webarena.plugin.task_files import names_task
 from pytest_webarena.results import RunDir
 from pytest_webarena.results.gate import EXIT_CODES
@@ -72,7 +72,7 @@ def prepare(config: pytest.Config) -> None:
             read_prices(settings.options.models.prices)  # so that an error is reported now, not after the first trial
         if config.getoption("--sites"):
             catalogue.known_sites(config)  # so that an error is reported once, before workers start
-        config.stash[REQUESTED] = resuming.requested_options(config)
+        config.stash[REQUESTED] = resuming.requested_options(config, settings.shard)
         if settings.resume is not None and not xdist.is_worker(config):
             resuming.check(config, settings)
         config.stash[SUITES] = suite_options.claim_arguments(config, settings.suites)
@@ -211,7 +211,8 @@ def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Ite
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
-    return printable(header) if (header := terminal.header(config)) is not None else None
+    lines = [terminal.header(config), config.stash.get(FEWER_WORKERS, None)]
+    return printable("\n".join(line for line in lines if line)) or None
 
 
 @pytest.hookimpl(trylast=True)  # after xdist has ended the workers, which need the broker and its directory until then

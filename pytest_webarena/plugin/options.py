@@ -149,6 +149,12 @@ def _add_selection_options(group: Subject) -> None:
         metavar="I/N",
         help="Run only part I of N; 'webarena runs merge' joins the run directories.",
     )
+    group.addoption(
+        "--shard-durations",
+        default=None,
+        metavar="RUN",
+        help="Balance the parts by the durations of this recorded run (default: parts by task id alone).",
+    )
 
 
 def _add_trial_options(group: Subject) -> None:

@@ -63,6 +63,7 @@ PRESETS: Mapping[str, Preset] = {
         agents=(
             ("viewport", [1080, 720]),
             ("sampling", {"temperature": 0.7, "max_tokens": 500}),
+            ("reward.sampling", {"temperature": 0.7, "max_tokens": 500}),
             ("observation", {"kinds": ["webcanvas"], "html_viewport_only": False, "max_tokens": 12000}),
             ("limits", {"steps": "webcanvas"}),
             ("first_step", "search_or_goto"),

@@ -15,8 +15,9 @@ from pytest_webarena.errors import UsageError
 from pytest_webarena.llm.endpoint import Endpoint
 from pytest_webarena.plugin.items import TaskItem
 from pytest_webarena.results import RunDir
-from pytest_webarena.results.conditions import IMPORTED, RESCORED, add_note, browsers_of, check_on_sites, latest_judging
+from pytest_webarena.results.conditions import RESCORED, add_note, browsers_of, check_on_sites, latest_judging
 from pytest_webarena.results.plan import read_plan
+from pytest_webarena.results.run_identity import IMPORTED
 from pytest_webarena.suites.published import SUITES
 
 if TYPE_CHECKING:

@@ -22,8 +22,8 @@ from pytest_webarena.errors import UsageError
 from pytest_webarena.plugin.option_values import LOCAL
 from pytest_webarena.plugin.rescoring import files_of
 from pytest_webarena.results import RunDir
+from pytest_webarena.results.completeness import SHARD_DIGEST
 from pytest_webarena.results.conditions import (
-    IMPORTED,
     RESUMED,
     add_note,
     browsers_of,
@@ -34,16 +34,19 @@ from pytest_webarena.results.conditions import (
 from pytest_webarena.results.lost_trials import lost_record
 from pytest_webarena.results.plan import read_plan
 from pytest_webarena.results.records import TrialKey, browser_text
+from pytest_webarena.results.run_identity import IMPORTED
 from pytest_webarena.suites.published import SUITES
 
 if TYPE_CHECKING:
     from pytest_webarena.plugin.settings import Settings
+    from pytest_webarena.plugin.shards import Shard
     from pytest_webarena.results.records import TrialRecord
 
 __all__ = ["check", "close_lost", "finished_trials", "note", "pace_options", "requested_options", "restore_options"]
 
 _CHOOSE = (
-    "--suite", "--select", "--one-per-template", "--shard", "-k", "-m", "--deselect", "--ignore", "--ignore-glob",
+    "--suite", "--select", "--one-per-template", "--shard", "--shard-durations", "-k", "-m", "--deselect", "--ignore",
+    "--ignore-glob",
 )  # fmt: skip
 """Options that select tests; one that the run did not have reduces its trials."""
 _RAW = ("--fetch-images", "--browser-channel", "--device", "--check-timeout")
@@ -52,7 +55,7 @@ _PACE = ("--concurrency", "--replicas", "--lease-timeout", "--record", "--quiet-
 """Options that are recorded likewise, but may differ between the parts of a run."""
 _FREE = (
     "--site-url", "--env-retries", "--max-cost", "--requests-per-minute", "--model-cache", "--prices", "--judge-url",
-    "--judge-key-env", "--check-timeout", "--ray", "--ray-insecure", *_PACE,
+    "--judge-key-env", "--check-timeout", "--ray", "--ray-insecure", "--shard-durations", *_PACE,
 )  # fmt: skip
 """Options that do not affect a rate: the run's own values apply unless others are given."""
 _LAST = "--lf"
@@ -73,14 +76,15 @@ _NAMES = {"-k": "keyword", "-m": "markexpr"}
 _INSTEAD = "leave it out, begin another run, or have both in this one with --allow-mixed; reports name the difference"
 
 
-def requested_options(config: pytest.Config) -> dict[str, Any]:
+def requested_options(config: pytest.Config, shard: Shard | None) -> dict[str, Any]:
     """Return the options and tests of this invocation that no other fact in ``run.json`` contains."""
     given = {name: value for name in (*_CHOOSE, *_RAW) if _is_given(value := _option(config, name))}
     explicit = config.args_source is pytest.Config.ArgsSource.ARGS
     if config.getoption("lf", default=False):
         given[_LAST] = True
     named = [] if given.get("--suite") and not explicit else config.args
-    return {"options": given, "tests": [_from_root(config, argument) for argument in named]}
+    requested = {"options": given, "tests": [_from_root(config, argument) for argument in named]}
+    return requested | ({SHARD_DIGEST: shard.digest} if shard is not None and shard.digest else {})
 
 
 def pace_options(config: pytest.Config) -> dict[str, Any]:
@@ -267,6 +271,12 @@ def check(config: pytest.Config, settings: Settings) -> None:
         )
     if config.getoption("--allow-mixed"):
         return
+    durations, found = (facts.get("asked") or {}).get(SHARD_DIGEST), settings.shard and settings.shard.digest
+    if durations and found != durations:
+        raise UsageError(
+            "--resume: expected the durations by which the run's part was chosen, found others in --shard-durations; "
+            "name that run as it was then"
+        )
     judged = [record for record in stored.records if record.outcome != "error"]
     found = (*_agents(settings, judged), *_apps(config, facts, judged), *_judge(settings, judged))
     for name, before, now, why in found:

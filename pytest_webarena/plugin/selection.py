@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ast
-import hashlib
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,6 +12,7 @@ from pytest_webarena.plugin import replay_run
 from pytest_webarena.plugin.items import TaskItem
 from pytest_webarena.plugin.rescoring import stored_trials
 from pytest_webarena.plugin.run_start import run_info
+from pytest_webarena.plugin.shards import Shard
 from pytest_webarena.plugin.stash import LEFT_OUT, SETTINGS
 from pytest_webarena.results import RunDir, TrialKey
 
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
     from pytest_webarena.plugin.items import TaskItem
 
-__all__ = ["FACTS", "Digests", "LeftOut", "Shard", "check_mark_expression", "deselect", "left_out", "parse_shard"]
+__all__ = ["FACTS", "Digests", "LeftOut", "check_mark_expression", "deselect", "left_out"]
 
 
 FACTS = ("site", "evaluation", "category", "template", "mutates", "achievable", "suite", "sites", "user")
@@ -34,20 +33,6 @@ class Digests(NamedTuple):
 
     task: str
     agent: str
-
-
-@dataclass(frozen=True, slots=True)
-class Shard:
-    """One part of a run that is split over machines."""
-
-    index: int
-    """Number of the part, from 1."""
-    count: int
-
-    def holds(self, task_id: str) -> bool:
-        """Return whether the task belongs to this shard. All trials, agents and browsers of a task stay together."""
-        number = int.from_bytes(hashlib.sha256(task_id.encode()).digest()[:8], "big")
-        return number % self.count == self.index - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,18 +49,6 @@ class LeftOut:
     """Number of items without a record in the run that is judged again."""
     stored: int = 0
     """Number of the run's records without a collected item."""
-
-
-def parse_shard(text: str) -> Shard:
-    """Parse a shard; ``2/5`` is the second of five.
-
-    >>> parse_shard("2/5")
-    Shard(index=2, count=5)
-    """
-    match = re.fullmatch(r"(\d+)/(\d+)", text.strip())
-    if match is None or not 1 <= int(match[1]) <= int(match[2]):
-        raise UsageError(f"--shard: expected I/N with 1 <= I <= N, e.g. 2/5, found {text!r}")
-    return Shard(int(match[1]), int(match[2]))
 
 
 def check_mark_expression(config: pytest.Config, items: Iterable[pytest.Item]) -> None:

@@ -27,7 +27,7 @@ from pytest_webarena.plugin.ray_dispatch import ClusterSettings, read_cluster
 from pytest_webarena.plugin.replay_run import ReplayRunSettings, read_on_record
 from pytest_webarena.plugin.rescoring import StoredRun, read_stored_run
 from pytest_webarena.plugin.run_start import worker_count
-from pytest_webarena.plugin.selection import Shard, parse_shard
+from pytest_webarena.plugin.shards import Shard, read_shard
 from pytest_webarena.plugin.suite_options import SuiteSettings, catalogue_of, read_suites
 from pytest_webarena.results.gate import Gate
 from pytest_webarena.results.records import DEFAULT_BROWSER
@@ -200,7 +200,7 @@ def read_settings(config: pytest.Config) -> Settings:
         resume=Path(resume).absolute() if resume else None,
         rescore=stored.path if stored else None,
         on_record=read_on_record(config, agents),
-        shard=parse_shard(option("--shard")) if option("--shard") else None,
+        shard=read_shard(option("--shard") or "", option("--shard-durations")),
         gate=read_gate(config),
         until=read_until(config, agents),
         audit=audit,

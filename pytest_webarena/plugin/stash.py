@@ -26,6 +26,7 @@ __all__ = [
     "CLUSTER",
     "CONTROLLER",
     "DESELECTED",
+    "FEWER_WORKERS",
     "LEFT_OUT",
     "LOAD_HOOKS",
     "PASSED_OVER",
@@ -63,6 +64,8 @@ START: pytest.StashKey[RunStart] = pytest.StashKey()
 """The start of the run in the same process, once it is needed: with xdist when the first worker is created."""
 RUN: pytest.StashKey[RunInfo] = pytest.StashKey()
 """Broker address and record directory, in all processes."""
+FEWER_WORKERS: pytest.StashKey[str] = pytest.StashKey()
+"""Why `-n auto` starts fewer workers than there are processors: a line of the header."""
 LEFT_OUT: pytest.StashKey[LeftOut] = pytest.StashKey()
 """Numbers of deselected trials by reason, in processes that collect items, once there are any."""
 DESELECTED: pytest.StashKey[set[str]] = pytest.StashKey()

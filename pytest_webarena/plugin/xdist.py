@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.errors import UsageError
-from pytest_webarena.plugin.stash import DESELECTED, LEFT_OUT, PASSED_OVER, PLAN, RUN, SETTINGS
+from pytest_webarena.plugin.stash import DESELECTED, FEWER_WORKERS, LEFT_OUT, PASSED_OVER, PLAN, RUN, SETTINGS
 from pytest_webarena.trials.run_info import RunInfo
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ __all__ = [
     "check_spread",
     "group_by_sites",
     "is_worker",
+    "limit_workers",
     "read_deselected",
     "read_left_out",
     "read_passed_over",
@@ -65,6 +66,27 @@ def is_worker(config: pytest.Config) -> bool:
 def worker_id(config: pytest.Config) -> str:
     """Return ``gw0``, …; ``main`` without xdist."""
     return str(getattr(config, "workerinput", {}).get("workerid", "main"))
+
+
+def limit_workers(config: pytest.Config, count: int) -> int:
+    """Return the number of workers of ``-n auto``: as xdist chooses it by processors, if memory holds that many.
+
+    Each worker has a browser. xdist's environment variable is an explicit choice, which is kept.
+    """
+    from pytest_webarena.plugin.options import is_plugin_used
+
+    if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ or not is_plugin_used(config):
+        return count
+    from pytest_webarena.trials.concurrency import most_workers
+
+    most = most_workers()
+    if most is None or most >= count:
+        return count
+    config.stash[FEWER_WORKERS] = (
+        f"webarena: -n auto starts {most} worker{'s' * (most > 1)}: the free memory is not enough for {count}, one per "
+        "processor (choose with -n K)"
+    )
+    return most
 
 
 def send(node: Any, info: RunInfo) -> None:

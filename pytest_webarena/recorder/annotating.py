@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.actions import Action
 from pytest_webarena.recorder.writing import as_step
+from pytest_webarena.results.files import write_atomically
+from pytest_webarena.secrets import scrub_plain
 
 if TYPE_CHECKING:
     from pytest_webarena.evidence import StepRecord
@@ -44,7 +46,7 @@ def write_annotation(
         "steps": steps,
     }
     path = folder / FILE
-    path.write_text(json.dumps(annotation, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    write_atomically(path, json.dumps(scrub_plain(annotation), indent=2, ensure_ascii=False) + "\n")
     return path
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pytest_webarena.errors import RecordingError, UsageError
 from pytest_webarena.evidence import Evidence
+from pytest_webarena.recorder.withheld import without_secrets
 from pytest_webarena.results.files import write_atomically
 from pytest_webarena.text import clip
 
@@ -87,7 +88,7 @@ class Autosaver:
         evidence = Evidence(
             answer=answer or None,
             stop_reason="answered",
-            signals=signals,
+            signals=without_secrets(signals),
             signals_before=source.signals_before,
             lost_signals=source.signals_lost,
             dom_events=True,

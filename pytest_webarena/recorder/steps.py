@@ -10,6 +10,7 @@ from pytest_webarena import actions
 from pytest_webarena.actions import Action, Selector
 from pytest_webarena.recorder.address_history import AddressHistory, page_of
 from pytest_webarena.recorder.selectors import selectors_of
+from pytest_webarena.recorder.withheld import without_secrets
 from pytest_webarena.signals import (
     AddressChanged,
     DialogClosed,
@@ -80,7 +81,7 @@ def steps_of(signals: Sequence[Signal], *, before: int = 0) -> tuple[RecordedSte
     tabs. Effects of one of these are no steps.
     """
     reader = _Reader()
-    for number, signal in enumerate(signals):
+    for number, signal in enumerate(without_secrets(signals)):
         reader.read(signal, has_started=number >= before)
     return reader.finish()
 
@@ -282,7 +283,9 @@ class _Reader:
                 options = tuple(value.split("\n"))
                 self._add_on_element(lambda target: actions.Select(target, options), event, instead=True)
         elif value is None:
-            problem = "what was typed is not recorded: a password or the like; write it, or have the site signed in"
+            problem = (
+                "what was typed is not recorded: a password, code or card number; write it, or have the site signed in"
+            )
             self._add_on_element(
                 lambda target: actions.Type(target, "", clear=True), event, instead=True, problem=problem
             )

@@ -10,6 +10,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_webarena.credentials import masked_request
 from pytest_webarena.errors import recording
 from pytest_webarena.evidence import LONGEST_PAGE, Evidence, StepRecord, cut
 from pytest_webarena.evidence.steps import is_inside
@@ -17,6 +18,8 @@ from pytest_webarena.file_digests import changed_files
 from pytest_webarena.record_files import is_evidence
 from pytest_webarena.results.files import read_lines, write_atomically, write_lines
 from pytest_webarena.results.observation_store import look_of
+from pytest_webarena.results.older_records import without_translations
+from pytest_webarena.results.redaction import learn_trace, redact_evidence
 from pytest_webarena.secrets import has_secret, scrub, scrub_plain
 from pytest_webarena.signals import Signal
 from pytest_webarena.text import printable
@@ -48,6 +51,8 @@ class AttemptWriter:
     def __init__(self, path: Path, number: int) -> None:
         self.path = path
         self.number = number
+        self.hides_credentials = False
+        """Whether values of credential headers are masked, because the trial's sessions are secret."""
 
     def observed(self, index: int, observation: Observation) -> tuple[str, str]:
         """Write an observation; return the names of its text and screenshot files (``""`` for none)."""
@@ -100,13 +105,19 @@ class AttemptWriter:
         text = printable(cut(scrub("".join(lines))))
         self._write(name, text.encode("utf-8", "replace"))
 
+    def closed(self) -> None:
+        """Examine what the browser wrote when its session closed."""
+        if self.hides_credentials:
+            learn_trace(self.path)
+
     def finish(self, evidence: Evidence) -> None:
         """Write the evidence. Steps are there already; pages and traffic get files of their own.
 
         Each file has a digest, so that one that is cut or missing later does not look like an agent that did less.
         """
-        data = evidence.to_json()
-        masked = has_secret(data)
+        masked = has_secret(evidence.to_json()) or self.hides_credentials
+        requests = tuple(masked_request(each, headers=self.hides_credentials) for each in evidence.requests)
+        data = replace(evidence, requests=requests).to_json()
         del data["steps"]
         write_lines(self.path / _NETWORK, data.pop("requests"))
         if (signals := data.pop("signals")) is not None:
@@ -117,6 +128,7 @@ class AttemptWriter:
             page["html"] = self._write(
                 f"pages/{page['step']}.html", scrub(page["html"]).encode("utf-8", "surrogatepass")
             )
+        redact_evidence(self.path)
         lines = [name for name in (_STEPS, _NETWORK, _BROWSER_EVENTS) if (self.path / name).exists()]
         with recording(self.path / _EVIDENCE):
             digests = {name: _digest(self.path / name) for name in (*lines, *_texts(data))}
@@ -188,7 +200,7 @@ def read_evidence(attempt: Path, *, manifest: str = "") -> Evidence:
         _require_counts(attempt, data)
     data.pop(_DIGESTS, None)
     try:
-        return replace(Evidence.from_json(data), masked=data.pop(_MASKED, True))
+        return without_translations(replace(Evidence.from_json(data), masked=data.pop(_MASKED, True)))
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"{attempt}: expected evidence, found some that lacks or adds a field: {error}") from error
 

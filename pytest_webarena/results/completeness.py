@@ -10,10 +10,14 @@ from typing import Any
 from pytest_webarena.results.conditions import RESUMED, notes
 from pytest_webarena.results.plan import has_plan
 
-__all__ = ["sources", "why_plan_unknown"]
+__all__ = ["SHARD_DIGEST", "SHARD_OPTIONS", "sources", "why_plan_unknown"]
+
+SHARD_OPTIONS = ("--shard", "--shard-durations")
+"""Options that choose a part of a run."""
+SHARD_DIGEST = "shard_digest"
+"""Key of what a run was asked for: digest of the durations by which parts are balanced; missing without them."""
 
 _SOURCES = "sources"
-_SHARD = "--shard"
 
 
 def sources(path: Path, facts: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -45,8 +49,8 @@ def _missing(parts: Sequence[str]) -> str:
         return ""
     counts = {part.rpartition("/")[2].strip() for part in parts}
     if len(counts) > 1:
-        return f"expected parts of one number, found {', '.join(sorted(set(parts)))}"
-    (count,) = counts
+        return f"expected parts of one number and of the same --shard-durations, found {', '.join(sorted(set(parts)))}"
+    count = counts.pop().partition(" ")[0]
     present = {int(part.partition("/")[0]) for part in parts}
     missing = [number for number in range(1, int(count) + 1) if number not in present]
     if not missing:
@@ -65,13 +69,17 @@ def _made_whole(path: Path, facts: Mapping[str, Any]) -> bool:
 
 
 def _shard(part: Mapping[str, Any]) -> str:
-    return str(((part.get("asked") or {}).get("options") or {}).get(_SHARD, ""))
+    """The part as text: ``2/5``, with the digest of the durations that balanced it; empty for a whole run."""
+    requested = part.get("asked") or {}
+    shard = str((requested.get("options") or {}).get("--shard", ""))
+    digest = requested.get(SHARD_DIGEST)
+    return f"{shard} by {digest}" if shard and digest else shard
 
 
 def _of(requested: Mapping[str, Any]) -> str:
     """A key of the requested tests, equal for all parts of a run."""
     options: Iterable[tuple[str, Any]] = (requested.get("options") or {}).items()
     return json.dumps(
-        [sorted(requested.get("tests") or ()), {name: value for name, value in options if name != _SHARD}],
+        [sorted(requested.get("tests") or ()), {name: value for name, value in options if name not in SHARD_OPTIONS}],
         sort_keys=True,
     )

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from pytest_webarena.results.rundir import RunDir
 
 __all__ = [
-    "IMPORTED",
     "NO_JUDGE",
     "RESCORED",
     "RESUMED",
@@ -52,11 +51,6 @@ __all__ = [
     "traits_of",
 ]
 
-IMPORTED = "imported"
-"""Fact of a run that `webarena runs import` made of a trial from an unknown source.
-
-Such a run determines no options, no code, and no endpoint that gets a key of this machine.
-"""
 RESUMED = "resumed.json"
 """File with the facts of each later invocation that resumed the run, in the form of ``run.json``."""
 RESCORED = "rescored.json"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from pytest_webarena.results.records import TrialRecord
 
-__all__ = ["Setting", "setting_of"]
+__all__ = ["Setting", "guarding", "setting_of"]
 
 
 class Setting(NamedTuple):
@@ -23,7 +23,9 @@ class Setting(NamedTuple):
     """Viewport in CSS pixels, pixel density, and whether the device is mobile."""
     language: str
     guard: str
-    """The policy for robots.txt of the guard of live sites, which refuses writes that the task does not name."""
+    """Whether live sites were guarded: ``writes refused``, unless the task names them."""
+    robots: str
+    """How robots.txt of live sites was treated: ``obeyed`` or ``ignored``."""
 
 
 def setting_of(record: TrialRecord) -> Setting:
@@ -31,20 +33,26 @@ def setting_of(record: TrialRecord) -> Setting:
     recorded = record.environment
     given = recorded.get("context_args")
     requested: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
+    live: Any = recorded.get("live")
+    is_live = isinstance(live, Mapping)
     return Setting(
         region=_region(recorded, requested),
         system=re.split(r"[-\s]", str(recorded.get("os") or ""), maxsplit=1)[0],
         browser=_browser(record.browser or str(recorded.get("browser") or "") or record.key.browser),
         device=_device(recorded, requested),
         language=str(requested.get("locale") or recorded.get("locale") or ""),
-        guard=_guard(recorded.get("live")),
+        guard="writes refused" if is_live else "",
+        robots=("ignored" if live.get("robots") == "ignore" else "obeyed") if is_live else "",
     )
 
 
-def _guard(live: Any) -> str:
-    if not isinstance(live, Mapping):
-        return ""
-    return f"robots.txt {'ignored' if live.get('robots') == 'ignore' else 'obeyed'}"
+def guarding(records: Iterable[TrialRecord]) -> tuple[str, str]:
+    """Return the guards and the treatments of robots.txt of some trials, joined; empty without live sites."""
+    settings = [setting_of(record) for record in records]
+    return (
+        " + ".join(sorted({each.guard for each in settings} - {""})),
+        " + ".join(sorted({each.robots for each in settings} - {""})),
+    )
 
 
 def _region(recorded: Mapping[str, Any], requested: Mapping[str, Any]) -> str:

@@ -11,10 +11,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from pytest_webarena.evidence import StepRecord
+from pytest_webarena.evidence.step_sentences import step_sentence
 from pytest_webarena.results.page_paths import REFERENCES
 from pytest_webarena.results.records import TrialKey, TrialRecord
 from pytest_webarena.results.reference_steps import same_step
-from pytest_webarena.results.wording import action_words, why_undecided
+from pytest_webarena.results.wording import why_undecided
 from pytest_webarena.text import shorten
 
 __all__ = ["Explained", "Pair", "Passed", "TrialSteps", "align", "explain"]
@@ -103,11 +104,11 @@ class Explained:
 def _plain(step: StepRecord | None) -> dict[str, Any] | None:
     if step is None:
         return None
-    return {"step": step.index, "url": step.url_before, "action": action_words(step), "error": step.error}
+    return {"step": step.index, "url": step.url_before, "action": step_sentence(step), "error": step.error}
 
 
 def _words(step: StepRecord) -> str:
-    return f"{action_words(step)}{' (no effect)' if step.error else ''}"
+    return f"{step_sentence(step)}{' (no effect)' if step.error else ''}"
 
 
 def explain(failed: TrialSteps, passed: Iterable[TrialSteps]) -> Explained | None:

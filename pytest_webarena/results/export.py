@@ -9,8 +9,11 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
+import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -29,7 +32,7 @@ from pytest_webarena.results.stored_records import Stored
 from pytest_webarena.secrets import scrub
 from pytest_webarena.text import printable
 
-__all__ = ["COLUMNS", "export", "gradings_json", "outcomes_digest", "results_csv", "summary_json"]
+__all__ = ["COLUMNS", "export", "gradings_json", "outcomes_digest", "results_csv", "summary_json", "whole_summary"]
 
 SUMMARY_SCHEMA_VERSION = 1
 
@@ -48,16 +51,31 @@ def export(run: RunDir, stored: Stored | None = None) -> None:
     ``stored`` is the content of the run, if it has been read already.
     """
     stored = run.read() if stored is None else stored
+    write_atomically(run.path / "summary.json", seal(whole_summary(run, stored), mask=scrub))
+    write_atomically(run.path / "results.csv", results_csv(stored.records))
+    note_records(run.path, stored.records)
+
+
+def whole_summary(run: RunDir, stored: Stored) -> dict[str, Any]:
+    """Return the content of ``summary.json`` of a run whose trials are ``stored``."""
     records = stored.records
     differing = mixed(source_of(run.path, run.facts(), records))
-    summary = summary_json(records, differing, stopped=stopped_trials(run.path, records))
-    summary["outcomes"] = outcomes_digest(records)
-    summary["program_changes"] = [each.to_json() for each in program_changes(records)]
-    summary["unreadable"] = [str(each) for each in stored.unreadable]
-    summary = {**summary, "model_calls": [asdict(line) for line in read_model_calls(calls_of(run.path))]}
-    write_atomically(run.path / "summary.json", seal(summary, mask=scrub))
-    write_atomically(run.path / "results.csv", results_csv(records))
-    note_records(run.path, records)
+    return {
+        **summary_json(records, differing, stopped=stopped_trials(run.path, records)),
+        "outcomes": outcomes_digest(records),
+        "program_changes": [each.to_json() for each in program_changes(records)],
+        "unreadable": [str(each) for each in stored.unreadable],
+        "model_calls": _model_calls(run.path),
+    }
+
+
+def _model_calls(run: Path) -> list[Any]:
+    """Return the totals of a run's model calls; those of an imported run are only in its summary."""
+    if calls_of(run).is_file():
+        return [asdict(line) for line in read_model_calls(calls_of(run))]
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        return list(json.loads((run / "summary.json").read_bytes())["model_calls"])
+    return []
 
 
 def outcomes_digest(records: Sequence[TrialRecord]) -> str:
@@ -78,7 +96,7 @@ def summary_json(
     """
     agents = {name: _summary(summary) for name, summary in summarise(records, stopped=stopped).items()}
     for name, found in differing.items():
-        agents[name]["mixed"] = [str(each) for each in found]
+        agents[name]["mixed"] = [f"{each.agent}: {each.short}" for each in found]
     return {
         "schema_version": SUMMARY_SCHEMA_VERSION,
         "trials": len(records),
@@ -168,7 +186,7 @@ def _summary(summary: Summary) -> dict[str, Any]:
     data["by_category"] = _rates(summary.by_category)
     if summary.key_nodes is None:
         del data["key_nodes"]
-    del data["mixed"]  # `summary_json` has it with the names of the runs
+    del data["mixed"]  # `summary_json` adds it with the names of the agents
     return data
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,8 +11,20 @@ from typing import Any
 
 from pytest_webarena.results.records import Outcome, TrialKey, TrialRecord, is_undecided
 from pytest_webarena.results.statistics import Rate, cluster_of, grouped, rate_of
+from pytest_webarena.results.table_forms import Table
+from pytest_webarena.results.wording import mixed_words
 
-__all__ = ["WORDS", "Comparison", "Disagreement", "compare", "render", "verdicts_of", "words_of"]
+__all__ = [
+    "WORDS",
+    "Comparison",
+    "Disagreement",
+    "compare",
+    "rate_csv",
+    "rate_table",
+    "render",
+    "verdicts_of",
+    "words_of",
+]
 
 WORDS = {True: "passed", False: "failed", None: "not computed"}
 """Verdicts as text."""
@@ -124,6 +138,44 @@ def _failed_leaves(result: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         return
     parts = [each for child in result.get("children", ()) for each in _failed_leaves(child)]
     yield from parts or [result]
+
+
+def rate_table(found: Mapping[str, Comparison], differing: Mapping[str, Sequence[str]]) -> Table:
+    """Return each agent's rate by each grading. ``differing`` says of agents why their rate is none (`mixed_words`)."""
+    return Table(
+        title="Success rates by grading",
+        columns=("agent", "grading", "SR", "95% interval", "passed", "judged", "undecided", "not computed", "disputed"),
+        rows=tuple(
+            (
+                each.name,
+                f"{name}{' (counts)' if name == each.headline and each.compared else ''}",
+                "–" if rate.value is None else f"{rate.value:.1%}",
+                "–" if rate.value is None else "–".join(f"{100 * bound:.1f}" for bound in rate.interval),
+                *map(str, (rate.passed, rate.judged, rate.undecided, rate.errors, len(each.disagreements))),
+            )
+            for each in found.values()
+            for name, rate in each.rates.items()
+        ),
+        notes=(
+            "undecided: counted as not met; disputed: trials that some gradings pass and others fail.",
+            *(f"{name} is {mixed_words(reasons)}." for name, reasons in differing.items() if name in found),
+        ),
+    )
+
+
+def rate_csv(found: Mapping[str, Comparison]) -> str:
+    """Return the same in numbers, rates from 0 to 1."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    counts = ("passed", "judged", "undecided", "not_computed", "disputed")
+    writer.writerow(("agent", "browser", "grading", "counts", "rate", "low", "high", *counts))
+    for each in found.values():
+        for name, rate in each.rates.items():
+            known = "" if rate.value is None else f"{rate.value:.6f}"
+            bounds = (f"{bound:.6f}" if known else "" for bound in rate.interval)
+            cells = (rate.passed, rate.judged, rate.undecided, rate.errors, len(each.disagreements))
+            writer.writerow((each.agent, each.browser, name, int(name == each.headline), known, *bounds, *cells))
+    return text.getvalue()
 
 
 def render(comparison: Comparison, width: int = 80) -> Iterator[str]:

@@ -13,6 +13,9 @@ from pytest_webarena.text import clip
 __all__ = ["Scored", "key_node_tables"]
 
 _MOST_NODES = 40
+_LIVE = ("guard", "robots.txt")
+"""Columns of tables with trials on live sites."""
+_GUARD = "refused writes to live sites that the task does not name; the paper's agents had none"
 
 Cells = tuple[str, ...]
 _Table = tuple[str, Cells, tuple[Cells, ...], Cells]
@@ -31,7 +34,7 @@ def key_node_tables(found: Sequence[Scored], suite: str = "") -> Iterator[_Table
     if not found:
         return
     yield _completion(found)
-    yield from _published(suite)
+    yield from _published(suite, is_live=_is_live(found))
     yield _effort(found)
     yield from _settings(found)
     for each in found:
@@ -41,9 +44,11 @@ def key_node_tables(found: Sequence[Scored], suite: str = "") -> Iterator[_Table
 
 
 def _completion(found: Sequence[Scored]) -> _Table:
+    is_live = _is_live(found)
     cells = tuple(
         (
             name,
+            *(_guarding(scores) if is_live else ()),
             *map(_percent, (scores.completion, scores.completion_macro, scores.above_free, scores.free)),
             *map(_percent, (scores.success, scores.near, scores.success_but_one, scores.human_alignment)),
             str(scores.trials),
@@ -56,22 +61,45 @@ def _completion(found: Sequence[Scored]) -> _Table:
         "nodes that are not free; free: those that the first page of a site or the page of the start reaches; SR(0), "
         "near, SR(1): trials that missed none, just one, one at most; HAS: human alignment score; open: trials of "
         "which nothing is known, excluded from all figures.",
-        *(
-            f"{name}: a guard refused writes that the task does not name ({guard}); the paper's agents had none."
-            for name, scores in found
-            if (guard := "; ".join(sorted({each.setting.guard for each in scores.by_setting} - {""})))
-        ),
+        *([f"guard: it {_GUARD}."] if is_live else []),
     )
-    columns = ("agent", "CR", "macro", "above", "free", "SR(0)", "near", "SR(1)", "HAS", "trials", "open")
+    columns = (
+        "agent",
+        *(_LIVE if is_live else ()),
+        "CR",
+        "macro",
+        "above",
+        "free",
+        "SR(0)",
+        "near",
+        "SR(1)",
+        "HAS",
+        "trials",
+        "open",
+    )
     return "Key nodes", columns, cells, notes
 
 
-def _published(suite: str) -> Iterator[_Table]:
+def _is_live(found: Sequence[Scored]) -> bool:
+    return any(each.setting.guard for _, scores in found for each in scores.by_setting)
+
+
+def _guarding(scores: KeyNodeScores) -> Cells:
+    """Return the guards of live sites of an agent's trials, and how robots.txt was treated."""
+    settings = [each.setting for each in scores.by_setting]
+    return tuple(
+        " + ".join(sorted({getattr(each, name) or "none" for each in settings})) for name in ("guard", "robots")
+    )
+
+
+def _published(suite: str, *, is_live: bool) -> Iterator[_Table]:
+    """Yield the published scores; next to guarded runs they say that the papers had no guard."""
     known = published_key_nodes(suite)
     if known:
         cells = tuple(
             (
                 each.name,
+                *(("none", "not stated") if is_live else ()),
                 str(each.tasks),
                 "–" if each.completion is None else f"{each.completion:g}%",
                 f"{each.success:g}%",
@@ -83,7 +111,8 @@ def _published(suite: str) -> Iterator[_Table]:
             f"[{number}] {each.cited}: {each.note}." if each.note else f"[{number}] {each.cited}."
             for number, each in enumerate(known, start=1)
         )
-        yield f"Published key nodes of {suite}", ("agent", "tasks", "CR", "SR(0)", "source"), cells, notes
+        columns = ("agent", *(_LIVE if is_live else ()), "tasks", "CR", "SR(0)", "source")
+        yield f"Published key nodes of {suite}", columns, cells, notes
 
 
 def _effort(found: Sequence[Scored]) -> _Table:

@@ -9,9 +9,9 @@ from typing import Any
 
 from pytest_webarena.errors import UsageError
 from pytest_webarena.results.atomic_folders import copy_plain, made_whole, require_new
+from pytest_webarena.results.completeness import SHARD_DIGEST, SHARD_OPTIONS
 from pytest_webarena.results.completeness import sources as sources_of
 from pytest_webarena.results.conditions import (
-    IMPORTED,
     RESCORED,
     RESUMED,
     Difference,
@@ -28,6 +28,7 @@ from pytest_webarena.results.memory import memories_of
 from pytest_webarena.results.plan import accept_removal, extend_plan, has_plan, read_plan, write_plan
 from pytest_webarena.results.records import TrialKey
 from pytest_webarena.results.repeated_trials import Copy, take
+from pytest_webarena.results.run_identity import IMPORTED
 from pytest_webarena.results.rundir import RunDir
 from pytest_webarena.results.stored_records import Unreadable, removed_trials
 
@@ -198,8 +199,9 @@ def _whole(part: Mapping[str, Any]) -> dict[str, Any]:
     """The facts of an invocation as if it had run all shards."""
     if not (requested := part.get("asked")):
         return dict(part)
-    options = {name: value for name, value in requested["options"].items() if name != "--shard"}
-    return {**part, "asked": {**requested, "options": options}}
+    whole = {name: value for name, value in requested.items() if name != SHARD_DIGEST}
+    options = {name: value for name, value in requested["options"].items() if name not in SHARD_OPTIONS}
+    return {**part, "asked": {**whole, "options": options}}
 
 
 def _joined_facts(

@@ -3,21 +3,46 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-__all__ = ["model_calls_text"]
+__all__ = ["message_texts", "model_calls_text"]
 
 
-def model_calls_text(text: str) -> str:
+_SHORT = 200
+"""Length of a text in characters up to which repeating it costs nothing."""
+
+
+def model_calls_text(text: str, shown: Mapping[str, str] | None = None) -> str:
     """Return a step's model calls in readable form: each message under its role, the reply last.
 
-    ``text`` is the content of a file in ``model_calls/``; other text is returned unchanged.
+    ``text`` is the content of a file in ``model_calls/``; other text is returned unchanged. ``shown`` has texts that
+    the reader has elsewhere, with their places; a long one is replaced by its place.
     """
     try:
         calls = json.loads(text)["calls"]
+        for call in calls if shown else ():
+            for message in call["messages"]:
+                message["text"] = _without(message.get("text", ""), shown or {})
         return "\n\n".join(_call_words(call, number, len(calls)) for number, call in enumerate(calls, 1))
     except (ValueError, KeyError, TypeError, AttributeError):
         return text
+
+
+def message_texts(text: str) -> Iterator[str]:
+    """Yield the texts of the messages that a step sent to its model."""
+    try:
+        for call in json.loads(text)["calls"]:
+            yield from (message["text"] for message in call["messages"] if isinstance(message.get("text"), str))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return
+
+
+def _without(text: str, shown: Mapping[str, str]) -> str:
+    for known, place in shown.items():
+        if len(known) > _SHORT and known in text:
+            text = text.replace(known, f"[{place}: {len(known):,} characters]")
+    return text
 
 
 def _call_words(call: dict[str, Any], number: int, of: int) -> str:

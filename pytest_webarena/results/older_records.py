@@ -1,11 +1,19 @@
-"""Conversion of records of older versions: errors that may be the agent's become failed, undecided trials."""
+"""Conversion of records and evidence of older versions.
+
+Errors that may be the agent's become failed, undecided trials, and requests that only the gateway's own translation of
+addresses caused are left out.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-__all__ = ["OWNED_SINCE", "with_owner"]
+from pytest_webarena.evidence import Evidence, RequestRecord
+from pytest_webarena.own_addresses import origin_of
+
+__all__ = ["OWNED_SINCE", "with_owner", "without_translations"]
 
 OWNED_SINCE = 13
 """First version of the schema whose records have an ``event``."""
@@ -46,3 +54,33 @@ def with_owner(data: Mapping[str, Any], undecided: str) -> dict[str, Any]:
         "stop_reason": "unattributed", "message": f"{undecided}{data.get('message', '')}", "verdict": verdict,
         "verdicts": {},
     }  # fmt: skip
+
+
+def without_translations(evidence: Evidence) -> Evidence:
+    """Return evidence without the gateway's redirects to the names of hosted sites, and the preflights for them.
+
+    Older versions recorded them. In names, each of these requests is equal to the one that follows it.
+    """
+    own = evidence.own_addresses
+    if not own.names:
+        return evidence
+    from pytest_webarena.gateway.pages import SERVER  # only for evidence of hosted sites
+
+    named = {origin_of(url) for url in own.names.values()}
+
+    def is_translation(request: RequestRecord) -> bool:
+        fields = {name.lower(): value for name, value in request.response_headers}
+        if request.refused or fields.get("server") != SERVER:
+            return False
+        if request.method == "OPTIONS" and request.status == 204:
+            return bool(own.named_url(request.url)) or origin_of(request.url) in named
+        return request.status == 307 and fields.get("location") in (own.named_url(request.url), own.named(request.url))
+
+    def was_redirected(url: str) -> bool:
+        return own.named_url(url) not in ("", url)
+
+    return replace(
+        evidence,
+        requests=tuple(each for each in evidence.requests if not is_translation(each)),
+        unrecorded=tuple(each for each in evidence.unrecorded if each.refused or not was_redirected(each.url)),
+    )

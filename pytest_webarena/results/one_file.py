@@ -1,26 +1,25 @@
 """A recorded trial as one file: an archive of a run with a single trial, and its task file.
 
-    webarena-trial.json     manifest: schema version, the trial's key
+    webarena-trial.json     manifest: schema version, the trial's key, the SHA-256 of each file
     run.json                the run's file
     trials/<folder>/…       the records in the trial's folder (`record_files`)
     tasks/<name>.yaml       the file with its task, if it was found
 
-When unpacked, it is a run directory that can be rescored, replayed and viewed.
+When unpacked, it is a run directory that can be rescored, replayed and viewed, and keeps the manifest.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from pytest_webarena import __version__
 from pytest_webarena.errors import UsageError, closest
-from pytest_webarena.file_digests import seal
 from pytest_webarena.record_files import is_record
 from pytest_webarena.results.atomic_folders import made_whole
-from pytest_webarena.results.conditions import IMPORTED
-from pytest_webarena.results.files import write_atomically
+from pytest_webarena.results.package_checks import Package, content_faults, digest, digest_faults
 from pytest_webarena.results.record_archive import (
     Layout,
     has_manifest,
@@ -31,12 +30,15 @@ from pytest_webarena.results.record_archive import (
     write_archive,
 )
 from pytest_webarena.results.records import TrialKey, TrialRecord
+from pytest_webarena.results.run_identity import PACKED_TRIAL
 from pytest_webarena.results.rundir import RunDir
 from pytest_webarena.text import clip
 
 __all__ = ["MANIFEST", "Packed", "is_trial_file", "pack_trial", "record_files_in", "task_file_of", "unpack_trial"]
 
-MANIFEST = "webarena-trial.json"
+MANIFEST = PACKED_TRIAL
+_PROCESS = "started.json"
+"""File that is read only until the trial has its record."""
 _LAYOUT = Layout(
     what="a trial",
     manifest=MANIFEST,
@@ -76,22 +78,25 @@ def pack_trial(folder: Path, target: Path, *, task_file: Path | None = None) -> 
             f"{folder}: expected the folder of a finished trial, found none; {closest(folder.name, known)}"
         )
     records, others = record_files_in(folder)
-
-    def files() -> Iterator[tuple[str, bytes]]:
-        yield "run.json", (run.path / "run.json").read_bytes()
-        for name in records:
-            yield f"trials/{folder.name}/{name}", (folder / name).read_bytes()
-        if task_file is not None:
-            yield task_entry(task_file), task_file.read_bytes()
-
-    manifest = {"schema_version": _LAYOUT.version, "key": asdict(record.key)}
-    write_archive(target, _LAYOUT, json.dumps(manifest, indent=1).encode(), files())
+    paths = {"run.json": run.path / "run.json"}
+    paths |= {f"trials/{folder.name}/{name}": folder / name for name in records}
+    if task_file is not None:
+        paths[task_entry(task_file)] = task_file
+    manifest = {
+        "schema_version": _LAYOUT.version,
+        "pytest_webarena": __version__,
+        "key": asdict(record.key),
+        "files": {name: digest(path.read_bytes()) for name, path in sorted(paths.items())},
+    }
+    entries = ((name, path.read_bytes()) for name, path in paths.items())
+    write_archive(target, _LAYOUT, json.dumps(manifest, indent=1).encode(), entries)
     return Packed(record=record, left_out=others)
 
 
 def record_files_in(folder: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the names of the records in a trial's folder, and those of other files: the agent's own, and links."""
+    """Return the names of the records in a finished trial's folder, and of other files: the agent's own, and links."""
     names = [file.relative_to(folder).as_posix() for file in sorted(folder.rglob("*")) if not file.is_dir()]
+    names = [name for name in names if name != _PROCESS]
     records = tuple(name for name in names if is_record(name))
     return records, tuple(name for name in names if not is_record(name))
 
@@ -116,13 +121,18 @@ def unpack_trial(source: Path, target: Path) -> TrialKey:
     with made_whole(target) as made:
         with read_archive(source, _LAYOUT, made) as manifest:
             key = TrialKey.from_json(manifest["key"])
+            package = Package.from_json(MANIFEST, manifest)
         run = RunDir(made)
-        facts = run.facts()
+        run.facts()
         records = run.records()
         folders = [folder.name for folder in run.trials.glob("*")]
         if [each.key for each in records] != [key] or folders != [run.folder(key).path.name]:
             raise UsageError(
                 f"{source}: expected one trial, of {clip(key.task)} by {clip(key.agent)}, found {len(folders)}"
             )
-        write_atomically(made / "run.json", seal({**facts, IMPORTED: True}, indent=2))
+        digests = digest_faults(made, package.files) if package.files else ()
+        for fault in (*digests, *content_faults(run, package)):
+            if not fault.startswith("tasks/"):  # somebody may have named another file; the caller reports it
+                raise UsageError(f"{source}: {fault}")
+        (made / MANIFEST).write_text(json.dumps(manifest, indent=1), encoding="utf-8")
     return key

@@ -13,11 +13,14 @@ import yaml
 __all__ = [
     "Published",
     "PublishedGroup",
+    "PublishedJudge",
     "PublishedKeyNodes",
     "PublishedPeople",
     "PublishedTemplates",
+    "contradictions",
     "published",
     "published_groups",
+    "published_judges",
     "published_key_nodes",
     "published_people",
     "published_settings",
@@ -36,14 +39,24 @@ class _Row:
     """The model, with the setting where a paper has several."""
     source: str
     """Publication with the figure."""
+    split: str
+    """The part of the suite that was run."""
+    version: str = ""
+    """Version of the paper; ``unknown`` where the copy does not tell it, empty for other sources."""
     table: str = ""
     """Table or section of the publication."""
     note: str = ""
 
     @property
     def cited(self) -> str:
-        """The publication with its table."""
-        return f"{self.source}, {self.table}" if self.table else self.source
+        """The publication with its version, if it is known, and its table."""
+        version = self.version if self.version != "unknown" else ""
+        return ", ".join(filter(None, (self.source, version, self.table)))
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What identifies the figure."""
+        return self.suite, self.source, self.version, self.table, self.name, self.split, getattr(self, "tasks", None)
 
 
 _R = TypeVar("_R", bound=_Row)
@@ -105,6 +118,16 @@ class PublishedGroup(_Row):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedJudge(_Row):
+    """A judge model, measured on answers that people graded."""
+
+    cases: int
+    counts: Mapping[str, int]
+    """Numbers of answers as in `llm_judge.agreement.Passing`."""
+    accuracy: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PublishedKeyNodes(_Row):
     """One agent's published scores of key nodes."""
 
@@ -147,9 +170,19 @@ def published_groups(suite: str) -> tuple[PublishedGroup, ...]:
     return _rows("groups", PublishedGroup, suite)
 
 
+def published_judges(suite: str) -> tuple[PublishedJudge, ...]:
+    """Return all judge models that were measured on a suite's answers."""
+    return _rows("judges", PublishedJudge, suite)
+
+
 def published_key_nodes(suite: str) -> tuple[PublishedKeyNodes, ...]:
     """Return all scores of key nodes on a suite's tasks."""
     return _rows("key_nodes", PublishedKeyNodes, suite)
+
+
+def contradictions(suite: str) -> tuple[Mapping[str, Any], ...]:
+    """Return the figures of a suite's papers that exclude each other, by their tables and names."""
+    return tuple(each for each in _document()["contradictions"] if each["suite"] == suite)
 
 
 def published_settings(paper: str) -> tuple[Mapping[str, Any], ...]:

@@ -8,30 +8,32 @@
     tasks/<name>.yaml       task files that were found
     leaderboards/…          rows for published leaderboards (`leaderboards`)
 
-When unpacked, it is a run directory. Everything that was computed from the records is computed again and compared, and
-task files are those that the records name. Nothing can show that a trial took place.
+When unpacked, it is a run directory that keeps the manifest. `package_checks` examines both.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from pytest_webarena import __version__
 from pytest_webarena.errors import UsageError
-from pytest_webarena.file_digests import PRUNED, is_prunable, pruned_parts, seal
+from pytest_webarena.file_digests import PRUNED, is_prunable, pruned_parts
 from pytest_webarena.results.atomic_folders import made_whole
-from pytest_webarena.results.conditions import IMPORTED, RESCORED, RESUMED, invocations
-from pytest_webarena.results.export import results_csv
-from pytest_webarena.results.files import write_atomically
+from pytest_webarena.results.conditions import RESCORED, RESUMED, invocations
 from pytest_webarena.results.judge_replies import FOLDER as REPLIES
-from pytest_webarena.results.leaderboards import leaderboard_files
 from pytest_webarena.results.one_file import record_files_in, task_file_of
+from pytest_webarena.results.package_checks import (
+    Package,
+    computed_files,
+    content_faults,
+    digest,
+    digest_faults,
+    figures,
+)
 from pytest_webarena.results.record_archive import (
     Layout,
     has_manifest,
@@ -42,24 +44,25 @@ from pytest_webarena.results.record_archive import (
     write_archive,
 )
 from pytest_webarena.results.records import TrialRecord
-from pytest_webarena.results.run_readme import readme, suites_of
+from pytest_webarena.results.run_identity import IMPORTED, PACKED_RUN
+from pytest_webarena.results.run_readme import suites_of
 from pytest_webarena.results.rundir import RunDir
-from pytest_webarena.results.stored_records import Stored, changed_derived_files
-from pytest_webarena.results.tables import Row, gather
+from pytest_webarena.results.tables import gather
 from pytest_webarena.results.task_files import changed_tasks
-from pytest_webarena.text import clip
+from pytest_webarena.tasks.loader import read_tasks
 
 __all__ = ["MANIFEST", "PackedRun", "UnpackedRun", "is_run_file", "pack_run", "unpack_run"]
 
-MANIFEST = "webarena-run.json"
-_OWN = ("plan.json", RESUMED, RESCORED, "summary.json", "results.csv")
+MANIFEST = PACKED_RUN
+_OWN = ("plan.json", RESUMED, RESCORED)
+_COMPUTED = ("README.md", "summary.json", "results.csv")
 _REPLY = re.compile(rf"{REPLIES}/[0-9a-f]{{2}}/[0-9a-f]{{4,64}}\.json")
 _LEADERBOARD = re.compile(r"leaderboards/(?:[A-Za-z0-9_][A-Za-z0-9._-]{0,119}/)?[a-z-]+\.(?:json|csv)")
 
 
 def _is_allowed(name: str) -> bool:
     return (
-        name in ("README.md", *_OWN)
+        name in (*_COMPUTED, *_OWN)
         or is_trial_record(name)
         or is_task_file(name)
         or any(each.fullmatch(name) is not None for each in (_REPLY, _LEADERBOARD))
@@ -120,23 +123,28 @@ def pack_run(run: RunDir, target: Path, *, roots: Sequence[Path], evidence_only:
         )
     rows = gather([run.path])
     suites = suites_of(invocations(run.path, run.facts()))
-    tasks = {record.key.task: task_file_of(record, roots) for record in stored.records if not record.source}
+    included = _included_tasks(run)
+    tasks = {
+        record.key.task: included.get(record.key.task) or task_file_of(record, roots)
+        for record in stored.records
+        if not record.source
+    }
     changed = {file: name for file in set(tasks.values()) if file and (name := changed_tasks(file, stored.records))}
     task_files = _task_entries(file for file in tasks.values() if file not in changed)
     files, left_out = _files_of(run, stored.records, evidence_only=evidence_only)
     files |= task_files
     left_out += [f"trials/{name}" for name in stored.unfinished]
     made = {
-        **_computed(run, rows, stored, has_tasks=bool(task_files)),
+        **computed_files(run, rows, stored, has_tasks=bool(task_files)),
         **{name: content for name, content in files.items() if isinstance(content, bytes)},
     }
     paths = {name: content for name, content in files.items() if isinstance(content, Path)}
-    digests = {name: _digest(content) for name, content in made.items()}
-    digests |= {name: _digest(path.read_bytes()) for name, path in paths.items()}
+    digests = {name: digest(content) for name, content in made.items()}
+    digests |= {name: digest(path.read_bytes()) for name, path in paths.items()}
     manifest = {
         "schema_version": _LAYOUT.version,
         "pytest_webarena": __version__,
-        "figures": _figures(rows),
+        "figures": figures(rows),
         "files": dict(sorted(digests.items())),
     }
 
@@ -153,11 +161,12 @@ def pack_run(run: RunDir, target: Path, *, roots: Sequence[Path], evidence_only:
     )
 
 
-def _computed(run: RunDir, rows: Sequence[Row], stored: Stored, *, has_tasks: bool) -> dict[str, bytes]:
-    """Return the files for readers, which follow from the records."""
-    boards = leaderboard_files(run, stored.records)
-    text = readme(run, rows, stored, has_tasks=has_tasks, leaderboards=bool(boards))
-    return {"README.md": text.encode(), **boards}
+def _included_tasks(run: RunDir) -> dict[str, Path]:
+    """Return the task files that came with an imported run, by the ids of their tasks."""
+    if not run.facts().get(IMPORTED):
+        return {}
+    files = (file for file in sorted((run.path / "tasks").glob("*")) if is_task_file(f"tasks/{file.name}"))
+    return {task.id: file for file in files for task in read_tasks(file)[0]}
 
 
 def _files_of(
@@ -203,23 +212,6 @@ def _task_entries(files: Iterable[Path | None]) -> dict[str, Path | bytes]:
     return found
 
 
-def _figures(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """Return the counts behind each agent's rate."""
-    return [
-        {
-            "agent": row.agent,
-            "browser": row.browser,
-            "grading": row.grading,
-            "passed": row.metrics.rate.passed,
-            "judged": row.metrics.rate.judged,
-            "undecided": row.metrics.rate.undecided,
-            "errors": row.metrics.rate.errors,
-            "stopped": row.metrics.rate.stopped,
-        }
-        for row in rows
-    ]
-
-
 def unpack_run(source: Path, target: Path) -> UnpackedRun:
     """Create the run directory ``target`` from the run in ``source``, which may be hostile.
 
@@ -228,65 +220,42 @@ def unpack_run(source: Path, target: Path) -> UnpackedRun:
     """
     with made_whole(target) as made:
         with read_archive(source, _LAYOUT, made) as manifest:
-            _require_digests(source, made, {str(name): str(value) for name, value in manifest["files"].items()})
-            figures = list(manifest["figures"])
-            is_same_version = manifest.get("pytest_webarena") == __version__
+            package = Package.from_json(MANIFEST, manifest)
+            _refuse(source, made, next(digest_faults(made, package.files), ""))
         run = RunDir(made)
-        facts = run.facts()
         stored = run.read()
-        faults = [str(each) for each in stored.unreadable]
-        faults += (fault for record in stored.records for fault in run.changes(record))
-        faults += (f"{name}: found it changed after it was written" for name in changed_derived_files(made))
-        if faults:
-            fault = faults[0].replace(f"{made}/", "").partition(";")[0]
-            raise UsageError(f"{source}: expected records as their trials wrote them, found: {clip(fault, 300)}")
-        if (found := _figures(rows := gather([made]))) != figures:
-            named = next(each for each in (*found, *figures) if not (each in found and each in figures))
-            raise UsageError(
-                f"{source}: expected the figures of its records, found other ones for {clip(str(named.get('agent')))}: "
-                f"{clip(json.dumps(figures), 300)}; its records say {clip(json.dumps(found), 300)}"
-            )
-        task_files = sorted((made / "tasks").glob("*"))
-        for file in task_files:
-            if name := changed_tasks(file, stored.records):
-                raise UsageError(
-                    f"{source}: expected the tasks that its trials ran, found another {clip(name)} in tasks/{file.name}"
-                )
-        computed = _computed(run, rows, stored, has_tasks=bool(task_files))
-        if (made / "results.csv").exists():
-            computed["results.csv"] = results_csv(stored.records).encode()
-        rewritten = _differing(made, computed)
-        if rewritten and is_same_version:
-            raise UsageError(f"{source}: expected {rewritten[0]} as its records give it, found another content")
-        for name in rewritten:
-            (made / name).unlink(missing_ok=True)
-            if name in computed:
-                (made / name).parent.mkdir(parents=True, exist_ok=True)
-                (made / name).write_bytes(computed[name])
-        write_atomically(made / "run.json", seal({**facts, IMPORTED: True}, indent=2))
+        rewritten: list[str] = []
+        if package.version != __version__:
+            rewritten = _write_again(run)
+            files = {name: known for name, known in package.files.items() if name not in rewritten}
+            files |= {name: digest((made / name).read_bytes()) for name in rewritten if (made / name).is_file()}
+            package = replace(package, version=__version__, files=files)
+            manifest |= {"pytest_webarena": __version__, "files": files}
+        _refuse(source, made, next(content_faults(run, package), ""))
+        (made / MANIFEST).write_text(json.dumps(manifest, indent=1), encoding="utf-8")
     return UnpackedRun(trials=len(stored.records), rewritten=tuple(rewritten))
 
 
-def _differing(made: Path, computed: Mapping[str, bytes]) -> list[str]:
-    """Return the files for readers that are missing, not computed, or have another content."""
-    found = {file.relative_to(made).as_posix() for file in (made / "leaderboards").rglob("*") if file.is_file()}
-    names = sorted({*computed, *found})
-    return [
-        name for name in names
-        if name not in computed or not (made / name).is_file() or (made / name).read_bytes() != computed[name]
-    ]  # fmt: skip
+def _refuse(source: Path, made: Path, fault: str) -> None:
+    if fault:
+        raise UsageError(f"{source}: {fault.replace(f'{made}/', '')}")
 
 
-def _require_digests(source: Path, made: Path, expected: Mapping[str, str]) -> None:
-    found = {
-        file.relative_to(made).as_posix(): _digest(file.read_bytes()) for file in made.rglob("*") if file.is_file()
-    }
-    for name in sorted({*found, *expected}):
-        if name not in found:
-            raise UsageError(f"{source}: expected {clip(name)}, found none")
-        if found[name] != expected.get(name):
-            raise UsageError(f"{source}: expected {clip(name)} as it was exported, found another content")
+def _write_again(run: RunDir) -> list[str]:
+    """Write what this version computes otherwise than the one that exported the run; return the files' names.
 
-
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
+    Leaderboard rows that it does not compute stay, and are refused.
+    """
+    stored = run.read()
+    if not stored.records:
+        return []
+    computed = computed_files(run, gather([run.path]), stored, has_tasks=any((run.path / "tasks").glob("*")))
+    found = {name: run.path / name for name in computed}
+    names = [name for name, file in found.items() if not file.is_file() or file.read_bytes() != computed[name]]
+    for name in names:
+        found[name].parent.mkdir(parents=True, exist_ok=True)
+        found[name].write_bytes(computed[name])
+    boards = {file.relative_to(run.path).as_posix(): file for file in (run.path / "leaderboards").rglob("*.*")}
+    for name in (obsolete := boards.keys() - computed.keys()):
+        boards[name].unlink()
+    return sorted({*names, *obsolete})

@@ -1,4 +1,4 @@
-"""A run directory as a whole: its id, the lock on it, and its place among other runs."""
+"""A run directory as a whole: its id, whether it was imported, the lock on it, and its place among other runs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,15 @@ import json
 import os
 from pathlib import Path
 
-__all__ = ["claim", "ignore", "own_id", "point_latest"]
+__all__ = ["IMPORTED", "PACKED_RUN", "PACKED_TRIAL", "claim", "ignore", "own_id", "package_manifest", "point_latest"]
+
+IMPORTED = "imported"
+"""Fact of a run that `webarena runs import` made of records from an unknown source.
+
+Such a run determines no options, no code, and no endpoint that gets a key of this machine.
+"""
+PACKED_RUN, PACKED_TRIAL = "webarena-run.json", "webarena-trial.json"
+"""Manifests of exported runs and trials. An import keeps the file, which marks the folder as imported."""
 
 
 def claim(path: Path) -> int | None:
@@ -37,6 +45,12 @@ def own_id(run: Path) -> str:
         return str(json.loads((run / "run.json").read_bytes()).get("id") or "")
     except (OSError, ValueError, AttributeError):
         return ""
+
+
+def package_manifest(run: Path) -> Path | None:
+    """Return the manifest of the package that was imported into a run's folder; None for other runs."""
+    files = (run / name for name in (PACKED_RUN, PACKED_TRIAL))
+    return next((file for file in files if file.is_file()), None)
 
 
 def point_latest(run: Path) -> None:

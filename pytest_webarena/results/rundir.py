@@ -40,7 +40,7 @@ from pytest_webarena.results.billing import billed
 from pytest_webarena.results.files import write_atomically
 from pytest_webarena.results.plan import read_plan
 from pytest_webarena.results.records import TrialKey, TrialRecord
-from pytest_webarena.results.run_identity import ignore
+from pytest_webarena.results.run_identity import IMPORTED, ignore, package_manifest
 from pytest_webarena.results.stored_records import (
     Stored,
     Unreadable,
@@ -92,7 +92,7 @@ class RunDir:
                 temporary.unlink(missing_ok=True)
 
     def facts(self) -> dict[str, Any]:
-        """Return the content of ``run.json``.
+        """Return the content of ``run.json``, with the fact `IMPORTED` where it was imported.
 
         Raises `UsageError` when this is not a run directory, `RunChanged` if the file was changed or is damaged.
         """
@@ -117,7 +117,7 @@ class RunDir:
                 f"file back, or keep it as it is: webarena runs verify {self.path} --accept run.json --because TEXT"
             )
         data.pop(SEAL, None)
-        return data
+        return {**data, IMPORTED: True} if package_manifest(self.path) is not None else data
 
     def accept_facts(self, *, because: str, at: float) -> None:
         """Take ``run.json`` as it is now, with a mark and the reason ``because``, at Unix time ``at``. Raises

@@ -16,6 +16,7 @@ from pytest_webarena.results.files import write_atomically
 from pytest_webarena.results.lost_trials import FILE as IF_LOST
 from pytest_webarena.results.plan import PlannedTrial
 from pytest_webarena.results.records import SEALED_SINCE, TrialKey, TrialRecord
+from pytest_webarena.results.redaction import redact_records
 from pytest_webarena.secrets import scrub
 
 __all__ = [
@@ -75,7 +76,9 @@ def write_record(path: Path, record: TrialRecord) -> None:
 
 
 def write_attempt_manifest(attempt: Path) -> str:
-    """Write the manifest of a finished attempt; return its SHA-256. Raises `RecordingError`."""
+    """Mask what is left of secrets and write the manifest of a finished attempt; return its SHA-256. Raises
+    `RecordingError`."""
+    redact_records(attempt)
     with recording(attempt / MANIFEST):
         return write_manifest(attempt, wanted=is_attempt_file)
 

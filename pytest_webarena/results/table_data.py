@@ -37,6 +37,8 @@ def as_csv(rows: Sequence[Row]) -> str:
             "rate_errors_failed",
             "low_errors_failed",
             "high_errors_failed",
+            "guard",
+            "robots",
         ]
     )
     for row in rows:
@@ -50,7 +52,7 @@ def as_csv(rows: Sequence[Row]) -> str:
                 *map("{:.6f}".format, failed.interval),
             ]
             cells = [row.run, row.agent, row.grading, group, *counts, value, low, high, row.browser, rate.undecided]
-            writer.writerow([*cells, *failed_figures])
+            writer.writerow([*cells, *failed_figures, row.guard, row.robots])
     return text.getvalue()
 
 

@@ -11,6 +11,7 @@ from pytest_webarena.evidence import StepRecord
 from pytest_webarena.results import analysis_tables as analyses
 from pytest_webarena.results.analysis_tables import Analysed, percent
 from pytest_webarena.results.conditions import Source, check_rates, mixed, source_of
+from pytest_webarena.results.environments import guarding
 from pytest_webarena.results.failure_labels import Failures, failures_of
 from pytest_webarena.results.key_node_scores import KeyNodeScores, key_node_scores
 from pytest_webarena.results.key_node_tables import Scored, key_node_tables
@@ -54,6 +55,10 @@ class Row:
     """Agreement with solutions that were replayed in one of the runs; None if there are none."""
     prompts: tuple[str, ...] = ()
     """The prompts of its trials with a model; several where the run itself is mixed."""
+    guard: str = ""
+    """Guard of live sites (`environments.Setting`); empty without them."""
+    robots: str = ""
+    """How robots.txt of live sites was treated."""
     unlike: tuple[str, ...] = ()
     """Differences from the conditions of WebArena's paper, for its tasks."""
     failures: Failures | None = None
@@ -99,6 +104,7 @@ def gather(runs: Sequence[Path], *, grading: str = "", templates: TemplateKey = 
             key_nodes=key_node_scores(records, grading=grading),
             reference=reference_scores(records, solutions, run.steps_of),
             prompts=tuple(sorted({str(record.environment.get("prompt") or "") for record in records} - {""})),
+            **dict(zip(("guard", "robots"), guarding(records), strict=True)),
             unlike=unlike_paper(source.parts, records, grading or _grading(records))
             if {str(record.source.get("suite", "")) for record in records} == {SUITE}
             else (),
@@ -164,9 +170,11 @@ def tables(rows: Sequence[Row], *, templates: TemplateKey = "text", each_templat
 def _rates(rows: Sequence[Row]) -> Table:
     undecided = any(row.metrics.undecided for row in rows)
     erred = any(row.metrics.rate.excluded for row in rows)
+    is_live = any(row.guard for row in rows)
     cells: list[tuple[str, ...]] = [
         (
             row.name,
+            *((row.guard or "none", row.robots or "none") if is_live else ()),
             percent(row.metrics.rate.value),
             _interval(row.metrics.rate.interval, row.metrics.rate),
             percent(row.metrics.achievable.value),
@@ -214,7 +222,8 @@ def _rates(rows: Sequence[Row]) -> Table:
         notes.append(f"Published rates on {suite} were graded by its original evaluators: see --grading=original.")
     more = ("undecided",) if undecided else ()
     last = ("SR*", "95% interval*") if erred else ()
-    columns = ("agent", "SR", "95% interval", "SR_AC", "SR_UA", "gave up", "judged", *more, "errors", *last)
+    live = ("guard", "robots.txt") if is_live else ()
+    columns = ("agent", *live, "SR", "95% interval", "SR_AC", "SR_UA", "gave up", "judged", *more, "errors", *last)
     return Table(title="Success rates", columns=columns, rows=tuple(cells), notes=tuple(notes))
 
 

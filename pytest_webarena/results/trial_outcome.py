@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple
 
 from pytest_webarena.owners import UNATTRIBUTED
 from pytest_webarena.results.records import TrialRecord, is_for_people
+from pytest_webarena.results.wording import CAUSE_WORDS
 
 __all__ = ["Kind", "TrialOutcome", "reported_outcome"]
 
@@ -44,6 +45,17 @@ class TrialOutcome(NamedTuple):
         if self.detail in ("", *_PLAIN):
             return self.kind
         return f"{self.kind} on {self.detail}" if self.kind == "passed" else f"{self.kind} ({self.detail})"
+
+    @property
+    def fault(self) -> str:
+        """Whose fault it is that the trial did not pass, for people; empty for a passed one.
+
+        >>> TrialOutcome("failed", "max_steps").fault, TrialOutcome("error", "site").fault
+        ('the agent', 'not the agent: a site failed')
+        """
+        if self.kind == "error":
+            return f"not the agent: {CAUSE_WORDS.get(self.detail, self.detail)}"
+        return {"failed": "the agent", "undecided": "undecided"}.get(self.kind, "")
 
 
 def reported_outcome(record: TrialRecord) -> TrialOutcome:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from pytest_webarena.agents.wire import action_from_record
 from pytest_webarena.docs_site import docs
-from pytest_webarena.evidence import ScriptAct, StepRecord, Usage
+from pytest_webarena.evidence import StepRecord, Usage
+from pytest_webarena.evidence.step_sentences import script_sentence
 from pytest_webarena.owners import UNATTRIBUTED
 from pytest_webarena.results.records import UNDECIDED, JudgeRecord, MemoryUse, SignedInAtEnd, TrialRecord, is_for_people
-from pytest_webarena.text import shorten
 
 if TYPE_CHECKING:
     from pytest_webarena.results.statistics import Rate, Summary
@@ -22,7 +23,6 @@ __all__ = [
     "PRIVILEGED",
     "REPEAT",
     "STOP_WORDS",
-    "action_words",
     "cost_words",
     "dollars",
     "errors_failed_words",
@@ -32,6 +32,7 @@ __all__ = [
     "mixed_words",
     "passed_words",
     "rate_words",
+    "reply_words",
     "rerun_words",
     "script_words",
     "seconds_words",
@@ -84,50 +85,18 @@ CAUSE_WORDS = {
 }
 """Meaning of each cause of an error."""
 
-_DETAILS = ("text", "url", "keys", "answer", "options", "direction", "index", "reason")
-
-
-def action_words(step: StepRecord) -> str:
-    """Return a description of a step, at most about 100 characters.
-
-    >>> action_words(StepRecord(index=0, action={"kind": "goto", "url": "http://a.test/"}, raw=""))
-    'goto http://a.test/'
-    """
-    action = step.action
-    words = [str(action.get("kind", "?")).replace("_", " ")]
-    if step.target is not None and (step.target.role or step.target.name or step.target.tag):
-        name = step.target.name or step.target.text
-        words.append(f"{step.target.role or step.target.tag} {name!r}" if name else step.target.role or step.target.tag)
-    elif isinstance(target := action.get("target"), dict):
-        words.append(str(target.get("selector") or target.get("id") or f"({target.get('x')}, {target.get('y')})"))
-    detail = next((action[name] for name in _DETAILS if action.get(name) not in (None, "", [], ())), None)
-    if isinstance(detail, (list, tuple)):
-        words.append(", ".join(repr(part) for part in detail))
-    elif detail is not None:
-        words.append(str(detail) if action.get("kind") in ("goto", "scroll") else repr(detail))
-    if action.get("enter"):
-        words.append("and Enter")
-    return shorten(" ".join(words), 100)
-
 
 def script_words(step: StepRecord) -> str:
-    """Return the actions of scripts before a step started; empty where there were none.
-
-        >>> from pytest_webarena.docs_site import docs
-    from pytest_webarena.evidence import ScriptAct, TargetRecord
-        >>> corn = ScriptAct(event="change", target=TargetRecord(role="combobox", name="Corn"), value="Rye")
-        >>> script_words(StepRecord(index=0, action={"kind": "stop"}, raw="", by_script=(corn,)))
-        "change of combobox 'Corn' to 'Rye'"
-    """
-    return "; ".join(map(_act_words, step.by_script))
+    """Return the actions of scripts before a step started; empty where there were none."""
+    return "; ".join(map(script_sentence, step.by_script))
 
 
-def _act_words(script_act: ScriptAct) -> str:
-    target = script_act.target
-    where = f"{script_act.event} of {target.role or target.tag} {shorten(target.name or target.selector, 60)!r}"
-    return (
-        where if script_act.value is None else f"{where} to {shorten(', '.join(script_act.value.splitlines()), 100)!r}"
-    )
+def reply_words(step: StepRecord) -> str:
+    """Return the agent's reply; empty if it is only the value that a Python agent returned, as the sentence says it."""
+    try:
+        return "" if step.raw == repr(action_from_record(step.action)) else step.raw
+    except ValueError:
+        return step.raw
 
 
 def seconds_words(seconds: float) -> str:

@@ -147,30 +147,38 @@ def _external(app: AppManifest) -> Diagnosis:
 
 
 def examine_resets(apps: Iterable[AppManifest]) -> Iterator[Diagnosis]:
-    """Reset each instance of ``apps`` that run elsewhere and have a reset, as a run does at its first use of it.
+    """Reset each instance of ``apps`` that run elsewhere and have a reset, as a run does at its first use of it, and
+    name each that fails, or differs from the others.
 
     Without a `proof`, an answer does not show that data were restored: no data of an unknown app are known here.
     """
     for app in apps:
         if app.backend != EXTERNAL or app.reset is None:
             continue
-        try:
-            asyncio.run(_reset_all(app))
-        except SiteError as error:
-            yield Diagnosis(subject=app.name, state="failed", text=str(error), app=app.name)
+        if problems := asyncio.run(_failed_resets(app)):
+            yield from (Diagnosis(subject=app.name, state="failed", text=text, app=app.name) for text in problems)
             continue
         count = len(app.sites[0].hosted)
         instances = "the reset answers" if count == 1 else f"the reset of each of {count} instances answers"
-        proved = "its proof is stable" if count == 1 else "their proofs are equal"
+        proved = "its proof is equal after two resets" if count == 1 else "their proofs are equal"
         rest = proved if app.reset.proof is not None else "whether it restores the data is not tested (key 'proof')"
         yield Diagnosis(subject=app.name, state="ok", text=f"{instances}; {rest}")
 
 
-async def _reset_all(app: AppManifest) -> None:
+async def _failed_resets(app: AppManifest) -> list[str]:
+    """Returns why the resets of an app's instances failed, or do not agree."""
     backend = ExternalBackend(None)
-    await backend.prepare(app)
-    for number in range(len(app.sites[0].hosted)):
-        await backend.start(app, f"{app.name}-{number + 1}")
+    problems = []
+    try:
+        await backend.prepare(app)
+        for number in range(len(app.sites[0].hosted)):
+            try:
+                await backend.start(app, f"{app.name}-{number + 1}")
+            except SiteError as error:
+                problems.append(str(error))
+    except SiteError as error:
+        problems.append(str(error))
+    return problems
 
 
 def _memory(apps: Iterable[AppManifest]) -> Diagnosis:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pytest_webarena.sites.broker.memory import available_memory
 from pytest_webarena.trials.threaded_executor import cores
 
-__all__ = ["automatic_width", "most_replicas"]
+__all__ = ["automatic_width", "most_replicas", "most_workers"]
 
 _BASE, _TRIAL, _DRIVEN = 700 << 20, 50 << 20, 250 << 20
 """Memory in bytes: for pytest, broker, driver and browser; for each further trial with its replica; for each trial with
@@ -25,6 +25,12 @@ def automatic_width(*, driven: bool, workers: int = 1) -> int:
     if memory is not None:
         most = min(most, (memory // 2 - workers * _BASE) // (_DRIVEN if driven else _TRIAL))
     return max(1, most // workers)
+
+
+def most_workers() -> int | None:
+    """The number of worker processes, each with a browser, that fit in half of the free memory; None if unknown."""
+    memory = available_memory()
+    return None if memory is None else max(1, memory // 2 // _BASE)
 
 
 def most_replicas(workers: int, concurrency: int) -> int:

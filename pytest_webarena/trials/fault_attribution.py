@@ -114,6 +114,9 @@ class Ended:
     unanswered: Unanswered = Unanswered()
     places: tuple[str, ...] = ()
     """Addresses of the agent's tabs at the end, the current one last."""
+    instance_problem: Callable[[], str] | None = None
+    """Returns why the agent's instance of a site that runs elsewhere can't be used after its reset. None: no site of
+    the trial runs elsewhere, a signal of the agent may have stopped it, or the error is not a site's."""
     at: float = field(default_factory=time.monotonic)
     """Monotonic time at which the agent had ended and still held its sites."""
     live: bool = False
@@ -142,6 +145,8 @@ class Attribution:
         self._longest = max(self._longest, seconds)
         self._unanswered += ended.unanswered
         result = self._control(ended)
+        if problem := self._instance_problem(ended, result):
+            result, record = "fails", replace(record, message=f"{record.message}\n{problem}")
         if result not in (None, "recurs") and self._plan.agent.kind == "built-in":
             result = (
                 "fails"  # the harness knows its own agents: they gain nothing, and do nothing that depends on chance
@@ -159,6 +164,22 @@ class Attribution:
                 result = self._repeated(ended)
                 return "impossible" if result == "fails" and self._disturbed else result
         return "impossible"
+
+    def _instance_problem(self, ended: Ended, result: ControlResult | None) -> str:
+        """Returns why the agent's instance of a site fails without the agent; empty if it does not.
+
+        Controls may have used another instance, where only a repetition of the agent's actions shows its fault. What a
+        reset can't repair is no fault of an agent whose actions do not cause it again.
+        """
+        if ended.event.control != "trial" or ended.instance_problem is None:
+            return ""
+        if result == "fails" or (result == "recurs" and not self._plan.agent.self_driving):
+            return ""
+        try:
+            found = ended.instance_problem()
+        except SiteError:
+            return ""
+        return f"without the agent, its instance still fails after a reset: {found}" if found else ""
 
     def _repeated(self, ended: Ended) -> ControlResult:
         for _ in range(self._failures[ended.event.control]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from pytest_webarena.errors import SiteKeepsAddress
@@ -13,22 +14,29 @@ if TYPE_CHECKING:
 
 __all__ = ["require_no_own_policy"]
 
-_POLICIES = (
-    "js=[...document.querySelectorAll('meta[http-equiv=content-security-policy i]')].map(each => each.content).join()"
-)
+_POLICIES = """js=(() => {
+  const found = document.querySelectorAll('meta[http-equiv=content-security-policy i]');
+  const parts = document.querySelectorAll('[src], link[rel~=stylesheet i][href]');
+  return found.length ? JSON.stringify([[...found].map(each => each.content).join(),
+                                        [...parts].map(each => each.src || each.href).join(' ')]) : '';
+})()"""
+"""The policies of a page and the addresses of its parts."""
 
 
 def require_no_own_policy(session: Session | Pageless, table: OwnAddresses) -> None:
-    """Raise `SiteKeepsAddress` if the current page contains a Content-Security-Policy with a hosted site's own address.
+    """Raise `SiteKeepsAddress` if the current page contains a Content-Security-Policy, and it or the page's parts have
+    a hosted site's own address.
 
     The gateway translates headers, but not pages, so the browser would block the page's parts under the name.
     """
     if not table.names:
         return
     page = session.read_page(open=None, locate=_POLICIES)
-    policy = str(page.value or "")
-    if table.named(policy) != policy or table.untranslated(policy):
+    if not page.value:
+        return
+    policy, parts = json.loads(str(page.value))
+    if any(table.named(text) != text for text in (policy, parts)) or table.untranslated(policy):
         raise SiteKeepsAddress(
-            f"{page.url}: expected no Content-Security-Policy with the site's own address in a <meta> element, found "
-            f"{policy[:200]!r}. The site needs 'keep_address: true' in the catalogue"
+            f"{page.url}: expected no Content-Security-Policy in a <meta> element of a page with the site's own "
+            f"address, found {policy[:200]!r}. The site needs 'keep_address: true' in the catalogue"
         )

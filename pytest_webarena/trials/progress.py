@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from pytest_webarena.agents.host_access import can_signal_sites
 from pytest_webarena.evidence import StepRecord, Usage
 from pytest_webarena.trials.fault_attribution import Unanswered
 
 if TYPE_CHECKING:
+    from pytest_webarena.agents.protocol import AgentDefinition
     from pytest_webarena.browser.observation import Observation
     from pytest_webarena.checks import Verdict
     from pytest_webarena.results.attempts import AttemptWriter
     from pytest_webarena.results.records import SignedInAtEnd
+    from pytest_webarena.sites.client.lease import Lease
     from pytest_webarena.trials.collecting import Collector
     from pytest_webarena.trials.episode import Episode
+    from pytest_webarena.trials.session_secrets import SessionSecrets
     from pytest_webarena.trials.trial_environment import TrialEnvironment
 
 __all__ = ["Progress", "Recorder"]
@@ -48,6 +52,8 @@ class Progress:
     usage: Usage | None = None
     signed_in: Mapping[str, SignedInAtEnd] = field(default_factory=dict)
     """Sign-ins at the end of the agent's work, by site."""
+    hosted: Lease | None = None
+    """The lease, if it has sites that run elsewhere."""
     unanswered: Unanswered = field(default_factory=Unanswered)
     """Checks without evidence that the verdict depends on."""
 
@@ -55,6 +61,18 @@ class Progress:
         """Add a step's usage; other values, which an exception may carry, are ignored."""
         if isinstance(usage, Usage):
             self.usage = usage + (self.usage or Usage())
+
+    def instance_problem(self, agent: AgentDefinition) -> Callable[[], str] | None:
+        """`Lease.instance_problem`, if sites run elsewhere and ``agent`` can't have stopped them by a signal."""
+        own = self.environment.get("external_sites", {}).values()
+        return None if self.hosted is None or can_signal_sites(agent, own) else self.hosted.instance_problem
+
+    def note_release(self) -> None:
+        """Record why sites that run elsewhere are reset after the attempt, which has released them."""
+        if self.hosted is not None and "site_resets" in self.environment:
+            report = self.hosted.release()
+            if not report.clean:
+                self.environment["reset_after"] = report.reason
 
     @property
     def verdict(self) -> Verdict | None:
@@ -75,8 +93,14 @@ class Recorder:
     """Passes each step to the attempt's files and to the collector of its checks."""
 
     def __init__(
-        self, writer: AttemptWriter, collector: Collector, environment: TrialEnvironment, progress: Progress
+        self,
+        writer: AttemptWriter,
+        collector: Collector,
+        environment: TrialEnvironment,
+        progress: Progress,
+        secrets: SessionSecrets,
     ) -> None:
+        self._secrets = secrets
         self._writer = writer
         self._collector = collector
         self._environment = environment
@@ -87,11 +111,13 @@ class Recorder:
     def observed(self, index: int, observation: Observation) -> tuple[str, str]:
         """Store what the agent is shown; see `AttemptWriter.observed`."""
         self._collector.observed(index, observation.url)
+        self._secrets.learn_traffic(observation.text)
         return self._writer.observed(index, observation)
 
     def stepped(self, step: StepRecord) -> None:
         """Store a finished step with its signals, collect probes, and keep the sites signed in."""
         self._progress.add(step.usage)
+        self._secrets.learn_traffic()
         self._writer.stepped(step)
         signals = self._environment.session.signals.since(self._signals)
         self._signals += len(signals)

@@ -15,6 +15,7 @@ from pytest_webarena.errors import ControlResult, TrialError
 from pytest_webarena.llm_judge.judge import Judge
 from pytest_webarena.owners import CAUSED_BY_AGENT, EVENTS, event_of
 from pytest_webarena.results.attempts import read_evidence
+from pytest_webarena.results.person_labels import person_labels
 from pytest_webarena.results.records import JUDGED_FIELDS, Attempt, TrialKey, TrialRecord
 from pytest_webarena.results.rundir import RunDir
 from pytest_webarena.secrets import scrub, scrub_plain
@@ -75,6 +76,7 @@ class Rescorer:
             if not _was_judged(record):
                 raise _NothingCollected from error
             return _damaged(record, error)
+        evidence = replace(evidence, labels=person_labels(attempt.parent, record))
         session, options = self._judge.session(record.key.folder), self._options
         began = time.monotonic()
         before, facts = record, {name: getattr(task, name) for name in _TASK}

@@ -14,6 +14,7 @@ from pytest_webarena.browser.login import login, login_headers, passes_without_l
 from pytest_webarena.errors import BrowserError, SiteError, TaskError, WebArenaError
 from pytest_webarena.sites.client.visitor import Visitor
 from pytest_webarena.trials.live import absolute_url
+from pytest_webarena.trials.page_policies import require_no_own_policy
 from pytest_webarena.trials.session_joining import join
 from pytest_webarena.trials.sign_in_checks import holds_for_everybody
 
@@ -157,6 +158,7 @@ def _opened(engine: BrowserEngine, lease: Lease, joined: Mapping[str, Any]) -> I
         def ask(site: SiteAccess = site) -> str:
             with engine.session(config) as session:
                 session.open_tabs([site.start])
+                require_no_own_policy(session, lease.own_addresses)
             lease.check()
             return ""
 

@@ -40,6 +40,7 @@ from pytest_webarena.trials.memory import Recollection, recollection
 from pytest_webarena.trials.outcome import Decided, decide
 from pytest_webarena.trials.progress import Progress, Recorder
 from pytest_webarena.trials.refused_hosts import refused_hosts
+from pytest_webarena.trials.session_secrets import SessionSecrets
 from pytest_webarena.trials.tamper import tamper_with
 from pytest_webarena.trials.trial_environment import TrialEnvironment, set_up_environment
 from pytest_webarena.trials.written_values import change_values
@@ -275,6 +276,7 @@ def _ended(plan: TrialPlan, progress: Progress, error: TrialError | None, decide
         event=event, folder=folder, control=control, visited=progress.visited,
         interrupted=error.interrupted if error is not None else None,
         unanswered=progress.unanswered, places=progress.places, live=live, at=progress.ended,
+        instance_problem=progress.instance_problem(plan.agent) if event.cause == "site" else None,
     )  # fmt: skip
 
 
@@ -293,6 +295,8 @@ def _gather(
     if plan.in_flight > 1:
         progress.environment["in_flight"] = plan.in_flight  # shows how busy the machine may have been
     with ExitStack() as exits:
+        exits.callback(writer.closed)
+        exits.callback(progress.note_release)
         environment = exits.enter_context(
             set_up_environment(
                 task,
@@ -321,6 +325,7 @@ def _gather(
             progress.environment["programs"] = programs
         if external := environment.external_sites:
             progress.environment["external_sites"] = external
+            progress.hosted = environment.lease
         if resets := environment.site_resets:
             progress.environment["site_resets"] = resets
         if environment.lease is not None and environment.lease.live:
@@ -328,7 +333,10 @@ def _gather(
         writer.given(environment.images)
         see_pages = needs_pages(task, plan.options.grading)
         collector = Collector(task, environment, plan.options, see_pages=see_pages)
-        recorder = Recorder(writer, collector, environment, progress)
+        secrets = SessionSecrets(environment)
+        writer.hides_credentials = secrets.wanted
+        exits.callback(secrets.learn_all)
+        recorder = Recorder(writer, collector, environment, progress, secrets)
         with environment.attributing_site_errors(), progress.timed("episode"):
             facts = progress.environment
             with reporting_obstacles(environment.requests, facts), reporting_misses(environment.requests, facts):
@@ -359,6 +367,7 @@ def _gather(
                     before_reading=tamper,
                 )
                 progress.signed_in = final_sign_ins(environment.lease, environment.session, task.user or {}, evidence)
+                secrets.learn_pages(evidence)
                 if plan.agent.changes_values:
                     limit = plan.options.check_timeout
                     progress.environment["values"] = change_values(task, environment, evidence, limit)

@@ -71,6 +71,24 @@ def test_both_stay_signed_in_by_absolute_links_and_forms(lab: Lab, apps: list[Ho
     lab.run(work())
 
 
+def test_browser_keeps_cookies_of_the_own_address(lab: Lab, apps: list[HostedApp]) -> None:
+    async def work() -> None:
+        session = await lab.gateway.open()
+        name = serve(session, apps[0])
+        context = await lab.context(session)
+        page = await context.new_page()
+        for sent, fault in (("a=1; Secure; Path=/", ""), ("__Host-b=2; Secure; Path=/", "it sets the cookie __Host-b")):
+            apps[0].cookie = sent
+            await page.goto(name)
+            assert fault in session.own_address_fault
+            assert bool(fault) == bool(session.own_address_fault)
+        assert {cookie.get("name") for cookie in await context.cookies()} == {"a"}
+        await context.close()
+        await session.close()
+
+    lab.run(work())
+
+
 SITE = """
   {name}:
     backend: external
@@ -183,8 +201,8 @@ def test_checks_and_agents_may_use_the_address_of_any_instance(tmp_path: Path, a
         for name, a, b, said in (("right", one, two, two), ("wrong", two, one, f"{one}0")):
             text = OWN.format(id=name, a=a, b=b, said=said, regex=rf"^{re.escape(b)}/no\w+$")
             (tmp_path / f"{name}.tasks.yaml").write_text(text)
-        unread = "tasks: [{id: unread, intent: Where?, sites: [shop], checks: [answer: {exact: 'X/a'}]}]"
-        (tmp_path / "unread.tasks.yaml").write_text(unread.replace("X", one[7:]))
+        unread = "tasks: [{id: unread, intent: Where?, sites: [shop], checks: [answer: {regex: 'X:[0-9]+/a'}]}]"
+        (tmp_path / "unread.tasks.yaml").write_text(unread.replace("X", "127.0.0.1"))
         result = run_pytest(tmp_path, "--agent=oracle", "--sites=./sites.yaml", "--run-dir=run", "-rs")
         result.assert_outcomes(passed=1, failed=1, skipped=1)
         result.stdout.fnmatch_lines(["*unread.tasks.yaml:1: expected shop:/path or *"])
@@ -198,8 +216,10 @@ def test_checks_and_agents_may_use_the_address_of_any_instance(tmp_path: Path, a
 
 
 @pytest.mark.exhaustive
-def test_policy_in_a_page_that_allows_the_own_address_only_is_an_error(tmp_path: Path, apps: list[HostedApp]) -> None:
-    apps[0].note = f"<meta http-equiv='Content-Security-Policy' content='default-src {apps[0].url}'>"
+@pytest.mark.parametrize("policy", ["own", "self"])
+def test_policy_in_a_page_with_the_own_address_is_an_error(tmp_path: Path, apps: list[HostedApp], policy: str) -> None:
+    own = apps[0].url if policy == "own" else "'self'"
+    apps[0].note = f'<meta http-equiv="Content-Security-Policy" content="default-src {own}">'
     (tmp_path / "sites.yaml").write_text(
         f"apps: {{shop: {{backend: external, sites: {{shop: {{url: '{apps[0].url}'}}}}}}}}"
     )
@@ -261,4 +281,4 @@ def test_resumed_run_compares_resets_with_its_first_one(tmp_path: Path, apps: li
     apps[0].note = "left, because the reset does nothing"
     result = run_pytest(tmp_path, *options, "--resume=run")
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*expected the response after the run's first reset, found another: *"])
+    result.stdout.fnmatch_lines(["*expected the response after the run's first resets, found another: *"])

@@ -7,6 +7,7 @@ import json
 import queue
 import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -156,6 +157,67 @@ def test_nothing_is_lost_silently_when_the_server_restarts_and_the_worker_is_sto
     with serve_recording(folder, site):  # writes the folder
         pass
     in_chrome(folder, tmp_path / "profile", act)
+
+
+def test_document_that_ended_while_it_reported_does_not_keep_the_recording_open(site: str, tmp_path: Path) -> None:
+    """Its port throws when the extension asks all documents whether that is all."""
+    with serve_recording(tmp_path / "ext", site) as server:
+
+        async def act(chrome: Chrome) -> None:
+            page = await chrome.record(f"{site}/")
+            await page.locator("#push").click()
+            await chrome.worker.evaluate("void ports.add({postMessage() { throw new Error('disconnected'); }})")
+            assert await asyncio.to_thread(recorded_steps, server) == ['click role=button[name="Push"s]']
+
+        in_chrome(tmp_path / "ext", tmp_path / "profile", act)
+
+
+def test_nothing_is_sent_to_another_program_at_the_port_of_the_server(site: str, tmp_path: Path) -> None:
+    received: list[tuple[str, bytes]] = []
+
+    class Impostor(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            received.append((self.path, self.rfile.read(int(self.headers["Content-Length"]))))
+            body = b'{"proof": "00", "have": 0, "state": "recording", "ready": true}'
+            self.send_response(200)
+            self.send_header("Access-Control-Allow-Origin", "*")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def do_OPTIONS(self) -> None:
+            self.send_response(204)
+            self.send_header("Access-Control-Allow-Origin", "*")
+            self.send_header("Access-Control-Allow-Headers", "*")
+            self.end_headers()
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    async def act(chrome: Chrome) -> None:
+        with serve_recording(tmp_path / "ext", site) as server:
+            page = await chrome.record(f"{site}/")
+            await page.locator("#push").click()
+            await asyncio.to_thread(recorded_steps, server)
+            port = server.server_port
+        server.extension = None  # type: ignore[assignment]  # so that its open connections end
+        other = ThreadingHTTPServer(("127.0.0.1", port), Impostor)
+        threading.Thread(target=other.serve_forever, args=(0.05,), daemon=True).start()
+        try:
+            await page.locator("#name").click()
+            await page.keyboard.type("Rye")
+            async with asyncio.timeout(PATIENCE):
+                while not received or "Another" not in await chrome.popup.evaluate("chrome.action.getTitle({})"):
+                    await asyncio.sleep(0.1)
+        finally:
+            other.shutdown()
+            other.server_close()
+        assert {path for path, _ in received} == {"/prove"}
+        assert not [body for _, body in received if b"Rye" in body]
+
+    with serve_recording(tmp_path / "ext", site):  # writes the folder
+        pass
+    in_chrome(tmp_path / "ext", tmp_path / "profile", act)
 
 
 async def stop_worker(chrome: Chrome) -> None:

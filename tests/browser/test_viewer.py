@@ -222,11 +222,11 @@ def test_steps_of_trial_can_be_browsed_by_keyboard(visit: Visit) -> None:
         await page.get_by_role("button", name="buy-tea, hasty, trial 1: failed").click()
         dialog = page.get_by_role("dialog", name="failed buy-tea")
         await dialog.get_by_text("the texts differ", exact=True).wait_for()
-        assert await dialog.locator(".stage h3").inner_text() == "1 of 2: click button 'Save'"
+        assert await dialog.locator(".stage h3").inner_text() == "1 of 2: Click “Save”"
         assert await dialog.locator("p.no-effect").inner_text() == "No effect: Nothing there."
         await dialog.get_by_text("observation 0", exact=True).wait_for()
         await page.keyboard.press("ArrowRight")
-        assert await dialog.locator(".stage h3").inner_text() == "2 of 2: click button 'Save'"
+        assert await dialog.locator(".stage h3").inner_text() == "2 of 2: Click “Save”"
         assert (await page.evaluate("location.hash")).endswith("/2")
         await _until(page, "document.querySelector('.shot img')?.naturalWidth === 1")
         await page.keyboard.press("k")
@@ -242,7 +242,7 @@ def test_link_opens_a_step(visit: Visit, run: RunDir) -> None:
     folder = next(record.key.folder for record in run.records() if record.key.task == "buy-tea")
 
     async def act(page: Page) -> None:
-        await page.get_by_role("heading", name="3 of 3: click button 'Save'").wait_for()
+        await page.get_by_role("heading", name="3 of 3: Click “Save”").wait_for()
 
     visit(act, hash=f"#{folder}/3")
 

@@ -11,16 +11,26 @@ from typing import Any
 
 import pytest
 
+from pytest_webarena.commands.cli import main
+
 MakeTasks = Callable[..., None]
 Result = dict[str, Any]
 
 pytestmark = pytest.mark.usefixtures("every_plugin")
 
 RECORDING = '''
+import time
 from dataclasses import replace
 from pytest_webarena.checks.verdict import CheckResult, Verdict
 from pytest_webarena.evidence import Evidence, StepRecord, TabState
-from pytest_webarena.results import AttemptWriter
+from pytest_webarena.results import Attempt, AttemptWriter
+
+
+def retried():
+    """Fields of a record whose first attempt ended in an error."""
+    now = time.time()
+    error = Attempt(number=1, outcome="error", cause="site", message="gone", started=now)
+    return {"attempt": 2, "attempts": (error, Attempt(number=2, outcome="passed", started=now + 1)), "started": now + 1}
 
 
 class RecordingRuntime(CannedRuntime):
@@ -46,7 +56,7 @@ class RecordingRuntime(CannedRuntime):
         worker = os.environ.get("PYTEST_XDIST_WORKER", "main")
         record = replace(
             canned, verdict=verdict.to_json(), message=message, answer=answer, worker=worker, node_id=node_id,
-            attempt=2 if "retried" in task.id else canned.attempt,
+            **(retried() if "retried" in task.id else {}),
         )
         folder.finish(record)
         return record
@@ -108,8 +118,8 @@ def test_allure_result_has_name_parameters_and_labels_of_trial(
     )
     assert not {"package", "framework", "language"} & labels(right).keys()
     assert "`tasks/demo.yaml:2`" in right["description"]
-    assert [step["name"] for step in wrong["steps"]] == ["stop 'oats'", "Answer: oats", "Checks: 0 of 1 pass"]
-    assert wrong["statusDetails"]["message"] == "failed: answer: the texts differ\nexpected 'rye'\nactual   'oats'"
+    assert [step["name"] for step in wrong["steps"]] == ["Answer “oats”", "Answer: oats", "Checks: 0 of 1 pass"]
+    assert wrong["statusDetails"]["message"] == "failed: answer: the texts differ\nexpected 'rye'\nfound    'oats'"
     assert wrong["statusDetails"]["trace"].startswith("answer: expected")
     assert odd["statusDetails"] == {"message": "error (site): canned error"}
 
@@ -118,7 +128,10 @@ def test_allure_separates_undecided_and_retried_trials(recording: pytest.Pyteste
     make_tasks("wrong-open", "retried")
     recording.runpytest("--alluredir=allure", "--junitxml=junit.xml").assert_outcomes(passed=1, failed=1)
     found = results(recording)
-    undecided, retried = named(found, "wrong-open"), named(found, "retried")
+    undecided = named(found, "wrong-open")
+    earlier, retried = (result for result in found if result["name"] == "Say retried")  # Allure counts the later one
+    assert (earlier["status"], earlier["historyId"]) == ("broken", retried["historyId"])
+    assert earlier["start"] < retried["start"]
     assert (undecided["status"], labels(undecided)["outcome"]) == ("unknown", "undecided: rules")
     assert undecided["statusDetails"]["message"].startswith("undecided: ")
     assert undecided["steps"][-1]["status"] == undecided["steps"][-1]["steps"][0]["status"] == "unknown"
@@ -134,8 +147,8 @@ def test_allure_has_figures_of_the_run_for_its_first_page(recording: pytest.Pyte
     recording.runpytest("--alluredir=allure", "--agent=null", "--agent=reader")
     (file,) = (recording.path / "allure").glob("*-globals.json")
     figures = json.loads(file.read_text())["figures"]
-    assert figures["null"].startswith("1/2 = 50.0% (")
-    assert figures["null, errors as failures"].startswith("1/3 = 33.3%")
+    assert (figures["null"], figures["95% of null"][-4:]) == ("50.0% 1/2", "–91%")
+    assert figures["all of null, errors as failures"] == "33.3% 1/3"
     assert figures["errors of null"] == "site 1"
     assert figures["reader compared with null"].startswith("Unsettled whether reader is better than null: ")
 
@@ -270,6 +283,48 @@ def test_allure_directories_of_shards_can_be_merged_by_copying(
     assert all((recording.path / "joined" / source).is_file() for source in sources)
 
 
+def _comparable(result: Result, folder: Path) -> Result:
+    """Return a result without names of files and what pytest knows beyond the record, with texts of its files."""
+    texts = {
+        each["source"]: (folder / each["source"]).read_bytes().decode("utf-8", "replace")
+        for each in _attachments(result)
+    }
+    own = {key: value for key, value in result.items() if key not in ("uuid", "start", "stop", "description")}
+    own["labels"] = sorted((each["name"], each["value"]) for each in result["labels"] if each["name"] != "tag")
+    text = json.dumps(own, sort_keys=True)
+    for source, content in texts.items():
+        text = text.replace(source, str(hash(content)))
+    return dict(json.loads(text))
+
+
+def test_stored_run_has_the_results_of_the_live_run(recording: pytest.Pytester, make_tasks: MakeTasks) -> None:
+    make_tasks("right", "wrong", "odd", "wrong-open", "retried", "later")
+    with (recording.path / "conftest.py").open("a") as file:
+        file.write("def pytest_runtest_setup(item):\n    if 'later' in item.name: pytest.skip('not yet')\n")
+    recording.runpytest("--alluredir=live", "--run-dir=run")
+    assert main(["runs", "allure", str(recording.path / "run"), "-o", str(recording.path / "stored")]) == 0
+    live, stored = (
+        {result["fullName"]: _comparable(result, recording.path / name) for result in results(recording, name)}
+        for name in ("live", "stored")
+    )
+    skipped = [each.pop("tasks/demo.yaml#later") for each in (live, stored)]
+    for name in ("historyId", "testCaseId", "parameters", "status", "statusDetails"):
+        assert skipped[0][name] == skipped[1][name]
+    assert skipped[1]["statusDetails"] == {"message": "skipped: not yet"}
+    assert len(live) == 5
+    assert live == stored
+
+
+def test_runs_allure_refuses_a_directory_with_other_results(
+    recording: pytest.Pytester, make_tasks: MakeTasks, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_tasks("right")
+    recording.runpytest("--run-dir=run")
+    arguments = ["runs", "allure", str(recording.path / "run"), "-o", str(recording.path / "stored")]
+    assert [main(arguments), main(arguments)] == [0, 2]
+    assert "expected a new or empty directory" in capsys.readouterr().err
+
+
 def _attachments(item: Result) -> list[Result]:
     return [*item.get("attachments", ()), *(found for step in item.get("steps", ()) for found in _attachments(step))]
 
@@ -315,7 +370,7 @@ def test_severity_and_owner_tags_select_tasks_and_become_labels(recording: pytes
     (recording.path / "a.tasks.yaml").write_text(
         "defaults: {sites: [], checks: [{answer: x}]}\n"
         "tasks:\n"
-        "  - {id: vital, intent: Pay, tags: ['severity:critical', 'owner:ana', smoke]}\n"
+        "  - {id: vital, intent: Pay, tags: ['severity:critical', 'owner:ana', smoke, 'issue:https://git.test/issues/7']}\n"
         "  - {id: other, intent: Look, tags: ['severity:minor']}\n"
     )
     recording.runpytest("--alluredir=allure", "--allure-severities=critical").assert_outcomes(passed=1, deselected=1)
@@ -324,4 +379,5 @@ def test_severity_and_owner_tags_select_tasks_and_become_labels(recording: pytes
     assert [value for name, value in found if name == "severity"] == ["critical"]
     assert [value for name, value in found if name == "owner"] == ["ana"]
     assert "smoke" in [value for name, value in found if name == "tag"]
+    assert result["links"] == [{"type": "issue", "url": "https://git.test/issues/7", "name": "7"}]
     assert len(found) == len(set(found))

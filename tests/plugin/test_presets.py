@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_webarena.agents.overrides import Overrides
+from pytest_webarena.errors import UsageError
 from pytest_webarena.plugin.settings import Settings
 from pytest_webarena.plugin.stash import settings_of
 
@@ -36,6 +37,13 @@ def test_webcanvas_preset_sets_sampling_steps_and_grading(pytester: pytest.Pytes
     changed, _ = read.overrides.apply({"sampling": {"temperature": 1.0}, "viewport": [1280, 720]}, known, "here")
     assert changed["sampling"] == {"temperature": 0.7, "max_tokens": 500}
     assert (changed["viewport"], changed["limits"]) == ([1080, 720], {"steps": "webcanvas"})
+    known = (*known, "reward")
+    for given in ({}, {"reward": None}, {"reward": "none"}):
+        assert read.overrides.apply(given, known, "here")[0].get("reward") == given.get("reward")
+    rewarded, _ = read.overrides.apply({"reward": {"by": "self", "sampling": {"temperature": 1}}}, known, "here")
+    assert rewarded["reward"] == {"by": "self", "sampling": {"temperature": 0.7, "max_tokens": 500}}
+    with pytest.raises(UsageError, match=r"setting reward\.sampling: expected 'reward' to be a mapping, found 'self'"):
+        read.overrides.apply({"reward": "self"}, known, "here")
     with pytest.raises(pytest.UsageError, match="--preset=webcanvas-paper: expected no --max-steps, found 10"):
         settings(pytester, "--preset=webcanvas-paper", "--max-steps=10")
 

@@ -163,10 +163,7 @@ def test_rescore_with_unchanged_checks_writes_nothing(pytester: pytest.Pytester,
     assert not (pytester.path / "webarena-runs").exists()
 
 
-def test_check_that_needs_a_masked_value_is_undecided(
-    pytester: pytest.Pytester, store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("pytest_webarena.secrets._marked", {})
+def test_check_that_needs_a_masked_value_is_undecided(pytester: pytest.Pytester, store: Store) -> None:
     mark("opensesame")
     run = store(TASKS.replace("Paris", "opensesame"), capital="opensesame", length="12", colour=None)
     assert record_of(run, "capital").outcome == "passed"

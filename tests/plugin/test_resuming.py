@@ -344,27 +344,6 @@ def test_rescore_names_unreadable_records(canned: pytest.Pytester, make_tasks: M
     result.stdout.fnmatch_lines(["unreadable *1 trial, in none of the figures:"])
 
 
-def test_merged_run_can_be_resumed(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
-    make_tasks("a", "odd", "wrong", "more")
-    root: Path = canned.path
-    for index in (1, 2):
-        canned.runpytest("tasks", "-k", "not more", "--trials=2", f"--shard={index}/2", f"--run-dir=part{index}")
-    assert main(["runs", "merge", str(root / "part1"), str(root / "part2"), "-o", str(root / "run")]) == 0
-    canned.runpytest("--resume=run").assert_outcomes(errors=2, deselected=6)
-
-
-def test_resume_runs_trials_that_merged_runs_had_planned(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
-    for name, task in (("first", "a"), ("second", "wrong"), ("third", "never"), ("fourth", "stranger")):
-        make_tasks(task, name=name)
-    canned.runpytest("tasks/first.yaml", "--run-dir=part1")
-    canned.runpytest("tasks/second.yaml", "tasks/third.yaml", "-x", "--run-dir=part2").assert_outcomes(failed=1)
-    root: Path = canned.path
-    assert main(["runs", "merge", str(root / "part1"), str(root / "part2"), "-o", str(root / "run")]) == 0
-    result = canned.runpytest("--resume=run", "--min-pass-rate=0.5")
-    result.assert_outcomes(passed=1, deselected=2)
-    result.stdout.fnmatch_lines(["trials         3 planned, 3 run (3 judged)", "gate: the thresholds are met"])
-
-
 def test_rescore_counts_unreadable_record_as_lost(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("alpha", "beta", "gamma")
     canned.runpytest("tasks", "--run-dir=run")

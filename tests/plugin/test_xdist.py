@@ -96,3 +96,25 @@ def test_late_worker_keeps_output_of_other_workers(canned: pytest.Pytester, make
         )
     canned.runpytest("-n2", "--output=art").assert_outcomes(passed=2)
     assert [path.name for path in (canned.path / "art").rglob("*.txt")] == ["early.txt"]
+
+
+def test_auto_starts_as_many_workers_as_memory_holds(
+    canned: pytest.Pytester, make_tasks: MakeTasks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_tasks("a", "b")
+    with (canned.path / "conftest.py").open("a") as file:
+        file.write(
+            "\nfrom pytest_webarena.trials import concurrency\n"
+            "concurrency.available_memory = lambda: 3000 << 20\n"
+            "@pytest.hookimpl(optionalhook=True)\n"
+            "def pytest_xdist_auto_num_workers(config):\n"
+            "    return 4\n"
+        )
+    result = canned.runpytest("-nauto", "--agent=oracle")
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(
+        ["webarena: -n auto starts 2 workers: the free memory is not enough for 4*", "*2 workers*"]
+    )
+    monkeypatch.setenv("PYTEST_XDIST_AUTO_NUM_WORKERS", "4")  # the user's own choice
+    result = canned.runpytest("-nauto", "--agent=oracle", "--collect-only")
+    result.stdout.no_fnmatch_line("*free memory*")

@@ -48,6 +48,14 @@ TABLE = OwnAddresses(
         ("ws://h:7770/live", "ws://shop.test/live"),
         ("see https://shop.example.org.", "see https://secure.test."),
         ("http://[::1]:7780/admin/x", "http://admin.test/admin/x"),
+        ("h:7770/product/1", "shop.test/product/1"),
+        ("It is two:7770.", "It is shop.test."),
+        ("H/wiki/Tea or h/tea", "wiki.test/wiki/Tea or home.test/tea"),
+        ("shop.example.org/a", "secure.test/a"),
+        (r"^shop\.example\.org/\d+$", r"^secure\.test/\d+$"),
+        ("[::1]:7780/admin/x", "admin.test/admin/x"),
+        ("?to=h%3A7770%2Fa", "?to=shop.test%2Fa"),
+        ("h%2Fwiki%2FTea", "wiki.test%2Fwiki%2FTea"),
     ],
 )
 def test_own_addresses_become_names(text: str, expected: str) -> None:
@@ -74,8 +82,18 @@ def test_own_addresses_become_names(text: str, expected: str) -> None:
         "https://shop.example.org.uk",
         "https://shop.example.org:444/",
         r"https://shop\.example\.org\.uk",
-        "h:7770/a",
         "http://evil//h:7770/a",
+        "h:77701/a",
+        "a.h:7770/a",
+        "h:7770.evil/a",
+        "h:7770@evil/a",
+        "ada@h:7770/a",
+        "git@shop.example.org:a/b.git",
+        "h",
+        "shop.example.org is a host, and h: a letter",
+        "/h/a",
+        "h(x)/a",
+        "h, or /a",
         "http://[::1]:778/admin",
     ],
 )
@@ -86,7 +104,7 @@ def test_other_addresses_are_unchanged(text: str) -> None:
 @each_case(
     "text, found",
     [
-        ("h:7770/a", "h:7770"),
+        ("h:7770/a", ""),
         ("https://h:7770/a", "h:7770"),
         ("http%253A%252F%252Fh%253A7770", "h:7770"),
         ("shop[.]example[.]org/a", "shop.example.org"),

@@ -33,7 +33,7 @@ from pytest_webarena.agents.model.replies import (
     reply_with_result,
     retry_messages,
 )
-from pytest_webarena.agents.model.reward import REWARD_SCHEMA, LimitReached, Rewarder, RewardKeys
+from pytest_webarena.agents.model.reward import REWARD_SCHEMA, LimitReached, Rewarder, RewardKeys, RewardPrompt
 from pytest_webarena.agents.protocol import Assignment, Reply
 from pytest_webarena.browser.config import ObservationConfig
 from pytest_webarena.browser.observation.forms import prompt_lines
@@ -42,7 +42,6 @@ from pytest_webarena.errors import ModelError, WebArenaError
 from pytest_webarena.evidence import StopReason, Usage
 from pytest_webarena.llm.client import BudgetSpent, ModelClient, OutOfTime, RequestRejected, budget_error
 from pytest_webarena.llm.messages import Image, Message, ModelReply, Request, Sampling, Tool, media_type
-from pytest_webarena.llm.templates import Template
 from pytest_webarena.text import shorten
 
 if TYPE_CHECKING:
@@ -103,7 +102,7 @@ class Reward:
 
     keys: RewardKeys
     model: str
-    prompt: Template
+    prompt: RewardPrompt
     client: ModelClient
     where: str
     """Address of its endpoint, for messages."""

@@ -12,7 +12,8 @@ from pytest_webarena.agents.model.history import HistoryKeys, Policy
 from pytest_webarena.agents.model.hosts import PAPER_NAMES
 from pytest_webarena.agents.model.prompt import Prompt, prompt_identity, read_prompt
 from pytest_webarena.agents.model.replies import ReplyForm
-from pytest_webarena.agents.model.reward import By, RewardKeys
+from pytest_webarena.agents.model.reward import By, RewardKeys, RewardPrompt, reward_identity
+from pytest_webarena.agents.model.upstream import UPSTREAM
 from pytest_webarena.agents.protocol import Agent, AgentDefinition, Assignment, TaskView
 from pytest_webarena.browser.config import DialogPolicy, ObservationConfig
 from pytest_webarena.errors import ModelError, RecordingError, UsageError
@@ -21,7 +22,6 @@ from pytest_webarena.llm.endpoint import Endpoint
 from pytest_webarena.llm.messages import Sampling
 from pytest_webarena.llm.prices import Price, read_prices
 from pytest_webarena.llm.sdks import require_package
-from pytest_webarena.llm.templates import Template
 from pytest_webarena.tasks.model import Task
 
 __all__ = ["KIND", "ModelKeys"]
@@ -109,20 +109,21 @@ def _build(common: Common, keys: ModelKeys) -> AgentDefinition:
     _check_computer(common, keys)
     reward = keys.rewarding
     template = reward.template(common.base, common.where) if reward is not None else None
+    rewarding = reward_identity(reward, template) if reward is not None and template is not None else ""
     offered = not keys.tools or bool({"accept_dialog", "dismiss_dialog"} & set(keys.tools))
     dialog_policy: DialogPolicy | None = "hold" if keys.reply == "tools" and offered else None
     return common.definition(
         lambda assignment: _make(common, keys, prompt, template, assignment),
         files=(*prompt.files, *(template.files if template is not None else ())),
         model=keys.model,
-        prompt=prompt_identity(keys.prompt, prompt),
+        prompt="; reward: ".join(filter(None, (prompt_identity(keys.prompt, prompt), rewarding))),
         request_settings=_request_settings(common, keys),
         reward_model=keys.endpoints[-1][0] if reward is not None else "",
         observation=_observation(common, reward),
         dialogs=(lambda task, trial: dialog_policy) if keys.reply == "tools" else None,
         check=lambda settings: _check(common, keys, settings),
         check_connection=lambda settings: _check_connection(keys, settings),
-        missing_requirement=_missing_guide if reward is not None and reward.by == "reference" else lambda task: "",
+        missing_requirement=lambda task: _missing(task, keys),
         raises=(ModelError, UsageError, RecordingError),  # the endpoint fails; its key is missing; the disk is full
     )
 
@@ -214,6 +215,13 @@ def _observation(common: Common, reward: RewardKeys | None) -> dict[str, Any]:
     return settings if shown.pictured("plain") else {**settings, "kinds": [*shown.kinds, "screenshot"]}
 
 
+def _missing(task: Task, keys: ModelKeys) -> str:
+    """Return what the agent needs for a task and does not have; empty if it has everything."""
+    if keys.prompt.partition(":")[0] == UPSTREAM and task.source.get("suite") == "arb":
+        return "prompt: upstream: ARB publishes no file with its prompts (its paper prints some); name another prompt"
+    return _missing_guide(task) if keys.rewarding is not None and keys.rewarding.by == "reference" else ""
+
+
 def _missing_guide(task: Task) -> str:
     from pytest_webarena.agents.model.guides import guide_of
 
@@ -224,7 +232,9 @@ def _missing_guide(task: Task) -> str:
     return ""
 
 
-def _make(common: Common, keys: ModelKeys, prompt: Prompt, template: Template | None, assignment: Assignment) -> Agent:
+def _make(
+    common: Common, keys: ModelKeys, prompt: Prompt, template: RewardPrompt | None, assignment: Assignment
+) -> Agent:
     from pytest_webarena.agents.model.agent import ModelAgent, Reward, Style
     from pytest_webarena.browser.grammars import grammar
     from pytest_webarena.llm.client import ModelClient

@@ -3,11 +3,14 @@ trial."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from pytest_webarena.agents.model.upstream import UPSTREAM
+from pytest_webarena.agents.model.webcanvas_prompt import WebCanvasReward, find_webcanvas_prompt
 from pytest_webarena.agents.protocol import Reply
 from pytest_webarena.browser.grammars.replies import json_objects
 from pytest_webarena.errors import ModelError
@@ -25,14 +28,18 @@ __all__ = [
     "Ends",
     "LimitReached",
     "RewardKeys",
+    "RewardPrompt",
     "Rewarder",
     "Status",
     "read_verdict",
+    "reward_identity",
 ]
 
 By = Literal["none", "self", "reference"]
 Ends = Literal["first", "twice", "never"]
 Status = Literal["doing", "finished", "loop"]
+
+RewardPrompt = Template | WebCanvasReward
 
 SCORES = (1, 3, 7, 9, 10)
 PROMPT = Path(__file__).parent / "prompts" / "reward.j2"
@@ -72,7 +79,7 @@ class RewardKeys:
     asks: int = 3
     """Maximum number of requests per step, 1 to 10, until a reply is readable."""
     prompt: str = ""
-    """A Jinja2 file to use in place of the built-in prompt."""
+    """A Jinja2 file to use in place of the built-in prompt; ``upstream``: WebCanvas's own, read from a checkout."""
     sampling: Sampling = field(default_factory=Sampling)
     image_detail: Literal["auto", "low", "high"] = "auto"
     extra: Mapping[str, Any] = field(default_factory=dict)
@@ -82,12 +89,25 @@ class RewardKeys:
         if not 1 <= self.asks <= 10:
             raise ValueError(f"asks: expected 1 to 10, found {self.asks}")
 
-    def template(self, base: Path, where: str) -> Template:
-        """The prompt's template. `UsageError` when it cannot be read."""
+    def template(self, base: Path, where: str) -> RewardPrompt:
+        """The prompt. `UsageError` when it cannot be read."""
+        name, _, folder = self.prompt.partition(":")
+        if name == UPSTREAM:
+            path = find_webcanvas_prompt(folder, f"{where}: reward")
+            return WebCanvasReward(path, f"{where}: reward", guided=self.by == "reference")
         if not self.prompt:
             return Template(PROMPT, f"{where}: reward")
         path = base / self.prompt
         return Template(path if path.is_file() else Path(self.prompt), f"{where}: reward")
+
+
+def reward_identity(keys: RewardKeys, prompt: RewardPrompt) -> str:
+    """Name of the reward model's prompt for records, with a hash."""
+    if isinstance(prompt, WebCanvasReward):
+        return prompt.identity
+    file = prompt.files[0]
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()[:16]
+    return f"{'' if keys.prompt else 'ours '}{file.name} sha256:{digest}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,7 +195,7 @@ class Rewarder:
     def __init__(
         self,
         keys: RewardKeys,
-        prompt: Template,
+        prompt: RewardPrompt,
         send: Callable[[tuple[Message, ...]], ModelReply],
         *,
         who: str,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-__all__ = ["EPIC", "behaviour_labels"]
+__all__ = ["EPIC", "behaviour_labels", "tag_links"]
 
 EPIC = "web-agent tasks"
 _LABEL_TAGS = ("severity", "owner", "layer")
+_LINK_TAGS = ("issue", "tms", "link")
 
 
 def behaviour_labels(
@@ -26,5 +27,22 @@ def behaviour_labels(
         kind, colon, value = tag.partition(":")
         if colon and value and kind in _LABEL_TAGS:
             yield kind, value
-        elif tag:
+        elif tag and not _is_link(tag):
             yield "tag", tag
+
+
+def tag_links(tags: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield type and address of each tag that is a link, such as ``issue:https://git.test/issues/7``.
+
+    >>> list(tag_links(["smoke", "issue:https://git.test/issues/7", "issue:7"]))
+    [('issue', 'https://git.test/issues/7')]
+    """
+    for tag in dict.fromkeys(tags):
+        if _is_link(tag):
+            kind, _, url = tag.partition(":")
+            yield kind, url
+
+
+def _is_link(tag: str) -> bool:
+    kind, _, url = tag.partition(":")
+    return kind in _LINK_TAGS and url.startswith(("http://", "https://"))

@@ -12,6 +12,7 @@ from pytest_webarena.results.wording import (
     errors_failed_words,
     if_met_words,
     mixed_words,
+    passed_words,
     rate_words,
 )
 
@@ -19,8 +20,9 @@ if TYPE_CHECKING:
     from pytest_webarena.results import Summary
     from pytest_webarena.results.comparing.comparison import Comparison
     from pytest_webarena.results.plan import Coverage
+    from pytest_webarena.results.statistics import Rate
 
-__all__ = ["comparison_figures", "coverage_figures", "rate_figures"]
+__all__ = ["comparison_figures", "coverage_figures", "first_page_figures", "rate_figures"]
 
 
 def rate_figures(summaries: Iterable[Summary]) -> Iterator[tuple[str, str]]:
@@ -41,6 +43,33 @@ def rate_figures(summaries: Iterable[Summary]) -> Iterator[tuple[str, str]]:
             yield f"errors of {each.name}", ", ".join(f"{cause} {count}" for cause, count in causes)
         if each.usage is not None and each.usage.cost is not None:
             yield f"cost of {each.name}", cost_words(each.usage)
+
+
+def first_page_figures(summaries: Iterable[Summary]) -> Iterator[tuple[str, str]]:
+    """Yield the same as `rate_figures` for two narrow columns, in pairs: of a phone's screen ten characters are seen.
+
+    The most important ones come first in each name and text. The attached ``success rates.txt`` has them in full.
+    """
+    found = list(summaries)
+    for each in found:
+        yield from _pair(each.name, f"95% of {each.name}", each.rate)
+    for each in found:
+        if each.rate.excluded:
+            name = f"{each.name}, errors as failures"
+            yield from _pair(f"all of {name}", f"95% of all of {name}", each.rate.with_errors_failed)
+    for each in found:
+        for name, text in rate_figures([each]):
+            if name.startswith(f"success rate of {each.name}, errors as failures"):
+                continue
+            if name == f"success rate of {each.name}":
+                name, text = f"if undecided are met, {each.name}", if_met_words(each.rate).removeprefix(", ")
+            if text:
+                yield name.removeprefix("success rate of "), text
+
+
+def _pair(name: str, interval: str, rate: Rate) -> Iterator[tuple[str, str]]:
+    yield name, f"{rate.value:.1%} {passed_words(rate)}" if rate.value is not None else passed_words(rate)
+    yield interval, "{:.0%}–{:.0%}".format(*rate.interval).replace("%–", "–")
 
 
 def coverage_figures(coverages: Mapping[str, Coverage]) -> Iterator[tuple[str, str]]:

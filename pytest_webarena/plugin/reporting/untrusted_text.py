@@ -1,10 +1,11 @@
-"""Makes reports of trials harmless, because they contain text of agents and pages for terminals, JUnit and Allure."""
+"""Makes reports harmless: they contain text of agents and pages, for terminals, JUnit and Allure, and secrets."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from pytest_webarena.secrets import scrub_cut
 from pytest_webarena.text import printable
 
 if TYPE_CHECKING:
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-__all__ = ["clean_output", "clean_report", "clean_warning", "has_foreign_text"]
+__all__ = ["clean_output", "clean_report", "clean_warning", "harmless", "has_foreign_text"]
 
 
 def has_foreign_text(item: pytest.Item) -> bool:
@@ -20,23 +21,28 @@ def has_foreign_text(item: pytest.Item) -> bool:
     return any(name.startswith("webarena") for name in getattr(item, "fixturenames", ()))
 
 
+def harmless(text: str) -> str:
+    """Return ``text`` without secrets and without anything that a terminal or a CI host interprets."""
+    return printable(scrub_cut(text))
+
+
 def clean_output(item: pytest.Item) -> None:
     """Make the captured output and logs harmless. Called before a report is made of them."""
     sections: list[tuple[str, str, str]] = getattr(item, "_report_sections", [])
-    sections[:] = [(when, key, printable(text)) for when, key, text in sections]
+    sections[:] = [(when, key, harmless(text)) for when, key, text in sections]
 
 
 def clean_report(report: pytest.TestReport) -> None:
     """Make the text of a report harmless without changing its form."""
-    report.sections = [(title, printable(text)) for title, text in report.sections]
+    report.sections = [(title, harmless(text)) for title, text in report.sections]
     report.user_properties = [
-        (name, printable(value) if isinstance(value, str) else value) for name, value in report.user_properties
+        (name, harmless(value) if isinstance(value, str) else value) for name, value in report.user_properties
     ]
     match report.longrepr:
         case str(text):
-            report.longrepr = printable(text)
+            report.longrepr = harmless(text)
         case (path, line, reason):
-            report.longrepr = (path, line, printable(reason))
+            report.longrepr = (path, line, harmless(reason))
         case None:
             pass
         case shown:
@@ -47,8 +53,8 @@ def clean_report(report: pytest.TestReport) -> None:
 def clean_warning(message: warnings.WarningMessage) -> None:
     """Make a warning harmless, which pytest prints line by line."""
     text = str(message.message)
-    if printable(text) != text:
-        message.message = Warning(printable(text))  # `category` has its class
+    if harmless(text) != text:
+        message.message = Warning(harmless(text))  # `category` has its class
 
 
 def _parts(shown: Any) -> Iterator[Any]:
@@ -69,10 +75,10 @@ def _parts(shown: Any) -> Iterator[Any]:
 
 def _clean_part(part: Any) -> None:
     if isinstance(message := getattr(part, "message", None), str):
-        part.message = printable(message)
+        part.message = harmless(message)
     if isinstance(lines := getattr(part, "lines", None), list):
-        part.lines = [printable(line) for line in lines]
+        part.lines = [harmless(line) for line in lines]
     if isinstance(arguments := getattr(part, "args", None), list):
-        part.args = [(name, printable(str(value))) for name, value in arguments]
+        part.args = [(name, harmless(str(value))) for name, value in arguments]
     if isinstance(text := getattr(part, "longrepr", None), str):  # of a collection error
-        part.longrepr = printable(text)
+        part.longrepr = harmless(text)

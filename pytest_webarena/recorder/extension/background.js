@@ -5,14 +5,26 @@
 
 const NAME = 'recording', BATCH = 500000, HEARTBEAT = 1000, PATIENCE = 5000, DOCUMENTS = 300, PICTURE = 600, ANSWERS = 2000;
 const GONE = 'webarena tasks record does not answer. What you do is kept; start it again with the same folder.';
+const FOREIGN = 'Another program answers in place of webarena tasks record. Nothing was sent to it; start the command again with the same folder.';
 const session = chrome.storage.session;
 let meta = null;  // the recording; null while there is none
 let config = null;
 let hasFailed = false;
+let isForeign = false;  // whether another program answers in place of the server
 let isAwoken = false;  // whether this script was stopped during the recording
 const met = new Set();  // documents that have connected since this script began
 const nonces = new Map();
 const ports = new Set();  // of the recorded documents
+
+// A document may have ended before its report gets its turn; its port throws.
+const tell = (port, said) => {
+  try {
+    port.postMessage(said);
+  } catch {
+    ports.delete(port);
+    unanswered.delete(port);
+  }
+};
 
 // --- order and storage
 
@@ -41,18 +53,37 @@ const flush = () => void send();
 
 // --- server
 
+const problemOf = () => isForeign ? FOREIGN : GONE;
+
 const readConfig = async () => {
   config = await (await fetch(chrome.runtime.getURL('config.json'), {cache: 'no-store'})).json();
   return config;
 };
-const post = async (path, body, type = 'application/json') => {
-  const {address} = await readConfig();
-  const answer = await fetch(address + path, {
+const request = async (address, body, type) => {
+  const answer = await fetch(address, {
     method: 'POST', headers: {'Content-Type': type}, body, signal: AbortSignal.timeout(PATIENCE), credentials: 'omit',
     redirect: 'error', referrerPolicy: 'no-referrer',
   });
   if (!answer.ok) throw new Error(`${answer.status}`);
   return answer.json();
+};
+// Another program may have taken the port of a server that has ended. It can't prove that it knows the secret, which
+// is in the address and only sent after the proof.
+const verify = async address => {
+  const {origin, port, pathname} = new URL(address), nonce = crypto.randomUUID(), bytes = text => new TextEncoder().encode(text);
+  const {proof = ''} = await request(`${origin}/prove`, JSON.stringify({nonce}), 'application/json').catch(error => {
+    if (/^\d+$/.test(error.message)) return {};  // it answers, but not as the server does
+    throw error;
+  });
+  const key = await crypto.subtle.importKey('raw', bytes(pathname.slice(1, -1)), {name: 'HMAC', hash: 'SHA-256'}, false, ['verify']);
+  const given = new Uint8Array((`${proof}`.match(/../g) || []).map(digits => parseInt(digits, 16)));
+  isForeign = !await crypto.subtle.verify('HMAC', key, given, bytes(`${port}:${nonce}`));
+  if (isForeign) throw new Error(FOREIGN);
+};
+const post = async (path, body, type = 'application/json') => {
+  const {address} = await readConfig();
+  await verify(address);
+  return request(address + path, body, type);
 };
 const batch = async () => {
   const from = meta.have, until = meta.next, events = [];
@@ -71,7 +102,7 @@ const confirm = number => {
   asked = number;
   for (const port of ports) {
     unanswered.set(port, number);
-    port.postMessage({ask: number});
+    tell(port, {ask: number});
   }
   const isDone = () => ![...unanswered.values()].includes(number);
   const limit = Date.now() + ANSWERS;
@@ -124,7 +155,7 @@ const watch = () => {
 const show = () => {
   chrome.action.setBadgeText({text: !meta ? '' : hasFailed ? '!' : meta.hosts.length ? '?' : 'REC'});
   chrome.action.setBadgeBackgroundColor({color: hasFailed ? '#b00020' : '#1a5fb4'});
-  chrome.action.setTitle({title: !meta ? 'webarena recorder' : hasFailed ? GONE : 'recording this window'});
+  chrome.action.setTitle({title: !meta ? 'webarena recorder' : hasFailed ? problemOf() : 'recording this window'});
 };
 const listen = async () => {
   const {origins = []} = await chrome.permissions.getAll();
@@ -143,7 +174,7 @@ const begin = async () => {
   try {
     hello = await post('hello', '{}');
   } catch {
-    return {problem: GONE};
+    return {problem: problemOf()};
   }
   if (!hello.ready) return {problem: 'webarena tasks record is not recording now. Press Restart on its page.'};
   if (meta) await end();
@@ -160,7 +191,7 @@ const begin = async () => {
 const end = async () => {
   meta = null;
   hasFailed = false;
-  for (const port of ports) port.postMessage({stop: true});
+  for (const port of ports) tell(port, {stop: true});
   ports.clear();
   unanswered.clear();
   clearInterval(heartbeat);
@@ -205,28 +236,28 @@ const store = async ({tab, frameId, documentId}, said) => {
 const hear = async (port, said) => {
   const {tab, frameId} = port.sender;
   if (!isRecorded(tab.id)) {
-    port.postMessage({stop: true});
+    tell(port, {stop: true});
     return;
   }
   ports.add(port);
   if (said.enclosed) {
     const nonce = `NONCE${crypto.randomUUID()}`;
     nonces.set(nonce, {tab: tab.id, frame: frameId});
-    port.postMessage({nonce});
+    tell(port, {nonce});
   } else if (said.found) {
     const about = nonces.get(said.found);
     nonces.delete(said.found);
     const frame = about && about.tab === tab.id && await chrome.webNavigation.getFrame({tabId: tab.id, frameId: about.frame});
     if (!frame || frame.parentFrameId !== frameId) return;
     await keep({kind: 'frame', tab: tab.id, frame: about.frame, parent: frameId});
-    port.postMessage({follow: `${about.frame}`, nonceOf: said.found});
+    tell(port, {follow: `${about.frame}`, nonceOf: said.found});
   } else if (typeof said.unrecorded === 'string') {
     await unrecorded(said.unrecorded);
   } else if (said.asked) {
     if (unanswered.get(port) === said.asked) unanswered.delete(port);
   } else if (said.number) {
     await store(port.sender, said);
-    port.postMessage({stored: said.number});
+    tell(port, {stored: said.number});
     flush();
   }
 };
@@ -322,7 +353,7 @@ const photograph = () => {
 // --- popup
 
 const answers = {
-  state: async () => ({recording: meta !== null, problem: meta && hasFailed ? GONE : '', hosts: meta ? meta.hosts : [], pictures: !!meta?.pictures}),
+  state: async () => ({recording: meta !== null, problem: meta && hasFailed ? problemOf() : '', hosts: meta ? meta.hosts : [], pictures: !!meta?.pictures}),
   record: begin,
   stop: async () => {
     if (meta) await end();

@@ -7,6 +7,8 @@ The recorder's browser extension has a secret of its own, and its requests must 
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import json
 import secrets
 import threading
@@ -141,7 +143,7 @@ class _Handler(PageHandler):
         self._host()
         if self.headers.get("Origin") != ORIGIN or self.server.extension is None:
             raise _Refused(HTTPStatus.FORBIDDEN, "This server answers its own page and its extension alone.")
-        return self._below(self.server.extension_token)
+        return ["prove"] if self.path == "/prove" else self._below(self.server.extension_token)
 
     def _host(self) -> str:
         host = self.headers.get("Host", "")
@@ -219,12 +221,23 @@ class _Handler(PageHandler):
 
     def _extension(self, path: list[str]) -> None:
         assert self.server.extension is not None
+        if path == ["prove"]:
+            self._json({"proof": self._proof(str(self._json_body().get("nonce", "")))}, headers=_FOR_EXTENSION)
+            return
         is_picture = path == ["picture"]
         body = self._body(_EVENTS, "image/jpeg") if is_picture else self._json_body(_EVENTS)
         answer = self.server.extension.answer(path, parse_qs(urlsplit(self.path).query), body)
         if answer is None:
             raise _Refused(HTTPStatus.NOT_FOUND, "There is nothing of that name.")
         self._json(answer, headers=_FOR_EXTENSION)
+
+    def _proof(self, nonce: str) -> str:
+        """Return the proof that this server knows the extension's secret, which the question does not contain.
+
+        It is for this port, so a program at another one cannot ask here for what it was asked.
+        """
+        key, message = self.server.extension_token.encode(), f"{self.server.server_port}:{nonce}".encode()
+        return hmac.new(key, message, hashlib.sha256).hexdigest()
 
     def _hand(self) -> InputRelay:
         if self.server.input_relay is None:

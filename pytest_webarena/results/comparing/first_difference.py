@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 
+from pytest_webarena.evidence.step_sentences import step_sentence
 from pytest_webarena.results.attempts import read_steps
 from pytest_webarena.results.comparing.sides import Side, Try
-from pytest_webarena.results.wording import action_words
 
 __all__ = ["FirstDifference", "Walk", "parting_of", "walk_of"]
 
@@ -19,6 +20,8 @@ class Walk:
     steps: tuple[str, ...]
     addresses: tuple[str, ...]
     """Address at which each step was done."""
+    roles: tuple[str, ...]
+    """Role of the element that each step hit, which sentences omit."""
     folder: Path | None
     """Folder of the trial; None where it is not on this machine."""
 
@@ -43,8 +46,9 @@ def walk_of(side: Side, each: Try) -> Walk | None:
     if not steps and not folder.is_dir():
         return None
     return Walk(
-        steps=tuple(action_words(step) for step in steps),
+        steps=tuple(step_sentence(step) for step in steps),
         addresses=tuple(step.url_before for step in steps),
+        roles=tuple(step.target.role if step.target is not None else "" for step in steps),
         folder=folder,
     )
 
@@ -53,11 +57,10 @@ def parting_of(first: Walk | None, second: Walk | None) -> FirstDifference | Non
     """Return the first step with another action or address; None where there is none, or steps are missing."""
     if first is None or second is None:
         return None
-    for index in range(max(len(first.steps), len(second.steps))):
-        one = (first.steps[index], first.addresses[index]) if index < len(first.steps) else None
-        other = (second.steps[index], second.addresses[index]) if index < len(second.steps) else None
+    walks = ([*zip(each.steps, each.addresses, each.roles, strict=True)] for each in (first, second))
+    for number, (one, other) in enumerate(zip_longest(*walks), start=1):
         if one != other:
             return FirstDifference(
-                step=index + 1, first=one[0] if one else "(stopped)", second=other[0] if other else "(stopped)"
+                step=number, first=one[0] if one else "(stopped)", second=other[0] if other else "(stopped)"
             )
     return None

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, TextIO
 from urllib.parse import quote
 
-from pytest_webarena.agents.wire import action_from_record
 from pytest_webarena.evidence import Evidence, StepRecord
+from pytest_webarena.evidence.step_sentences import step_sentence
 from pytest_webarena.results.attempts import INTENT_IMAGES, read_evidence, read_steps
 from pytest_webarena.results.conditions import mixed, source_of
 from pytest_webarena.results.explaining import Explained, Passed, explain
@@ -39,9 +39,9 @@ from pytest_webarena.results.trial_outcome import reported_outcome
 from pytest_webarena.results.wording import (
     CAUSE_WORDS,
     STOP_WORDS,
-    action_words,
     judge_words,
     memory_words,
+    reply_words,
     script_words,
     sign_in_words,
     usage_words,
@@ -227,12 +227,12 @@ def _attempt(path: Path, pictures: _Pictures) -> dict[str, Any]:
 
 def _frame_of(step: StepRecord, attempt: Path, pictures: _Pictures) -> dict[str, Any]:
     return {
-        "title": action_words(step),
+        "title": step_sentence(step),
         "kind": step.action.get("kind"),
         "url": step.url_before,
         "leads": step.url_after if step.url_after != step.url_before else "",
         "error": step.error,
-        "raw": "" if _is_python(step) else step.raw,
+        "raw": reply_words(step),
         "thought": step.thought if step.thought not in step.raw else "",
         "model": ", ".join(usage_words(step.usage)) if step.usage is not None else "",
         "retries": step.retries,
@@ -243,14 +243,6 @@ def _frame_of(step: StepRecord, attempt: Path, pictures: _Pictures) -> dict[str,
         "observation": _text(attempt / step.observation) if step.observation else "",
         "picture": pictures.source(attempt / step.screenshot) if step.screenshot else "",
     }
-
-
-def _is_python(step: StepRecord) -> bool:
-    """Whether the step's text is only the value that a Python agent returned, which the title expresses better."""
-    try:
-        return step.raw == repr(action_from_record(step.action))
-    except ValueError:
-        return False
 
 
 def _text(path: Path) -> str:

@@ -25,6 +25,7 @@ __all__ = [
     "AskingBackend",
     "Backend",
     "BackendContext",
+    "InstancesBackend",
     "KeepingBackend",
     "KeepsLogs",
     "LedgerBackend",
@@ -185,6 +186,27 @@ class WatchingBackend(Protocol):
     async def extra_processes(self, app: AppManifest, replica: Replica) -> str:
         """Returns what runs in the replica in addition to what ran when it was pristine, after a short wait; empty if
         nothing does."""
+
+
+@runtime_checkable
+class InstancesBackend(Protocol):
+    """Optional methods of a backend whose replicas are instances that run elsewhere and can't be replaced."""
+
+    async def proof_change(self, app: AppManifest, replica: Replica) -> str:
+        """Returns how the data of the replica differ from those after a reset; empty if they don't, or it is
+        unknown."""
+
+    async def instance_problem(self, app: AppManifest, addresses: Mapping[str, str]) -> str:
+        """Returns why the instance at ``addresses`` can't be used, after its running reset; empty if it can be."""
+
+    def usable(self, app: AppManifest) -> int:
+        """Returns the number of instances that are not withdrawn because they kept failing."""
+
+    def promising(self, app: AppManifest) -> int:
+        """Returns the number of free instances whose latest reset did not fail."""
+
+    def instance_problems(self, app: AppManifest) -> tuple[str, ...]:
+        """Returns a sentence for each instance whose latest reset failed."""
 
 
 @runtime_checkable

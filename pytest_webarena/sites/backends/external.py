@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import time
-from collections import deque
+from collections.abc import Mapping
 from dataclasses import replace
-from urllib.parse import urlsplit
 
 from pytest_webarena.errors import SiteError, UsageError
 from pytest_webarena.sites.backends.base import BackendContext, Replica
-from pytest_webarena.sites.backends.ready import wait_ready
-from pytest_webarena.sites.backends.reset_hook import prove_reset, reset_instance
+from pytest_webarena.sites.backends.hosted_instances import HostedInstances, endpoint
 from pytest_webarena.sites.backends.reset_proofs import ResetProofs
+from pytest_webarena.sites.backends.reset_proving import proof_change
 from pytest_webarena.sites.backends.unmanaged import UnmanagedBackend
 from pytest_webarena.sites.catalogues.manifest import AppManifest
 
@@ -29,32 +27,35 @@ class ExternalBackend(UnmanagedBackend):
     """
 
     def __init__(self, context: BackendContext | None) -> None:
-        self._free: dict[str, deque[int]] = {}
-        """By app: numbers of the instances that no replica uses, those given back last at the end."""
+        self._instances: dict[str, HostedInstances] = {}
+        """By app."""
         self._used: dict[str, int] = {}
         """Number of the instance by replica."""
         self._proofs = ResetProofs(context.reset_proofs if context is not None else None)
 
     async def prepare(self, app: AppManifest) -> None:
-        """Check that something answers at the addresses of an instance. Raises `SiteError` when nothing does."""
+        """Check that something answers at the addresses of an instance; reset them once if their proof is not known.
+
+        Raises `SiteError` when nothing answers, or the proofs differ.
+        """
         if not app.sites or not all(site.hosted for site in app.sites):
             raise UsageError(f"the app {app.name!r} runs elsewhere, so each of its sites has a 'url'")
-        self._free[app.name] = deque(range(len(app.sites[0].hosted)))
+        instances = self._instances.setdefault(app.name, HostedInstances(app, self._proofs))
+        numbers = range(len(app.sites[0].hosted))
         problems = [[await _connection_problem(url) for site in app.sites if (url := site.hosted[number])]
-                    for number in self._free[app.name]]  # fmt: skip
+                    for number in numbers]  # fmt: skip
         if all(map(any, problems)):
             faults = (f"expected the site {site.name} at {site.hosted[0]}, found {problem}"
                       for site, problem in zip(app.sites, problems[0], strict=True) if problem)  # fmt: skip
             raise SiteError("; ".join(faults))
+        await instances.agree([number for number in numbers if not any(problems[number])])
 
     async def start(self, app: AppManifest, replica_id: str) -> Replica:
         """Returns a free instance as a replica once it is reset, if it can be, and ready."""
-        free = self._free[app.name]
-        if not free:
-            raise SiteError(f"expected a free instance of {app.name}, found all in use")
-        number = self._used[replica_id] = free.popleft()
-        addresses = {site.name: site.hosted[number] for site in app.sites}
-        host, port = _endpoint(next(iter(addresses.values())))
+        instances = self._instances[app.name]
+        number = self._used[replica_id] = instances.take()
+        addresses = instances.addresses(number)
+        host, port = endpoint(next(iter(addresses.values())))
         new = Replica(
             id=replica_id, app=app.name, host=host, port=port, digest=app.digest, addresses=addresses, generation=-1
         )
@@ -67,42 +68,43 @@ class ExternalBackend(UnmanagedBackend):
     async def reset(self, app: AppManifest, replica: Replica) -> Replica:
         """Reset the instance by its hook, if there is one, wait until all of its sites are ready, and prove the
         reset."""
-        began = time.monotonic()
-        if app.reset is not None:
-            await reset_instance(app, replica.addresses, self._used[replica.id] + 1)
-        for address in replica.addresses.values():
-            await _ready(app, address, began)
-        if app.reset is not None and app.reset.proof is not None:
-            await prove_reset(app, replica.addresses, self._used[replica.id] + 1, self._proofs)
-        seconds = time.monotonic() - began if app.reset is not None else 0.0
+        seconds = await self._instances[app.name].reset(self._used[replica.id])
         return replace(replica, generation=replica.generation + 1, reset_seconds=seconds)
 
     async def stop(self, app: AppManifest, replica: Replica) -> None:
         """Let another replica use the instance, which keeps running."""
         if (number := self._used.pop(replica.id, None)) is not None:
-            self._free[app.name].append(number)
+            self._instances[app.name].give_back(number)
 
+    async def proof_change(self, app: AppManifest, replica: Replica) -> str:
+        """Returns how the response to the proof of the reset differs from the reference; empty if it does not, or there
+        is no proof."""
+        if app.reset is None or app.reset.proof is None:
+            return ""
+        return await proof_change(app, replica.addresses, self._used[replica.id] + 1, self._proofs)
 
-async def _ready(app: AppManifest, address: str, began: float) -> None:
-    """Wait until the site at ``address`` meets the app's conditions."""
-    if address.startswith("https:"):
-        return
+    async def instance_problem(self, app: AppManifest, addresses: Mapping[str, str]) -> str:
+        """Returns why the instance at ``addresses`` can't be used, after its running reset; empty if it can be."""
+        return await self._instances[app.name].problem(addresses)
 
-    async def died() -> str:
-        return ""
+    def usable(self, app: AppManifest) -> int:
+        """Returns the number of instances that are not withdrawn."""
+        known = self._instances.get(app.name)
+        return known.usable if known is not None else len(app.sites[0].hosted)
 
-    left = max(0.0, app.start_timeout - (time.monotonic() - began))
-    name = urlsplit(address).netloc
-    await wait_ready(app.ready, *_endpoint(address), server_name=name, timeout=left, died=died, of=app.start_timeout)
+    def promising(self, app: AppManifest) -> int:
+        """Returns the number of free instances whose latest reset did not fail."""
+        known = self._instances.get(app.name)
+        return known.promising if known is not None else 0
 
-
-def _endpoint(address: str) -> tuple[str, int]:
-    parts = urlsplit(address)
-    return parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
+    def instance_problems(self, app: AppManifest) -> tuple[str, ...]:
+        """Returns a sentence for each instance whose latest reset failed."""
+        known = self._instances.get(app.name)
+        return known.sentences() if known is not None else ()
 
 
 async def _connection_problem(address: str) -> str:
-    host, port = _endpoint(address)
+    host, port = endpoint(address)
     try:
         async with asyncio.timeout(_CONNECT):
             _, writer = await asyncio.open_connection(host, port)

@@ -13,34 +13,46 @@ __all__ = ["ResetProofs"]
 
 
 class ResetProofs:
-    """By app: the response to ``proof`` after the run's first reset, which the responses after all later ones equal."""
+    """By app: the response to ``proof`` on which two resets of the run agreed; later ones are compared with it."""
 
     def __init__(self, file: Path | None) -> None:
         """``file`` keeps the digests beyond this broker; None: nothing does."""
         self._file = file
         self._texts: dict[str, str] = {}
         """Responses that this broker has received, to show differences."""
+        self._origins: dict[str, str] = {}
         self._digests: dict[str, str] | None = None
 
     def has(self, app: str, call: HttpCall) -> bool:
-        """Return whether the response to ``call`` is known. Raises `SiteError` if the file can't be read."""
+        """Return whether the reference is known. Raises `SiteError` if the file can't be read."""
         return _key(app, call) in self._known()
 
-    def equals(self, app: str, call: HttpCall, text: str) -> bool:
-        """Return whether ``text`` is the first response; the first one is kept. Raises `SiteError` if that fails."""
+    def keep(self, app: str, call: HttpCall, text: str, *, origin: str) -> None:
+        """Keep ``text`` as the reference. ``origin`` says for messages which resets produced it.
+
+        Raises `SiteError` if it can't be written.
+        """
         known, key = self._known(), _key(app, call)
-        digest = hashlib.sha256(text.encode()).hexdigest()
-        if key not in known:
-            self._write({**known, key: digest})
-            known[key] = digest
-        if known[key] != digest:
+        digest = _digest(text)
+        self._write({**known, key: digest})
+        known[key] = digest
+        self._texts[key], self._origins[key] = text, origin
+
+    def equals(self, app: str, call: HttpCall, text: str) -> bool:
+        """Return whether ``text`` is the reference."""
+        key = _key(app, call)
+        if self._known().get(key) != _digest(text):
             return False
         self._texts[key] = text
         return True
 
-    def first(self, app: str, call: HttpCall) -> str | None:
-        """Return the first response; None if another broker of the run received it."""
+    def text(self, app: str, call: HttpCall) -> str | None:
+        """Return the reference; None if this broker has not received it."""
         return self._texts.get(_key(app, call))
+
+    def origin(self, app: str, call: HttpCall) -> str:
+        """Return what the reference is, for messages."""
+        return self._origins.get(_key(app, call), "the response after the run's first resets")
 
     @property
     def remedy(self) -> str:
@@ -71,6 +83,10 @@ class ResetProofs:
         except OSError as error:
             why = error.strerror or error
             raise SiteError(f"the proof of a reset can't be written to {self._file}: {why}") from None
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _key(app: str, call: HttpCall) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pytest_webarena.changes import SiteChanges
 from pytest_webarena.errors import SiteError, TaskError
 from pytest_webarena.evidence import QuietWait, ReachedSite, RequestRecord, Unfinished, Unrecorded
-from pytest_webarena.sites.backends.base import Backend, KeepsLogs, Rows
+from pytest_webarena.sites.backends.base import Backend, InstancesBackend, KeepsLogs, Rows
 from pytest_webarena.sites.broker.active_lease import ActiveLease
 from pytest_webarena.sites.broker.pool import Pool
 from pytest_webarena.sites.broker.queued_work import QueuedWork
@@ -149,6 +149,13 @@ class LeaseTable:
         With ``ask``, or when its traffic is suspicious, all replicas are probed, which a frozen one does not pass.
         """
         await self.find(lease).check(self._pool, ask=ask)
+
+    async def instance_problem(self, app: str, addresses: Mapping[str, str]) -> str:
+        """Returns why an instance of an app that runs elsewhere can't be used, after its running reset; empty if it can
+        be."""
+        manifest = self._catalogue.apps[app]
+        backend = self._backend(manifest.backend)
+        return await backend.instance_problem(manifest, addresses) if isinstance(backend, InstancesBackend) else ""
 
     async def undisturbed(self, lease: str) -> bool:
         """Returns whether all replicas of the lease are as in `Pool.undisturbed`."""

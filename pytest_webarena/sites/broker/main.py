@@ -58,6 +58,7 @@ class _Client:
             "gateway": self._gateway,
             "headers": held.headers,
             "hello": self._hello,
+            "instance": held.instance_problem,
             "join": service.join,
             "keep": self._keep,
             "lease": self._lease,

@@ -113,11 +113,13 @@ class ReplicaHealth:
         if slot.started < since and not self._unit.lead.read_only:
             slot.touched = slot.touched or "it must start after the request for it"
             return slot.touched
-        if not slot.visited:
+        reset = self._unit.lead.reset
+        if not slot.visited and (reset is None or reset.proof is None):
             return ""
-        # Nothing was running in it at its release, and it has received no requests since.
+        # Nothing was running in it at its release, and it has received no requests since. Others may use an instance
+        # that runs elsewhere.
         reason = await self._first_of_parts(slot, partial(change, self._backend()))
         if reason and slot.state is State.LEASED:
-            slot.touched = f"after its release: {reason}"
-            _log.warning("%s was clean at its release, but %s", slot.id, slot.touched)
+            slot.touched = f"after its {'release' if slot.visited else 'reset'}: {reason}"
+            _log.warning("%s was clean, but %s", slot.id, slot.touched)
         return slot.why if slot.state is State.BROKEN else slot.touched

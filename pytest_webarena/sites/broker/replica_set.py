@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
 from pytest_webarena.errors import SiteError, SiteMissing, SiteUnready, UsageError, WebArenaError
 from pytest_webarena.sites.backends.base import Backend, KeepingBackend, Replica, Rows
+from pytest_webarena.sites.broker.instances import Instances
 from pytest_webarena.sites.broker.metrics import ReplicaSetMetrics
 from pytest_webarena.sites.broker.pausing import IdlePauser
 from pytest_webarena.sites.broker.preparation import Preparation
@@ -75,6 +77,7 @@ class ReplicaSet:
         self._latest: Exception | None = None
         self._backend = backend
         self._preparation = Preparation(app, backend)
+        self.instances = Instances(app, backend)
         self.programs = UnitPrograms(unit)
         self._clock, self._spawn, self._changed = clock, spawn, changed
         self.health = ReplicaHealth(
@@ -104,14 +107,14 @@ class ReplicaSet:
             return _SHARED
         living = self._living()
         coming = sum(slot.state is not State.LEASED or not slot.holders for slot in living)  # or is being released
-        if self.limits.replicas <= len(living):
+        if self.instances.at_most(self.limits.replicas) <= len(living):
             return coming
         return coming + int(not living or self._budget.fits(self.limits.size))
 
     @property
     def hopeless(self) -> bool:
-        """Whether there is no replica, none is starting, and the latest start failed."""
-        return bool(self.failure) and not self._living()
+        """Whether there is no replica, none is starting, and the latest start failed, with no other instance to try."""
+        return bool(self.failure) and not self._living() and not self.instances.promising
 
     @property
     def goes_round(self) -> bool:
@@ -121,7 +124,7 @@ class ReplicaSet:
 
     def record_request(self) -> None:
         """Record a new request: a failed start may be retried, unless it failed too often."""
-        if self._failures < _ATTEMPTS and self.failure_kind is SiteError:
+        if (self._failures < _ATTEMPTS or self.instances.left) and self.failure_kind is SiteError:
             self.failure = ""
 
     def take(self, lease: str, holder: str, waited: float) -> Slot:
@@ -239,11 +242,12 @@ class ReplicaSet:
         self._demand.note(self._clock(), leased + waiting)
         if not self._closing:
             self._pauser.pause_idle(self.slots)
-        if self._closing or self.failure:
+        if self._closing or (self.failure and not self.instances.promising):
             return 0
         # Waiting requests first: starting spares at the same time would slow their replicas down.
         wanted = (waiting or (0 if self.preparing else self.spares)) - (len(living) - leased)
-        missing = min(wanted, self.limits.replicas - len(living))
+        missing = min(wanted, self.instances.at_most(self.limits.replicas) - len(living))
+        missing = min(missing, self.instances.promising) if self.failure else missing
         if self.app.read_only:
             missing = 0 if living else 1
         while missing > 0 and ((waiting and not self._living()) or self._budget.fits(self.limits.size)):
@@ -300,7 +304,7 @@ class ReplicaSet:
             self._metrics.failed_starts += 1
             self.failure_kind = _kind(error)
             self._fail(slot, error, "could not be started")
-            self.failure = slot.why
+            self.failure = self.instances.why_none() or slot.why
             _log.error("%s", slot.why)
         else:
             slot.replica = replica
@@ -345,8 +349,9 @@ class ReplicaSet:
         text = str(error) if isinstance(error, WebArenaError) else f"{type(error).__name__}: {error}"
         if not isinstance(error, WebArenaError):
             _log.error("unexpected failure of %s", slot.id, exc_info=error)
-        last = self._failures >= _ATTEMPTS
-        tries = f"given up after {_ATTEMPTS} attempts" if last else f"attempt {self._failures} of {_ATTEMPTS}"
+        again = self._failures < _ATTEMPTS or self.instances.left
+        most = f" of {_ATTEMPTS}" if self.app.backend != EXTERNAL else ""
+        tries = f"attempt {self._failures}{most}" if again else f"given up after {self._failures} attempts"
         why = text if _kind(error) is not SiteError else f"the app {self.app.name!r} {what} ({tries}): {text}"
         slot.to(State.BROKEN, self._clock(), why)
         self._forget_broken(slot)
@@ -414,7 +419,7 @@ class ReplicaSet:
 
     def report(self) -> AppReport:
         """Returns the figures so far."""
-        return self._metrics.report(self.app, self.slots, self._clock())
+        return replace(self._metrics.report(self.app, self.slots, self._clock()), problems=self.instances.problems())
 
 
 def _kind(error: Exception) -> type[SiteError]:

@@ -375,12 +375,13 @@ class LeaseService:
         """Returns the figures of the run so far."""
         apps = self._pool.report()
         leased = [name for name, app in apps.items() if app.leases]
+        problems = (self._recording.problem,) if self._recording is not None and self._recording.problem else ()
         notes = (*self._pool.late_program_changes(), *self._sessions.notes, *unnamed_accounts(self.catalogue, leased))
         return BrokerReport(
             catalogue=self.catalogue.name,
             seconds=time.monotonic() - self._started,
             apps=apps,
-            problems=(self._recording.problem,) if self._recording is not None and self._recording.problem else (),
+            problems=(*problems, *(each for app in apps.values() for each in app.problems)),
             notes=notes,
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_webarena.sites.backends.base import Backend, Replica, WatchingBackend
+from pytest_webarena.sites.backends.base import Backend, InstancesBackend, Replica, WatchingBackend
 from pytest_webarena.sites.catalogues.manifest import AppManifest
 
 __all__ = ["change", "difference"]
@@ -10,8 +10,8 @@ __all__ = ["change", "difference"]
 
 async def difference(backend: Backend, app: AppManifest, replica: Replica) -> str:
     """Returns why it may not be; empty when nothing is at work in it and its data are known to be equal."""
-    if app.reset is not None:  # of a site that runs elsewhere, only the requests are known
-        return ""
+    if app.reset is not None:
+        return await change(backend, app, replica)
     if app.reuse != "clean":
         return "reuse: never"
     try:
@@ -24,9 +24,12 @@ async def difference(backend: Backend, app: AppManifest, replica: Replica) -> st
 
 
 async def change(backend: Backend, app: AppManifest, replica: Replica) -> str:
-    """Returns why its data may not be pristine; empty when they are known to be equal."""
+    """Returns why its data may not be pristine; empty when they are known to be equal.
+
+    Of an app that runs elsewhere without a ``proof``, only the requests are known: its data count as equal.
+    """
     if app.reset is not None:
-        return ""
+        return await backend.proof_change(app, replica) if isinstance(backend, InstancesBackend) else ""
     if replica.fingerprint is None:
         return "it has no cheap fingerprint"
     try:

@@ -133,7 +133,11 @@ def hosted_site(site: SiteManifest, urls: Sequence[str]) -> SiteManifest:
     it has none, or its own address with `keep_address`."""
     addresses = tuple(f"{url.rstrip('/')}{'' if urlsplit(url).path.strip('/') else site.root}" for url in urls)
     if site.keep_address and len(addresses) > 1:
-        raise UsageError(f"site {site.name}: expected one address because of 'keep_address', found {len(addresses)}")
+        raise UsageError(
+            f"site {site.name}: expected one address, found {len(addresses)}: with 'keep_address' browsers visit the "
+            "site's own address, which is another one for each instance; name one instance, or set "
+            "'keep_address: false' in the catalogue"
+        )
     first = urlsplit(addresses[0])
     if other := next((each for each in addresses if urlsplit(each).path != first.path), ""):
         raise UsageError(f"site {site.name}: expected instances with the path {first.path or '/'}, found {other}")
@@ -181,7 +185,8 @@ def untranslated_address(catalogue: Catalogue, task: Task) -> str:
     found = table.untranslated((task.start, task.every_check, task.setup, task.solution or ()))
     if not found:
         return ""
-    name = next((own for own in table.names if found.casefold() in own.casefold()), "")
+    own_host = found.partition(":")[0].casefold()
+    name = next((own for own in table.names if own_host in own.casefold()), "")
     site = next((site.name for site in catalogue.sites.values() if name in site.hosted), "")
     return (
         f"{task.location.path}:{task.location.line}: expected {site}:/path or an address with http://, found {found!r} "

@@ -31,7 +31,7 @@ HOSTED_KEYS = (
         Bool(),
         (
             "Whether browsers visit a site that runs elsewhere at its own address, not at `host`, because its "
-            "scripts ask that address for data."
+            "scripts ask that address for data. Such a site has one `url`."
         ),
         "url: http://shop.example.org:8080\nkeep_address: true",
         default=False,
@@ -110,8 +110,8 @@ RESET: Record[HostedReset] = Record(
             "proof",
             CALL,
             (
-                "A request that shows the data, without times and tokens. Its response must be the same after each "
-                "reset of each instance; otherwise the trial is an error (`site`)."
+                "A request that shows the data, without times and tokens; `includes` may name a known fact. Its "
+                "response must be the same after each reset of each instance ([proofs](sites.md#proofs-of-resets))."
             ),
             'http: {url: "http://{host}:7565/reset"}\nproof: {url: "{url}/api/orders?status=open"}',
             default=None,
@@ -131,7 +131,8 @@ def hosted_fault(values: Mapping[str, Any]) -> Fault | None:
             expected = "a 'url' of each site, and equally many, in an app with 'backend: external'"
             return Fault(expected, found)
         if kept := [name for name, site in sites.items() if site["keep_address"] and counts[name] > 1]:
-            return Fault("one 'url' with 'keep_address'", f"{counts[kept[0]]} of {kept[0]}")
+            why = "browsers visit the own address, which is another one for each instance"
+            return Fault("one 'url' with 'keep_address'", f"{counts[kept[0]]} of {kept[0]}", why)
         paths = {name: {urlsplit(url.rstrip("/")).path for url in site["url"]} for name, site in sites.items()}
         if other := [name for name, found in paths.items() if len(found) > 1]:
             return Fault("the same path in each 'url' of a site", f"{len(paths[other[0]])} of {other[0]}")

@@ -165,6 +165,11 @@ class LoginRecipe:
     """Whether every replica accepts a session made on another one (signed cookies, or a login before the snapshot).
     Then one login serves the whole run."""
 
+    @property
+    def has_secret_sessions(self) -> bool:
+        """Whether its sessions are somebody's own: a file or a program of the user's provides them."""
+        return self.kind in ("command", "state")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiRecipe:

@@ -293,6 +293,18 @@ class Lease:
         answer: bool = self._connection.call("undisturbed", lease=self.id)
         return answer
 
+    def instance_problem(self) -> str:
+        """Returns which instance that runs elsewhere can't be used after its reset, and why; empty if all can be.
+
+        Also available after the release.
+        """
+        for replica in self.replicas:
+            if replica.addresses:
+                answer = self._connection.send("instance", app=replica.app, addresses=dict(replica.addresses))
+                if problem := self._connection.wait_long(answer):
+                    return f"{replica.app} at {', '.join(replica.addresses.values())}: {problem}"
+        return ""
+
     def own_answer(self, url: str, *, harness: bool = False) -> str:
         """Returns the gateway's own answer to the last request for ``url`` by the agent's browser, or by the
         ``harness``: why it was refused, or that its site failed. Empty when a site answered."""

@@ -36,6 +36,8 @@ undisturbed lease                                              whether no replic
                                                                signal ended or stopped them
 own_answer lease, url, harness                                 the gateway's own answer; empty if a site answered
 answers    lease, method, url, since (Unix time), harness      list of state and status, as in `gateway.log`
+instance   app, addresses (by site)                            why that instance can't be used after its reset; empty
+                                                               if it can be
 unrecorded lease                                               list of `evidence.Unrecorded`
 look       sites                                               `SiteAccess` by site, without a lease
 gateway                                                        `Grant` of no site

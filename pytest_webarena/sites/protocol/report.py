@@ -67,6 +67,8 @@ class AppReport:
     broken: int = 0
     """Number of replicas that died or could not be reset."""
     failed_starts: int = 0
+    problems: tuple[str, ...] = ()
+    """A sentence for each instance of an app that runs elsewhere whose latest reset failed."""
     most_replicas: int = 0
     """Maximum number of replicas that ran at a time."""
     utilisation: float = 0.0
@@ -83,7 +85,7 @@ class BrokerReport:
     apps: Mapping[str, AppReport] = field(default_factory=dict)
     """Apps that were leased at least once."""
     problems: tuple[str, ...] = ()
-    """Faults of the broker itself, e.g. that it was killed and restarted."""
+    """Faults of the broker itself, e.g. that it was killed and restarted, and of instances that run elsewhere."""
     notes: tuple[str, ...] = ()
     """Inefficiencies that cost only time."""
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from pytest_webarena.agents.model.prompt import prompt_identity, read_prompt
+from pytest_webarena.agents.model.reward import RewardKeys
 from pytest_webarena.agents.model.upstream import VARIABLE, prompt_name
 from pytest_webarena.agents.overrides import Overrides
 from pytest_webarena.agents.registry import resolve_agent
 from pytest_webarena.errors import UsageError
+from pytest_webarena.tasks import parse_tasks
 
 VALUES = {"intent": "Do it", "url": "http://x", "observation": "PAGE", "previous_action": "None"}
 
@@ -134,7 +137,7 @@ def test_webcanvas_prompt_is_read_and_never_executed(tmp_path: Path, monkeypatch
     [
         (WEBCANVAS.replace("{str(example)}", "{unreadable}"), "expected the text 'planning_prompt_system'"),
         (WEBCANVAS.replace("{str(example)}", "{example!r}"), "expected the text 'planning_prompt_system'"),
-        (WEBCANVAS.replace("{{user_request}}", ""), r"expected the slot '\{\{user_request\}\}'"),
+        (WEBCANVAS.replace("{{user_request}}", ""), r"expected the slots \['user_request'\], found \[\]"),
         ("class BasePrompts", "expected Python with texts"),
     ],
 )
@@ -156,3 +159,60 @@ def test_agent_of_webcanvas_takes_the_upstream_prompt(tmp_path: Path) -> None:
     overrides = Overrides(options=(("prompt", f"upstream:{webcanvas(tmp_path)}"),))
     agent = resolve_agent("webcanvas", [Path("agents")], overrides)
     assert agent.prompt.startswith("upstream webcanvas_planning@")
+
+
+REWARDS = """
+class BasePrompts:
+    global_reward_prompt_system = ('''Assess.''')
+    global_reward_with_GroundTruth_prompt_system = ('''Assess by the guide.''')
+    global_reward_prompt_user = "Task: {{user_request}}\\n" \\
+        "Steps: {{stringfy_thought_and_action_output}}\\n"
+"""
+
+SEEN = {
+    "intent": "Do {{stringfy_thought_and_action_output}}", "title": "Shop", "url": "http://shop.test/", "sees": "text",
+    "observation": "PAGE", "pictured": False, "quoted": lambda text: f"| {text}", "dialog": "", "guide": "",
+    "history": [SimpleNamespace(number=1, action="click [4]", error="gone", thought="so {{user_request}}",
+                                reflection="doing, 7 of 10: on")],
+}  # fmt: skip
+
+
+def test_reward_prompt_of_webcanvas_is_read_from_the_checkout(tmp_path: Path) -> None:
+    name = f"upstream:{webcanvas(tmp_path, REWARDS)}"
+    own = RewardKeys(prompt=name).template(tmp_path, "here")
+    system, user = own.messages(SEEN)
+    assert system.text == "Assess."
+    assert user.text == (
+        "Task: Do {{stringfy_thought_and_action_output}}\n"
+        "Steps: 1. click [4] (had no effect: gone)\n   thought: so {{user_request}}\n"
+        "   reflection: doing, 7 of 10: on\n"
+        "\n\nThe current web page:\n| Shop\nURL: http://shop.test/\n| PAGE"
+    )
+    guided = RewardKeys(prompt=name, by="reference").template(tmp_path, "here")
+    system, user = guided.messages({**SEEN, "guide": "Done when: x", "sees": "screenshot", "pictured": True})
+    assert system.text == "Assess by the guide."
+    assert "Reference Guide:\nDone when: x" in user.text
+    assert "PAGE" not in user.text
+
+
+def test_unusable_reward_prompt_is_refused(tmp_path: Path) -> None:
+    keys = RewardKeys(prompt=f"upstream:{webcanvas(tmp_path, REWARDS.replace('{{user_request}}', ''))}")
+    with pytest.raises(UsageError, match=r"global_reward_prompt_user: expected the slots .*, found \['stringfy"):
+        keys.template(tmp_path, "here")
+
+
+def test_records_name_the_prompt_of_the_reward_model(tmp_path: Path) -> None:
+    folder = webcanvas(tmp_path, WEBCANVAS + REWARDS.replace("BasePrompts", "Rewards"))
+    for prompt, named in (("", "reward: ours reward.j2 sha256:"), (f"upstream:{folder}", "upstream webcanvas_reward@")):
+        options = (("prompt", f"upstream:{folder}"), ("reward.prompt", prompt))
+        agent = resolve_agent("webcanvas-reward", [Path("agents")], Overrides(options=options))
+        assert agent.prompt.startswith("upstream webcanvas_planning@")
+        assert named in agent.prompt
+
+
+def test_arb_has_no_upstream_prompt(tmp_path: Path) -> None:
+    options = (("prompt", f"upstream:{webcanvas(tmp_path)}"), ("limits.steps", 3))
+    agent = resolve_agent("webcanvas", [Path("agents")], Overrides(options=options))
+    (task,) = parse_tasks("tasks: [{id: a, sites: [], intent: Say x., checks: [{answer: x}]}]")
+    assert not agent.missing_requirement(task)
+    assert "ARB publishes no file with its prompts" in agent.missing_requirement(replace(task, source={"suite": "arb"}))

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_webarena import secrets
-from pytest_webarena.browser.sign_in_commands import mark_session, state_of_command
+from pytest_webarena.browser.sign_in_commands import state_of_command
 from pytest_webarena.errors import SiteError
 from pytest_webarena.sites.catalogues.manifest import Account, LoginCheck, LoginRecipe
 from tests.cases import each_case
@@ -45,11 +44,3 @@ def test_command_knows_who_signs_in_and_returns_the_session(tmp_path: Path) -> N
 def test_failures_say_what_was_expected(tmp_path: Path, program: str, message: str) -> None:
     with pytest.raises(SiteError, match=message):
         run(tmp_path, program)
-
-
-def test_credentials_of_sessions_are_masked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(secrets, "_marked", {})
-    cookie, token, setting = "4bf92f3577b34da6a3ce", "eyJhbGciOiJSUzI1NiJ9.e30", "dark"
-    local = [{"name": "token", "value": token}, {"name": "theme", "value": setting}]
-    mark_session({"cookies": [{"name": "sid", "value": cookie}], "origins": [{"localStorage": local}]})
-    assert secrets.scrub(f"sid={cookie}; {token} {setting}") == "sid=[secret]; [secret] dark"

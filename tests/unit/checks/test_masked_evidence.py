@@ -22,7 +22,7 @@ SHOP = "http://shopping.test"
 
 @pytest.fixture(autouse=True)
 def one_secret(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(secrets, "_marked", {})
+    monkeypatch.setattr(secrets, "_known", secrets.Known())
     secrets.mark(SECRET)
 
 

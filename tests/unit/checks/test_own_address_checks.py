@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from pytest_webarena.checks import judge
+from pytest_webarena.errors import TaskFileError
 from pytest_webarena.evidence import Evidence, Probe, TabState
 from pytest_webarena.own_addresses import OwnAddresses
 from pytest_webarena.tasks import parse_tasks
@@ -47,6 +50,24 @@ def test_answers(wanted: str, answer: str, expected: bool) -> None:
 
 
 @each_case(
+    "wanted, answer, expected",
+    [
+        ("http://one:7770/product/1", "one:7770/product/1", True),
+        ("http://one:7770/product/1", "It is at two:7770/product/1.", True),
+        ("http://shop.test/product/1", "one:7770/product/1", True),
+        ("http://one:7770/product/1", "shop.test/product/1", True),
+        ("http://shop.test/product/1", "one:8023/product/1", False),
+        ("http://shop.test/product/1", "other:7770/product/1", False),
+        ("http://shop.test/product/1", "one:7770/product/2", False),
+    ],
+)
+def test_answers_without_a_scheme(wanted: str, answer: str, expected: bool) -> None:
+    assert passed(f'answer: {{url: "{wanted}"}}', answer) is expected
+    bare = wanted.partition("://")[2]
+    assert passed(f'answer: {{exact: "{bare}"}}', answer.removeprefix("It is at ").rstrip(".")) is expected
+
+
+@each_case(
     "wanted, expected",
     [
         ("shop:/a", True),
@@ -62,5 +83,10 @@ def test_addresses_of_tabs(wanted: str, expected: bool) -> None:
 
 
 def test_address_that_is_not_translated_is_undecided() -> None:
-    assert passed("answer: {includes: 'one:7770/a'}", "http://shop.test/a") is None
-    assert passed("answer: {includes: 'other:7770/a'}", "http://shop.test/a") is False
+    assert passed("answer: {regex: 'one:777[01]/a'}", "one:7770/a") is None
+    assert passed("answer: {regex: 'other:777[01]/a'}", "one:7770/a") is False
+
+
+def test_answer_that_names_a_site_is_refused_in_task_files() -> None:
+    with pytest.raises(TaskFileError, match=r"full address .*found 'shop:/a' .*site's host, not its name"):
+        passed("answer: {url: 'shop:/a'}", "http://shop.test/a")

@@ -14,7 +14,6 @@ SQL = "select 'Tea, green' as product, 2.5 as price union all select 'Milk', nul
 def test_query_result_is_printed_as_csv(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pytest_webarena.secrets._marked", {})
     assert main(["sites", "query", "homepage", SQL, "--sites=embedded"]) == 0
     stdout = capsys.readouterr().out
     assert stdout == 'product,price\n"Tea, green",2.5\nMilk,\n'

@@ -222,7 +222,6 @@ def test_doctor_refuses_a_report_of_sites_that_it_does_not_visit(
 def test_secrets_of_a_catalogue_are_masked_in_output_and_report(
     project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pytest_webarena.secrets._marked", {})
     monkeypatch.setenv("EMMA_PW", "opensesame")
     (project / "sites.yaml").write_text(
         "apps:\n  lost:\n    backend: external\n    users: {emma: {password_env: EMMA_PW}}\n"

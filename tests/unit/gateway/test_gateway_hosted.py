@@ -52,6 +52,8 @@ def test_site_sees_its_own_address(world: World) -> None:
         ("Set-Cookie: id=Domain=127.0.0.1; Path=/", "Set-Cookie: id=Domain=127.0.0.1; Path=/"),
         ("Set-Cookie: id=1; domain=other.example", "Set-Cookie: id=1; domain=other.example"),
         ("Set-Cookie: __Host-id=1; Secure; Path=/", "Set-Cookie: __Host-id=1; Secure; Path=/"),
+        ("Set-Cookie: secure; Secure; Path=/; SameSite=None", "Set-Cookie: secure; Path=/"),
+        ("Set-Cookie: id=1; Path=/; SameSite=Lax", "Set-Cookie: id=1; Path=/; SameSite=Lax"),
         (
             "Content-Security-Policy: default-src 'self'; img-src HOST data:",
             "Content-Security-Policy: default-src 'self' OWN ws://HOST; img-src HOST data: http://shop.test",

@@ -121,7 +121,7 @@ def test_cached_billed_rejection_counts_as_saved(settings: ModelSettings) -> Non
 
 
 def test_reply_with_a_secret_is_not_cached(settings: ModelSettings, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(secrets, "_marked", {})
+    monkeypatch.setattr(secrets, "_known", secrets.Known())
     secrets.mark("opensesame")
     with model_server([say("it is opensesame"), say("it is gone")]) as server:
         assert replies_to(server, settings, "t1", question("a")) == ["it is opensesame"]

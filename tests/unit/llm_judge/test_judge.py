@@ -297,7 +297,7 @@ def test_many_workers_agree_on_the_first_verdict(tmp_path: Path) -> None:
 def test_replies_are_cached_unless_they_repeat_a_secret(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reply: str, requests: int
 ) -> None:
-    monkeypatch.setattr(secrets, "_marked", {})
+    monkeypatch.setattr(secrets, "_known", secrets.Known())
     secrets.mark("opensesame")
     with model_server([sealed(reply)]) as server:
         for trial in ("t", "another"):

@@ -5,10 +5,8 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
-
-from pytest_webarena.errors import UsageError
-from pytest_webarena.plugin.selection import Digests, Shard, left_out, parse_shard
+from pytest_webarena.plugin.selection import Digests, left_out
+from pytest_webarena.plugin.shards import Shard
 from pytest_webarena.results import TrialKey
 from tests.cases import each_case
 
@@ -19,14 +17,6 @@ def item(task: str, *, digest: str = "d1", agent: str = "mine", trial: int = 1, 
 
 
 AGENTS = {"mine": "a1"}
-
-
-def test_shards_partition_tasks_independently_of_order() -> None:
-    tasks = [f"task-{number}" for number in range(500)]
-    parts = [{task for task in tasks if Shard(index, 4).holds(task)} for index in range(1, 5)]
-    assert set().union(*parts) == set(tasks)
-    assert sum(map(len, parts)) == len(tasks)
-    assert all(80 < len(part) < 170 for part in parts)
 
 
 def test_trials_of_one_task_stay_in_one_shard() -> None:
@@ -54,9 +44,3 @@ def test_only_equal_finished_trials_are_skipped(candidate: Any, skipped: bool) -
 def test_a_changed_agent_runs_again() -> None:
     finished = {TrialKey("a", "mine", 1): Digests("d1", "a0")}
     assert left_out([item("a")], shard=None, finished=finished, agent_digests=AGENTS) == ([], [])
-
-
-@each_case("text", ["0/2", "3/2", "1", "a/b", "1/0", "-1/2", ""])
-def test_invalid_shards_are_usage_errors(text: str) -> None:
-    with pytest.raises(UsageError, match="expected I/N"):
-        parse_shard(text)

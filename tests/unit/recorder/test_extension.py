@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -222,6 +224,19 @@ def test_only_the_extension_with_its_secret_may_send_events(
 def test_only_the_extension_passes_the_preflight(server: ExtensionServer, origin: str, status: int) -> None:
     assert ask(server, "OPTIONS", "/EXTENSION/events", Origin=origin) == (status, ORIGIN if status == 204 else None)
     assert ask(server, "OPTIONS", "/wrong/events", Origin=ORIGIN) == (404, None)
+
+
+def test_server_proves_that_it_knows_the_secret_of_its_own_port(server: ExtensionServer) -> None:
+    connection = HTTPConnection("127.0.0.1", server.server_port, timeout=30)
+    headers = {"Content-Type": "application/json", "Origin": ORIGIN}
+    connection.request("POST", "/prove", json.dumps({"nonce": "N"}), headers)
+    proof = json.loads(connection.getresponse().read())["proof"]
+    connection.close()
+    message = f"{server.server_port}:N".encode()
+    assert proof == hmac.new(server.extension_token.encode(), message, hashlib.sha256).hexdigest()
+    assert ask(server, "POST", "/prove", {"nonce": "N"}, Origin=SHOP) == (403, None)
+    assert ask(server, "POST", "/prove", {"nonce": "N"}) == (404, None)
+    assert ask(server, "OPTIONS", "/prove", Origin=ORIGIN) == (204, ORIGIN)
 
 
 def test_session_without_the_last_events_is_refused(server: ExtensionServer, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -149,6 +151,24 @@ def test_edited_and_missing_tasks_are_excluded(tmp_path: Path) -> None:
         of(tmp_path / "one", tmp_path / "three")
 
 
+def test_compare_latex_and_csv_have_the_figures_of_the_json(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["compare", "agents", str(runs / "main"), str(runs / "worse")]
+    assert main([*arguments, "--format=json"]) == 0
+    [plain] = json.loads(capsys.readouterr().out)
+    assert main([*arguments, "--format=csv"]) == 0
+    first, *groups = csv.DictReader(io.StringIO(capsys.readouterr().out))
+    assert (first["first"], first["second_run"], first["group"], first["tasks"]) == ("cot", "worse", "all", "228")
+    assert float(first["difference"]) == pytest.approx(plain["difference"]["value"], abs=1e-6)
+    assert [float(first[name]) for name in ("low", "high")] == pytest.approx(plain["difference"]["sample"], abs=1e-6)
+    assert (first["verdict"], len(groups)) == ("worse", len(plain["groups"]))
+    assert main([*arguments, "--format=latex"]) == 0
+    latex = capsys.readouterr().out
+    rates = r" & ".join(f"{100 * rate:.1f}\\%" for rate in plain["difference"]["rates"])
+    assert rf"cot in main $\rightarrow$ cot in worse & 228 & {rates} & $-$" in latex
+    assert r"\end{table}" in latex
+    assert "is worse than cot in main" in latex
+
+
 def test_errors_are_excluded_and_give_bounds(tmp_path: Path) -> None:
     run = make_run(tmp_path / "run", agents=["a", "b"])
     for number in range(8):
@@ -166,7 +186,7 @@ def test_errors_are_excluded_and_give_bounds(tmp_path: Path) -> None:
     [
         (["nowhere", "run"], "expected a run directory with a run.json"),
         (["run"], "expected two runs, or one of several agents, found a alone"),
-        (["run", "two", "--json", "--markdown"], "expected one of --markdown and --json, found both"),
+        (["run", "two", "--json", "--markdown"], "expected one format, found markdown and json"),
     ],
 )
 def test_wrong_arguments_are_usage_errors(

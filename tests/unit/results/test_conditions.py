@@ -123,7 +123,7 @@ def test_allow_mixed_marks_every_rate(tmp_path: Path, capsys: pytest.CaptureFixt
     merge_runs(sources, out, allow_mixed=True)
     export(RunDir(out))
     agents = json.loads((out / "summary.json").read_text())["agents"]
-    assert agents["a"]["mixed"] == ["a: digest of the agent: a1 in out and a2 in out"]
+    assert agents["a"]["mixed"] == ["a: digest of the agent a1 / a2"]
     assert main(["compare", "tables", str(out)]) == 0
     assert "a is no one rate, its trials are mixed: digest of the agent a1 / a2." in " ".join(
         capsys.readouterr().out.split()

@@ -122,7 +122,7 @@ def test_runs_explain_reports_every_failed_trial(tmp_path: Path, capsys: pytest.
     assert main(["runs", "explain", str(tmp_path / "bad"), "--against", str(tmp_path / "good")]) == 0
     stdout = capsys.readouterr().out
     assert "buy (mine, trial 1)" in stdout
-    assert "goto http://shop.test/" in stdout
+    assert "Go to http://shop.test/" in stdout
     assert main(["runs", "explain", str(tmp_path / "good")]) == 0
     assert "no trial failed" in capsys.readouterr().out
     assert main(["runs", "explain", str(tmp_path / "bad"), "--task", "sell"]) == 2

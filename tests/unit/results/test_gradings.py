@@ -153,6 +153,19 @@ def test_compare_gradings_prints_text_and_json(tmp_path: Path, capsys: pytest.Ca
     assert main(["compare", "gradings", str(tmp_path / "nowhere")]) == 2
 
 
+def test_compare_gradings_prints_tables_for_papers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = run_of(tmp_path / "run", record("a", {"original": 0, "repaired": 1}), record("b", {"original": None}))
+    arguments = ["compare", "gradings", str(run.path)]
+    assert main([*arguments, "--format=csv"]) == 0
+    rows = {row["grading"]: row for row in csv.DictReader(io.StringIO(capsys.readouterr().out))}
+    assert [rows["original"][name] for name in ("passed", "judged", "not_computed", "disputed")] == ["0", "1", "1", "1"]
+    assert rows["repaired"]["rate"] == "1.000000"
+    assert main([*arguments, "--format=markdown"]) == 0
+    assert "| cot | original (counts) | 0.0% |" in capsys.readouterr().out
+    assert main([*arguments, "--format=latex"]) == 0
+    assert r"cot & repaired & 100.0\%" in capsys.readouterr().out
+
+
 def test_compare_gradings_reports_missing_gradings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", "gradings", str(run_of(tmp_path, RECORDS[-1]).path)]) == 0
     assert "no task of this run knows gradings" in capsys.readouterr().out

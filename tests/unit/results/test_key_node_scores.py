@@ -12,6 +12,7 @@ import pytest
 from pytest_webarena.evidence import Usage
 from pytest_webarena.plugin.reporting.rates import summary_lines
 from pytest_webarena.results import summarise
+from pytest_webarena.results.environments import guarding
 from pytest_webarena.results.key_node_scores import key_node_scores
 from pytest_webarena.results.metrics import measure
 from pytest_webarena.results.records import TrialKey, TrialRecord
@@ -229,9 +230,9 @@ def test_environment_columns_appear_only_where_values_differ() -> None:
     found = key_node_scores(trials)
     assert found is not None
     assert [tuple(each.setting) for each in found.by_setting] == [
-        ("Europe/Berlin 52.5,13.4", "Linux", "chromium 140", "390x844 @3.0 mobile", "de-DE", ""),
-        ("UTC", "Linux", "chromium 140", "1280x720", "en-US", ""),
-        ("UTC", "Linux", "firefox 128", "1280x720", "en-US", ""),
+        ("Europe/Berlin 52.5,13.4", "Linux", "chromium 140", "390x844 @3.0 mobile", "de-DE", "", ""),
+        ("UTC", "Linux", "chromium 140", "1280x720", "en-US", "", ""),
+        ("UTC", "Linux", "firefox 128", "1280x720", "en-US", "", ""),
     ]
     markdown = as_markdown(tables([row(trials)]))
     assert "| agent | region | browser | device | language | CR |" in markdown
@@ -245,11 +246,24 @@ def test_environment_columns_appear_only_where_values_differ() -> None:
 def test_guard_of_live_sites_is_named_next_to_the_scores() -> None:
     obeying, ignoring = ({**DESK, "live": {"robots": policy}} for policy in ("obey", "ignore"))
     trials = [replace(TRIALS[0], environment=obeying), replace(TRIALS[1], environment=ignoring)]
-    text = as_markdown(tables([row(trials, "mind2web-live")]))
-    assert "| agent | guard | CR |" in text
-    note = "agent: a guard refused writes that the task does not name (robots.txt ignored; robots.txt obeyed)"
-    assert note in text
-    assert "a guard refused" not in as_markdown(tables([row(TRIALS, "mind2web-live")]))
+    guarded = row(trials, "mind2web-live")
+    text = as_markdown(tables([replace(guarded, guard="writes refused", robots="ignored + obeyed")]))
+    assert "| agent | robots | CR |" in text  # by environment: each policy has its scores
+    assert "| agent | guard | robots.txt | CR |" in text
+    assert text.count("| agent | writes refused | ignored + obeyed |") == 2  # scores of key nodes, success rates
+    assert "| GPT-4o | none | not stated | 104 |" in text
+    assert "the paper's agents had none" in text
+    unguarded = as_markdown(tables([row(TRIALS, "mind2web-live")]))
+    assert "| GPT-4o | 104 |" in unguarded
+    assert "guard" not in unguarded
+
+
+def test_rows_have_the_guard_of_their_trials() -> None:
+    obeying, ignoring = ({**DESK, "live": {"robots": policy}} for policy in ("obey", "ignore"))
+    trials = [replace(TRIALS[0], environment=obeying), replace(TRIALS[1], environment=ignoring)]
+    assert guarding(trials) == ("writes refused", "ignored + obeyed")
+    assert guarding(trials[:1]) == ("writes refused", "obeyed")
+    assert guarding(TRIALS) == ("", "")
 
 
 def test_tasks_without_key_nodes_have_no_scores() -> None:

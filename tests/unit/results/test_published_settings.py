@@ -14,8 +14,10 @@ import yaml
 from pytest_webarena.agents.model import prompts
 from pytest_webarena.plugin.presets import PRESETS
 from pytest_webarena.results.published import (
+    contradictions,
     published,
     published_groups,
+    published_judges,
     published_key_nodes,
     published_people,
     published_settings,
@@ -25,6 +27,16 @@ from pytest_webarena.results.published import (
 AGENTS = Path(__file__).parents[3] / "agents"
 SETTINGS = [*published_settings("webarena"), *published_settings("webcanvas")]
 KEY_NODES = published_key_nodes("mind2web-live")
+CONTRADICTIONS = [*contradictions("webarena"), *contradictions("mind2web-live")]
+SECTIONS = (
+    published, published_key_nodes, published_templates, published_people, published_groups, published_judges,
+)  # fmt: skip
+ROWS: list[Any] = [
+    row
+    for section in SECTIONS
+    for suite in ("webarena", "visualwebarena", "mind2web-live", "arb")
+    for row in section(suite)
+]
 
 
 def definition(name: str) -> Mapping[str, Any]:
@@ -32,23 +44,36 @@ def definition(name: str) -> Mapping[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("section", [published, published_key_nodes], ids=lambda section: section.__name__)
-def test_rows_are_identified_by_source_table_model_and_tasks(section: Any) -> None:
-    rows = [row for suite in ("webarena", "visualwebarena", "mind2web-live") for row in section(suite)]
-    keys = Counter((row.suite, row.source, row.table, row.name, row.tasks) for row in rows)
-    assert rows
-    assert not [key for key, count in keys.items() if count > 1]
+def test_rows_are_identified_by_paper_version_table_model_split_and_tasks() -> None:
+    keys = Counter((type(row), *row.key, getattr(row, "subject", "")) for row in ROWS)
+    assert [key for key, count in keys.items() if count > 1] == []
 
 
-def test_rows_of_papers_name_their_table() -> None:
-    rows = (
-        *published("webarena"),
-        *KEY_NODES,
-        *published_templates("webarena"),
-        *published_people("webarena"),
-        *published_groups("arb"),
-    )
-    assert [row for row in rows if "arXiv" in row.source and not row.table] == []
+def test_rows_of_papers_name_version_and_table() -> None:
+    papers = [row for row in ROWS if "arXiv" in row.source]
+    assert len(papers) > 20
+    assert [row for row in papers if not (row.version and row.table)] == []
+    assert [row for row in ROWS if not row.split] == []
+
+
+@pytest.mark.parametrize(
+    "each", contradictions("webarena") + contradictions("mind2web-live"), ids=lambda it: it["names"][0]
+)
+def test_contradictions_are_kept_as_rows(each: Mapping[str, Any]) -> None:
+    places = {(row.table, row.name) for row in ROWS if row.suite == each["suite"]}
+    for table in each["tables"]:
+        assert any((table, name) in places for name in each["names"])
+    for name in each["names"]:
+        assert any((table, name) in places for table in each["tables"])
+
+
+def test_inconsistent_rows_are_listed_as_contradictions() -> None:
+    listed = {
+        name for suite in ("webarena", "mind2web-live") for each in contradictions(suite) for name in each["names"]
+    }
+    inconsistent = {row.name for row in ROWS if "inconsistent" in row.note}
+    assert inconsistent
+    assert inconsistent <= listed
 
 
 @pytest.mark.parametrize("row", KEY_NODES, ids=lambda row: f"{row.name}, {row.success}")
@@ -80,3 +105,9 @@ def test_reward_prompt_has_the_scale_of_the_paper() -> None:
     words = {1: "loop", 3: "not help", 7: "helped", 9: "critical", 10: "done"}
     assert list(meanings) == list(scale) == list(words)
     assert all(words[score] in meanings[score] for score in words)
+
+
+@pytest.mark.parametrize("row", published_judges("arb"), ids=lambda row: row.name)
+def test_counts_of_judges_give_the_printed_accuracy(row: Any) -> None:
+    assert sum(row.counts.values()) == row.cases
+    assert round((row.counts["tp"] + row.counts["tn"]) / row.cases, 2) == row.accuracy

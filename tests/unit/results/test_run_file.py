@@ -8,42 +8,35 @@ import io
 import json
 import stat
 import zipfile
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from pytest_webarena.actions import Stop
 from pytest_webarena.commands.cli import main
 from pytest_webarena.errors import UsageError
 from pytest_webarena.results import RunDir, TrialRecord
 from pytest_webarena.results.export import export
-from pytest_webarena.results.plan import PlannedTrial, extend_plan
 from pytest_webarena.results.run_file import MANIFEST, unpack_run
-from pytest_webarena.tasks import parse_tasks
-from tests.recordings import record_trial
-
-TASKS = "tasks: [{id: buy, sites: [], intent: Say x., checks: [{answer: x}]}]"
-DIGEST = parse_tasks(TASKS)[0].digest
-Change = Callable[[dict[str, bytes]], None]
-
-
-def make_run(path: Path, *, answers: dict[str, str], **more: object) -> None:
-    """Record a finished trial per task and answer; those other than ``x`` fail."""
-    for task, answer in answers.items():
-        attempt = record_trial(
-            path, task, [("[1] link 'Home'", Stop(answer), None)], answer=answer, started=1.8e9, argv=["a.tasks.yaml"]
-        )
-        (attempt / "screenshots").mkdir(exist_ok=True)
-        folder = RunDir(path).folder(RunDir(path).records()[0].key)
-        (record,) = [each for each in RunDir(path).records() if each.key.task == task]
-        outcome = "passed" if answer == "x" else "failed"
-        folder = RunDir(path).folder(record.key)
-        folder.update(replace(record, outcome=outcome, node_id="a.tasks.yaml::" + task, **more))  # type: ignore[arg-type]
-    run = RunDir(path)
-    extend_plan(path, [PlannedTrial(key=record.key) for record in run.records()])
-    export(run)
+from tests.unit.results.packed_runs import (
+    DIGEST,
+    TASKS,
+    Change,
+    add,
+    break_tasks,
+    claim_more,
+    drop,
+    edit_csv,
+    edit_evidence,
+    edit_readme,
+    edit_sealed_summary,
+    edit_summary,
+    edit_tasks,
+    make_run,
+    pass_all,
+    remove_trial,
+    rename_task,
+)  # fmt: skip
 
 
 @pytest.fixture
@@ -112,67 +105,26 @@ def changed(packed: Path, change: Change, *, digests: bool = True) -> Path:
     return target
 
 
-def remove_trial(entries: dict[str, bytes]) -> None:
-    for name in [name for name in entries if name.startswith("trials/sell")]:
-        del entries[name]
-
-
-def pass_all(entries: dict[str, bytes]) -> None:
-    for name in [name for name in entries if name.endswith("/trial.json")]:
-        entries[name] = entries[name].replace(b'"outcome": "failed"', b'"outcome": "passed"')
-
-
-def edit_evidence(entries: dict[str, bytes]) -> None:
-    name = next(name for name in entries if name.endswith("/evidence.json"))
-    entries[name] = entries[name].replace(b"answered", b"answered ")
-
-
-def edit_csv(entries: dict[str, bytes]) -> None:
-    entries["results.csv"] = entries["results.csv"].replace(b"failed", b"passed")
-
-
-def edit_summary(entries: dict[str, bytes]) -> None:
-    entries["summary.json"] = entries["summary.json"].replace(b'"passed": 1', b'"passed": 2')
-
-
-def claim_more(entries: dict[str, bytes]) -> None:
-    manifest = json.loads(entries[MANIFEST])
-    manifest["figures"][0]["passed"] = 2
-    entries[MANIFEST] = json.dumps(manifest).encode()
-
-
-def edit_readme(entries: dict[str, bytes]) -> None:
-    entries["README.md"] = entries["README.md"].replace(b"50.0%", b"90.0%")
-
-
-def edit_tasks(entries: dict[str, bytes]) -> None:
-    entries["tasks/a.tasks.yaml"] = entries["tasks/a.tasks.yaml"].replace(b"Say x.", b"Say y.")
-
-
-def drop(name: str) -> Change:
-    return lambda entries: entries.__delitem__(name)
-
-
-def add(name: str) -> Change:
-    return lambda entries: entries.update({name: b"x"})
-
-
 @pytest.mark.parametrize(
     ("change", "digests", "message"),
     [
         (remove_trial, True, "found it removed"),
-        (remove_trial, False, "expected trials/sell.* found none"),
+        (remove_trial, False, "trials/sell.*: expected a file with the SHA-256 .*, found none"),
         (pass_all, True, "it was changed after it was written"),
-        (pass_all, False, "trial.json as it was exported, found another content"),
+        (pass_all, False, "trial.json: expected the file as it was exported, with the SHA-256 .*, found "),
         (edit_evidence, True, "expected the file as written, found it cut or changed"),
-        (edit_csv, True, "expected results.csv as its records give it"),
-        (edit_summary, True, "summary.json: found it changed after it was written"),
-        (claim_more, False, "expected the figures of its records, found other ones for clerk"),
-        (edit_readme, True, "expected README.md as its records give it"),
-        (add("leaderboards/webarena.csv"), True, "expected leaderboards/webarena.csv as its records give it"),
-        (edit_tasks, True, "expected the tasks that its trials ran, found another buy in tasks/a.tasks.yaml"),
-        (add("README.md"), False, "expected README.md as it was exported"),
-        (drop("README.md"), False, "expected README.md, found none"),
+        (edit_csv, True, r"results.csv: expected it as its records give it, '.*failed.* in line 3, found '.*passed"),
+        (edit_summary, True, "summary.json: expected the file as it was written, found it changed"),
+        (edit_sealed_summary, True, r"summary.json: .*, 1 in agents.clerk.rate.passed, found 2"),
+        (claim_more, False, "expected the figures of its records for clerk: .*, found "),
+        (edit_readme, True, "README.md: expected it as its records give it, .*50.0%.*, found .*90.0%"),
+        (add("leaderboards/webarena.csv"), True, "leaderboards/webarena.csv: expected no such file"),
+        (edit_tasks, True, "tasks/a.tasks.yaml: expected the task buy that its trials ran, with the digest "),
+        (break_tasks, True, "tasks/a.tasks.yaml: expected a task file of this version"),
+        (rename_task, True, "tasks/a.tasks.yaml: expected a task that its trials ran, found hire"),
+        (add("trials/sell/started.json"), False, "trials/sell/started.json: expected only files of the package"),
+        (add("README.md"), False, "README.md: expected the file as it was exported"),
+        (drop("README.md"), False, "README.md: expected a file with the SHA-256 .*, found none"),
         (drop("run.json"), True, "found one without run.json"),
         (add("conftest.py"), True, "expected only files of a run, found 'conftest.py'"),
         (add("trials/x/conftest.py"), True, "expected only files of a run"),
@@ -192,10 +144,14 @@ def add(name: str) -> Change:
             "evidence",
             "csv",
             "summary",
+            "sealed summary",
             "claim",
             "better readme",
             "leaderboard",
             "tasks",
+            "broken tasks",
+            "other tasks",
+            "started",
             "other readme",
             "no readme",
         ),

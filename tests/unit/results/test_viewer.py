@@ -90,7 +90,7 @@ def test_trial_frames_have_pictures_observations_and_network(run: RunDir) -> Non
     detail = shown.trial("buy")
     assert detail["record"] | {"manifests": {}, "run": ""} == json.loads(json.dumps(made.to_json()))
     (attempt,) = detail["attempts"]
-    assert [frame["title"] for frame in attempt["frames"]] == ["click button 'Save'", "stop 'rye'"]
+    assert [frame["title"] for frame in attempt["frames"]] == ["Click “Save”", "Answer “rye”"]
     first = attempt["frames"][0]
     assert (first["raw"], first["observation"]) == ("click [4]", "observation 0")
     assert shown.picture(first["picture"]) == PICTURE

@@ -313,7 +313,7 @@ def test_app_digest_depends_on_code_and_not_on_spares(tmp_path: Path, monkeypatc
 
 
 def test_accounts_take_secrets_from_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(secrets, "_marked", {})
+    monkeypatch.setattr(secrets, "_known", secrets.Known())
     users = "users: {emma: {password_env: EMMA_PASSWORD, totp_env: EMMA_TOTP}}"
     path = write(tmp_path / "sites.yaml", MINIMAL.replace("backend:", f"{users}\n    backend:"))
     monkeypatch.delenv("EMMA_PASSWORD", raising=False)

@@ -131,10 +131,16 @@ def test_each_instance_is_reset_and_an_answer_is_no_proof() -> None:
         proof = HttpCall(url="{url}/", method="")
         (finding,) = examine_resets([replace(app, reset=replace(hook, proof=proof))])
         assert finding.text == "the reset of each of 2 instances answers; their proofs are equal"
+        two.lies, two.note = True, "another edition"
+        (finding,) = examine_resets([replace(app, reset=replace(hook, proof=proof))])
+        assert finding.state == "failed"
+        assert "the instances of shop differ after their resets" in finding.text
+        assert one.url in finding.text
+        assert two.url in finding.text
         wrong = HostedReset(http=HttpCall(url="{url}/no-reset", method="POST"))
-        (finding,) = examine_resets([replace(app, reset=wrong)])
-    assert finding.state == "failed"
-    assert "expected status 200 to 299, found 4" in finding.text
+        findings = list(examine_resets([replace(app, reset=wrong)]))
+    assert [finding.state for finding in findings] == ["failed"] * 2  # one for each instance
+    assert all("expected status 200 to 299, found 4" in finding.text for finding in findings)
 
 
 def test_missing_engine_is_the_only_docker_finding(monkeypatch: pytest.MonkeyPatch) -> None:

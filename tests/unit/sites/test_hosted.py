@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,11 +12,9 @@ import pytest
 
 from pytest_webarena.errors import SiteError
 from pytest_webarena.sites.backends.external import ExternalBackend
-from pytest_webarena.sites.backends.reset_proofs import ResetProofs
 from pytest_webarena.sites.catalogues.external import why_not_lent
 from pytest_webarena.sites.catalogues.loading import load_catalogue, problems_of
 from pytest_webarena.sites.catalogues.manifest import AppManifest, Catalogue
-from pytest_webarena.sites.catalogues.running import HttpCall
 from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
 from pytest_webarena.sites.client.lease import BrokerClient
 from tests.cases import each_case
@@ -129,81 +126,6 @@ def test_failed_reset_names_its_cause(tmp_path: Path, apps: list[HostedApp], hoo
     with pytest.raises(SiteError, match=message) as error:
         starting(known.apps["shop"])
     assert str(error.value).startswith(f"the reset of shop ({apps[0].url})") or "shopp" in message
-
-
-PROOF = "\n      reset: {run: [sh, -c, 'RESET'], proof: {url: '{url}/'}}"
-
-
-def test_reset_that_does_not_restore_the_data_is_an_error(tmp_path: Path, apps: list[HostedApp]) -> None:
-    async def work(app: AppManifest, *, note: str) -> None:
-        external = backend()
-        await external.prepare(app)
-        first = await external.start(app, "shop-1")
-        apps[0].note = note
-        await external.reset(app, first)
-        await external.start(app, "shop-2")
-
-    app = catalogue(tmp_path, *apps, hook=PROOF.replace("RESET", "true")).apps["shop"]
-    asyncio.run(work(app, note=""))  # though pages have the addresses of their instances
-    with pytest.raises(
-        SiteError, match=r"not proved: GET .*expected the response after the run's first reset, found .*Milk"
-    ):
-        asyncio.run(work(app, note="Milk"))
-    apps[1].note, apps[0].note = "another edition", ""
-    with pytest.raises(SiteError, match=r"not proved.*another edition.*or the instances differ"):
-        asyncio.run(work(app, note=""))
-    missing = catalogue(tmp_path, apps[0], hook=PROOF.replace("RESET", "true").replace("{url}/", "{url}/missing"))
-    with pytest.raises(SiteError, match=r"not proved: GET .*expected status 200 to 299, found 404"):
-        starting(missing.apps["shop"])
-
-
-@pytest.mark.parametrize("kept", [True, False])
-def test_later_broker_of_a_run_compares_with_the_first_reset(tmp_path: Path, apps: list[HostedApp], kept: bool) -> None:
-    known = catalogue(tmp_path, apps[0], hook=PROOF.replace("RESET", "true"))
-    file = tmp_path / "run" / "reset_proofs.json"
-    config = BrokerConfig(catalogue=known.option, run_dir=tmp_path, reset_proofs=file if kept else None)
-    problems = []
-    for note in ("", "", "Milk"):
-        apps[0].note = note
-        with BrokerLauncher(config) as launcher, BrokerClient(launcher.address, name="gw0") as client:
-            try:
-                client.lease(["shop"], holder="one").release()
-            except SiteError as error:
-                problems.append(str(error))
-    assert len(problems) == kept
-    for problem in problems:
-        assert "expected the response after the run's first reset, found another: " in problem
-        assert problem.endswith(f"; if the data were replaced on purpose, remove {file}, or start a new run")
-
-
-def test_proofs_of_a_run_are_compared_by_request(tmp_path: Path) -> None:
-    file = tmp_path / "run" / "reset_proofs.json"
-    call = HttpCall(url="{url}/", method="GET", headers={"Authorization": "Bearer one"})
-    assert ResetProofs(file).equals("shop", call, "Milk")
-    assert not file.with_suffix(".new").exists()
-    later = ResetProofs(file)
-    assert later.has("shop", replace(call, headers={"Authorization": "Bearer two"}))
-    assert not later.has("shop", replace(call, url="{url}/other"))
-    assert not later.has("shop2", call)
-    assert not later.equals("shop", call, "Tea")
-    assert later.first("shop", call) is None
-    assert later.equals("shop", call, "Milk")
-    assert later.first("shop", call) == "Milk"
-    assert "Milk" not in file.read_text()
-    for text in ("{", "[]"):
-        file.write_text(text)
-        with pytest.raises(SiteError, match=r"reset_proofs\.json.*start a new run"):
-            ResetProofs(file).has("shop", call)
-    with pytest.raises(SiteError, match=r"the proof of a reset can't be written to /dev/null/x\.json: "):
-        ResetProofs(Path("/dev/null/x.json")).equals("shop", call, "Milk")
-
-
-def test_proof_must_be_stable(tmp_path: Path, apps: list[HostedApp], monkeypatch: pytest.MonkeyPatch) -> None:
-    counter = iter(range(9))
-    monkeypatch.setattr(HostedApp, "note", property(lambda _: str(next(counter)), lambda *_: None), raising=False)
-    app = catalogue(tmp_path, apps[0], hook=PROOF.replace("RESET", "true")).apps["shop"]
-    with pytest.raises(SiteError, match=r"expected the same response twice .*without times and tokens"):
-        starting(app)
 
 
 def test_program_resets_the_instance(tmp_path: Path, apps: list[HostedApp]) -> None:

@@ -46,7 +46,7 @@ class Site:
             login=None,
         )
     }  # fmt: skip
-    replicas = ()
+    replicas: tuple[Any, ...] = ()
     reach: ClassVar[Mapping[str, str]] = {}
     live: ClassVar[Mapping[str, object]] = {}
     own_addresses = OwnAddresses({})

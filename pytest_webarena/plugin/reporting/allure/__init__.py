@@ -114,6 +114,9 @@ def complete_report(item: pytest.Item, call: pytest.CallInfo[None], report: pyte
                 live.start, live.stop = prepared.start, prepared.stop  # the time of the trial, not of judging it again
             elif (played := item.stash.get(TRIAL_TIMES, None)) is not None:
                 live.start, live.stop = int(1000 * played.start), int(1000 * played.stop)
+            # Of several results of a trial, Allure counts the one that began last: that of the attempt that counts.
+            live.start = max(live.start or 0, prepared.start)
+            live.stop = max(live.stop or 0, live.start)
             del item.stash[_RESULT]  # a rerun has its own
             live.uuid = prepared.uuid  # detaches it from containers of fixtures, listed above the steps
             if live.status == "passed" and live.statusDetails is None and prepared.status == "passed":
@@ -157,15 +160,10 @@ def _explain(live: TestResult, prepared: TestResult | None, error: BaseException
 
 def _explain_skip(live: TestResult, report: pytest.TestReport) -> None:
     """Give a trial that was not run the status, label and message of its kind, with the whole reason."""
-    from allure_commons.model2 import Label, StatusDetails
+    from pytest_webarena.plugin.reporting.allure.result import mark_skipped
 
-    from pytest_webarena.plugin.reporting.allure.result import SKIP_KINDS
-
-    kind = skip_kind(report)
     reason = why_stopped(report) or why_decided(report) or why_skipped(report) or skip_reason(report)
-    live.status = SKIP_KINDS[kind][0]
-    live.statusDetails = StatusDetails(message=printable(f"{kind}: {reason}"))
-    live.labels.append(Label(name="outcome", value=kind))
+    mark_skipped(live, skip_kind(report), reason)
 
 
 def _others(labels: Sequence[Any], own_labels: Sequence[Any]) -> list[Any]:
@@ -204,6 +202,7 @@ def write_results(run: RunDir, target: Path, *, root: Path | None = None) -> int
     facts = run.facts()
     stored = run.read()
     _write(run, target, stored.records, root=root or Path.cwd(), agents=facts.get("agents", ()))
+    _write_not_run(run, target, stored.records, facts)
     comparisons = [] if facts.get("audit") else between_agents(run, stored.records)
     problems = [str(each) for each in stored.unreadable]
     _write_run(run, target, stored.records, problems=problems, comparisons=comparisons)
@@ -222,33 +221,37 @@ def _write_run(
     from pytest_webarena.plugin.reporting.allure.run_files import write_run_files
 
     facts = run.facts()
+    figures, in_full = _figures(run, facts, records, comparisons)
     write_run_files(
         target,
         facts,
         agents=sorted({performer(record.key) for record in records}),
         attached=_attached(run, records),
-        figures=_figures(run, facts, records, comparisons),
+        figures=figures,
+        in_full=in_full,
         problems=problems,
     )
 
 
 def _figures(
     run: RunDir, facts: Mapping[str, Any], records: Sequence[TrialRecord], comparisons: Sequence[Comparison]
-) -> dict[str, str]:
-    """The rates, costs and comparisons of the run's agents; none for audits and runs on a record."""
-    from pytest_webarena.plugin.reporting.rate_figures import comparison_figures, coverage_figures, rate_figures
+) -> tuple[dict[str, str], dict[str, str]]:
+    """The rates, costs and comparisons of the run's agents, brief and in full; none for audits and runs on a record."""
+    from pytest_webarena.plugin.reporting.rate_figures import (
+        comparison_figures,
+        coverage_figures,
+        first_page_figures,
+        rate_figures,
+    )
     from pytest_webarena.results.conditions import summaries_of
     from pytest_webarena.results.plan import cover, read_plan
 
     if facts.get("audit") or facts.get("on_record"):
-        return {}
+        return {}, {}
     plan = read_plan(run.path)
-    figures = [
-        *rate_figures(summaries_of(run, records, named_with=tuple(plan)).values()),
-        *coverage_figures(cover(plan, records, begun=run.begun())),
-        *comparison_figures(comparisons),
-    ]
-    return dict(figures)
+    summaries = list(summaries_of(run, records, named_with=tuple(plan)).values())
+    others = [*coverage_figures(cover(plan, records, begun=run.begun())), *comparison_figures(comparisons)]
+    return dict([*first_page_figures(summaries), *others]), dict([*rate_figures(summaries), *others])
 
 
 def _write(run: RunDir, target: Path, records: Sequence[TrialRecord], *, root: Path, agents: Sequence[str]) -> None:
@@ -267,6 +270,23 @@ def _write(run: RunDir, target: Path, records: Sequence[TrialRecord], *, root: P
             record=record, folder=run.folder(record.key).path, identity=Identity.of_record(record, agents), root=root
         )
         for result in (*earlier_results(trial, files), trial_result(trial, files)):
+            logger.report_result(result)
+
+
+def _write_not_run(run: RunDir, target: Path, records: Sequence[TrialRecord], facts: Mapping[str, Any]) -> None:
+    """Write results of planned trials that were not run, which pytest has reported in a live run."""
+    from allure_commons.logger import AllureFileLogger
+
+    from pytest_webarena.plugin.reporting.allure.identity import Identity
+    from pytest_webarena.plugin.reporting.allure.result import planned_result
+    from pytest_webarena.results.plan import read_plan
+
+    known, of_task = {record.key for record in records}, {record.key.task: record for record in records}
+    logger = AllureFileLogger(target)
+    for key, trial in read_plan(run.path).items():
+        identity = Identity.of_planned(trial, of_task.get(key.task), facts.get("agents", ()))
+        result = planned_result(trial, identity, facts.get("started", 0.0)) if key not in known else None
+        if result is not None:
             logger.report_result(result)
 
 

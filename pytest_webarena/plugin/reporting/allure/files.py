@@ -5,11 +5,16 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from allure_commons.model2 import Attachment
 
+from pytest_webarena.plugin.reporting.allure.pictures import WIDTH, report_picture
 from pytest_webarena.text import printable
+
+if TYPE_CHECKING:
+    from pytest_webarena.evidence import TargetRecord
 
 __all__ = ["Attachments"]
 
@@ -21,6 +26,7 @@ _KINDS = {
     ".txt": "text/plain",
     ".json": "application/json",
     ".csv": "text/csv",
+    ".diff": "text/plain",
     ".log": "text/plain",
     ".html": "text/html",
     ".zip": "application/vnd.allure.playwright-trace",  # the only archives are traces
@@ -28,7 +34,8 @@ _KINDS = {
 
 
 class Attachments:
-    """Gives each use of a file a separate name, because Allure 3 shows each attachment in one place only."""
+    """Gives each use of a file a name of its own: Allure 3 shows a file in one place, and reports it as missing in
+    every other one."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -36,8 +43,7 @@ class Attachments:
     def file(self, name: str, path: Path) -> Attachment | None:
         """Attach a file; None when it does not exist (``--record`` may have dropped it).
 
-        Where both directories are on one file system it is linked, not copied, because pictures are most of a report's
-        size.
+        Where both directories are on one file system it is linked, not copied.
         """
         attachment, target = self._new(name, path.suffix)
         try:
@@ -47,6 +53,16 @@ class Attachments:
                 shutil.copyfile(path, target)
             except OSError:
                 return None
+        return attachment
+
+    def picture(
+        self, name: str, path: Path, *, width: int = WIDTH, target: TargetRecord | None = None
+    ) -> Attachment | None:
+        """Attach a screenshot in the report's size, with ``target`` marked; one that can't be read as it is."""
+        if (content := report_picture(path, width=width, target=target)) is None:
+            return self.file(name, path)
+        attachment, place = self._new(name, ".webp")
+        place.write_bytes(content)
         return attachment
 
     def text(self, name: str, text: str, suffix: str = ".txt") -> Attachment:

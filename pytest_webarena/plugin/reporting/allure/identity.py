@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING
 
 from allure_commons.model2 import Label, Link, Parameter
 
-from pytest_webarena.plugin.reporting.labels import behaviour_labels
+from pytest_webarena.plugin.reporting.labels import behaviour_labels, tag_links
 from pytest_webarena.results.records import DEFAULT_BROWSER, TrialKey
 from pytest_webarena.tasks.placeholders import readable
 from pytest_webarena.text import printable
 
 if TYPE_CHECKING:
     from pytest_webarena.results import TrialRecord
+    from pytest_webarena.results.plan import PlannedTrial
     from pytest_webarena.tasks.model import Task
 
 __all__ = ["Identity", "performer", "source_url"]
@@ -64,6 +65,23 @@ class Identity:
             tags=record.tags,
             path=record.node_id.partition("::")[0],
             variant=_variant(record.node_id, agents),
+        )
+
+    @classmethod
+    def of_planned(cls, trial: PlannedTrial, alike: TrialRecord | None, agents: Sequence[str]) -> Identity:
+        """Return the identity of a trial that was not run.
+
+        The plan has no texts of tasks: they are those of ``alike``, another trial of the task, if there is one.
+        """
+        return cls(
+            key=trial.key,
+            intent=alike.intent if alike else "",
+            sites=trial.sites,
+            category=alike.category if alike else "",
+            template=alike.template if alike else "",
+            tags=alike.tags if alike else (),
+            path=trial.node_id.partition("::")[0],
+            variant=_variant(trial.node_id, agents),
         )
 
     @classmethod
@@ -128,9 +146,10 @@ class Identity:
         )
 
     def links(self, root: Path, environment: Mapping[str, str] = os.environ) -> list[Link]:
-        """Return a link to the task's line in the repository's web pages, where CI provides their address."""
+        """Return the links of tags, and one to the task's line in the repository if CI provides its address."""
+        found = [Link(type=kind, url=printable(url), name=_end_of(url)) for kind, url in tag_links(self.tags)]
         url = source_url(root / self.path, self.line, environment)
-        return [Link(type="link", url=url, name=self.source)] if url else []
+        return [*found, Link(type="link", url=url, name=self.source)] if url else found
 
     @property
     def source(self) -> str:
@@ -178,6 +197,11 @@ def _variant(node_id: str, agents: Sequence[str]) -> str:
             parameters = parameters[len(agent) :].removeprefix("-")
             break
     return _TRIAL.sub("", parameters).removeprefix("-")
+
+
+def _end_of(url: str) -> str:
+    """The last part of an address, such as the number of an issue."""
+    return printable(url.rstrip("/").rpartition("/")[2])
 
 
 def _hash(*parts: object) -> str:

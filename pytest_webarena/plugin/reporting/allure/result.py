@@ -15,8 +15,9 @@ from allure_commons.utils import host_tag
 from pytest_webarena.checks.render import first_missed
 from pytest_webarena.checks.verdict import Verdict
 from pytest_webarena.owners import CAUSED_BY_AGENT
-from pytest_webarena.plugin.reporting.allure.steps import attempt_files, attempt_steps
+from pytest_webarena.plugin.reporting.allure.steps import attempt_evidence, attempt_files, attempt_steps
 from pytest_webarena.plugin.reporting.outcomes import SkipKind
+from pytest_webarena.results.attempts import TRACE
 from pytest_webarena.results.explaining import Explained, Passed, explain
 from pytest_webarena.results.gradings import verdicts_of, words_of
 from pytest_webarena.results.key_node_views import standalone, timeline
@@ -40,8 +41,19 @@ if TYPE_CHECKING:
     from pytest_webarena.plugin.reporting.allure.files import Attachments
     from pytest_webarena.plugin.reporting.allure.identity import Identity
     from pytest_webarena.results import Attempt, TrialRecord
+    from pytest_webarena.results.plan import PlannedTrial
 
-__all__ = ["SKIP_KINDS", "STATUSES", "Reported", "earlier_results", "identify", "status_details", "trial_result"]
+__all__ = [
+    "SKIP_KINDS",
+    "STATUSES",
+    "Reported",
+    "earlier_results",
+    "identify",
+    "mark_skipped",
+    "planned_result",
+    "status_details",
+    "trial_result",
+]
 
 _PHASES = ("lease", "session", "setup", "episode", "collect")
 STATUSES: Mapping[Kind, str] = {"passed": "passed", "failed": "failed", "undecided": "unknown", "error": "broken"}
@@ -102,12 +114,14 @@ def trial_result(trial: Reported, files: Attachments, environment: Mapping[str, 
     result.labels.append(Label(name="host", value=host_tag()))
     result.labels.append(Label(name="thread", value=record.worker or "main"))
     result.links += trial.identity.links(trial.root, environment)
+    evidence = attempt_evidence(trial.attempt)
     result.steps += attempt_steps(
         trial.attempt,
         started=record.started,
         seconds=record.seconds,
         verdict=_verdict(record),
         answer=record.answer,
+        evidence=evidence,
         files=files,
     )
     if nodes := timeline(record):
@@ -115,7 +129,7 @@ def trial_result(trial: Reported, files: Attachments, environment: Mapping[str, 
     if record.outcome == "failed" and (found := _compared(trial)) is not None:
         title = f"Compared with {found.passed.agent}, trial {found.passed.trial}, which passed"
         result.attachments.append(files.text(title, printable("\n".join(found.lines(120)))))
-    result.attachments += attempt_files(trial.attempt, files)
+    result.attachments += attempt_files(trial.attempt, evidence, files)
     return result
 
 
@@ -124,6 +138,29 @@ def _compared(trial: Reported) -> Explained | None:
     run = RunDir(trial.folder.parent.parent)
     passed = Passed(run.of_task(trial.record.key.task), run.steps_of)
     return explain((trial.record, run.steps_of(trial.record)), passed.of(trial.record.key.task))
+
+
+def planned_result(trial: PlannedTrial, identity: Identity, at: float) -> TestResult | None:
+    """Return the result of a planned trial that was not run; None if the plan has no reason. ``at`` is a Unix time."""
+    reasons: dict[SkipKind, str] = {
+        "undecided, not run" if trial.undecided else "not run": trial.stopped,
+        "not needed": trial.decided,
+        "skipped": trial.skipped,
+    }
+    for kind, reason in reasons.items():
+        if reason:
+            result = TestResult(uuid=str(uuid4()), start=round(at * 1000), stop=round(at * 1000))
+            identify(result, identity)
+            mark_skipped(result, kind, reason)
+            return result
+    return None
+
+
+def mark_skipped(result: TestResult, kind: SkipKind, reason: str) -> None:
+    """Give the result of a trial that was not run the status, label and message of its kind, with the reason."""
+    result.status = SKIP_KINDS[kind][0]
+    result.statusDetails = StatusDetails(message=printable(f"{kind}: {reason}"))
+    result.labels.append(Label(name="outcome", value=kind))
 
 
 def earlier_results(trial: Reported, files: Attachments) -> Iterator[TestResult]:
@@ -164,7 +201,7 @@ def _reasons(record: TrialRecord) -> str:
     first = missed[0]
     lines = [first_missed(first) or f"{first.kind}: {first.why or 'failed'}"]
     lines += [
-        f"{name:<9}{shorten(text)}" for name, text in (("expected", first.expected), ("actual", first.actual)) if text
+        f"{name:<9}{shorten(text)}" for name, text in (("expected", first.expected), ("found", first.actual)) if text
     ]
     if len(missed) > 1:
         more = len(missed) - 1
@@ -192,6 +229,7 @@ def _description(trial: Reported) -> Iterator[str]:
         ]
         yield "Tried again, on fresh sites, after\n\n" + "\n".join(lines)
     facts = {
+        "whose fault": reported_outcome(record).fault,
         "task": f"`{record.key.task}` in `{trial.identity.source}`",
         "agent": f"`{record.key.agent}`" + (" (sees the solution)" if record.privileged else ""),
         "model": f"`{record.model}`" if record.model else "",
@@ -207,6 +245,7 @@ def _description(trial: Reported) -> Iterator[str]:
             f"{name} {seconds_words(value)}" for name, value in record.seconds.items() if name in _PHASES
         ),
         "record": f"`{trial.folder.name}`",
+        "trace": f"`npx playwright show-trace {trial.attempt / TRACE}`" if (trial.attempt / TRACE).is_file() else "",
     }
     yield "\n".join(f"- {name}: {value}" for name, value in facts.items() if value)
 
@@ -244,6 +283,8 @@ def _as_record(record: TrialRecord, attempt: Attempt) -> TrialRecord:
         message=attempt.message,
         attempt=attempt.number,
         attempts=(attempt,),
+        usage=attempt.usage,
+        bill=None,
         started=attempt.started or record.started - 1,  # Allure treats the latest one as the result
         seconds={"total": attempt.seconds},
         score=None,

@@ -38,12 +38,32 @@ __all__ = [
 CONFIG = "allurerc.mjs"
 """Configuration of Allure 3, including categories: ``allure generate DIR --config=DIR/allurerc.mjs``."""
 
-ONE_PAGE_LIMIT = 100_000_000
+ONE_PAGE_LIMIT = 40_000_000
 """Bytes of results up to which the report is a single page, which opens from disk unlike other reports."""
+
+_OFFLINE = "allure-offline.mjs"
+_OFFLINE_PLUGIN = """\
+// Written by pytest-webarena. Allure's pages load a script for usage statistics; this removes it from the report.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+
+const removed = /<script[^>]*src="https:\\/\\/www\\.googletagmanager\\.com[^"]*"[^>]*><\\/script>/;
+
+export default class Offline {
+  async done(context) {
+    // It learns the report's place by writing a file into it, and adds no folder of its own.
+    const known = await context.reportFiles.addFile("../awesome/summary.json", Buffer.from("{}"));
+    const page = readFileSync(join(known, "..", "index.html"), "utf8");
+    await context.reportFiles.addFile("../awesome/index.html", Buffer.from(page.replace(removed, "")));
+  }
+}
+"""
+"""Plugin for Allure 3. It runs after the plugin that writes the page."""
 
 _CONFIGURATION = """\
 // Written by pytest-webarena. Allure 3:  npx allure@3 generate RESULTS --config=RESULTS/allurerc.mjs
 import {{ readFileSync, readdirSync, statSync }} from "node:fs";
+import {{ fileURLToPath }} from "node:url";
 
 const config = {config};
 const agents = {agents};
@@ -69,6 +89,7 @@ if (figures.length > 1) config.variables["rates of all parts"] = {merge};
 // One page that opens from disk, unless these results are too many for that.
 const size = names.reduce((sum, name) => sum + statSync(place(name)).size, 0);
 config.plugins.awesome.options.singleFile = size < {limit};
+config.plugins.offline = {{ import: fileURLToPath(new URL("{offline}", import.meta.url)) }};
 
 // Trends: this file is read and added to by each report that is made with it.
 if (process.env.{history}) {{
@@ -113,6 +134,7 @@ def write_run_files(
     agents: Sequence[str],
     attached: Sequence[Path] = (),
     figures: Mapping[str, str] | None = None,
+    in_full: Mapping[str, str] | None = None,
     problems: Sequence[str] = (),
     environment: Mapping[str, str] = os.environ,
 ) -> None:
@@ -124,32 +146,29 @@ def write_run_files(
         attached: Files that belong to no test.
         figures: Rates, costs and comparisons as text, by name. Results of shards are combined and each has its own
             figures, so they are in a file of their own, which the configuration reads.
+        in_full: The same for the attached text, which has room for all words; by default the same.
         problems: Errors of the run as a whole.
     """
     directory.mkdir(parents=True, exist_ok=True)
     write_atomically(directory / "categories.json", json.dumps(categories(), indent=1))
     write_atomically(directory / CONFIG, configuration(agents))
+    write_atomically(directory / _OFFLINE, _OFFLINE_PLUGIN)
     write_atomically(directory / "environment.properties", _properties(environment_properties(facts, agents)))
     write_atomically(directory / "executor.json", json.dumps(executor(environment), indent=1))
     files = Attachments(directory)
     found = [attachment for path in attached if (attachment := files.file(path.name, path)) is not None]
     if figures:
-        text = "".join(f"{name}: {value}\n" for name, value in figures.items())
+        text = "".join(f"{name}: {value}\n" for name, value in (in_full or figures).items())
         found.insert(0, files.text("success rates.txt", text))
     globals_ = {
         "attachments": [
             {**asdict(attachment), "timestamp": round(facts.get("started", 0.0) * 1000)} for attachment in found
         ],
         "errors": [{"message": printable(problem)} for problem in problems],
-        "figures": {printable(_brief(name)): printable(_brief(value)) for name, value in (figures or {}).items()},
+        "figures": {printable(name): printable(value) for name, value in (figures or {}).items()},
     }
     if found or problems:
         write_atomically(directory / f"{uuid.uuid4()}-globals.json", json.dumps(globals_))
-
-
-def _brief(text: str) -> str:
-    """Return a figure's name or value for the narrow columns of the first page: agents and rates come first."""
-    return text.removeprefix("success rate of ").replace("95% interval ", "").replace("95% clustered interval ", "")
 
 
 class _Category(NamedTuple):
@@ -209,7 +228,7 @@ def configuration(agents: Sequence[str]) -> str:
     names = {re.sub(r"[^A-Za-z0-9_-]", "_", agent)[:60]: agent for agent in agents} if len(agents) > 1 else {}
     return _CONFIGURATION.format(
         config=json.dumps(config, indent=2), agents=json.dumps(names), limit=ONE_PAGE_LIMIT,
-        history=HISTORY, merge=json.dumps(_MERGE), trends=json.dumps(_TRENDS),
+        offline=_OFFLINE, history=HISTORY, merge=json.dumps(_MERGE), trends=json.dumps(_TRENDS),
     )  # fmt: skip
 
 

@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING
 from allure_commons.model2 import Attachment, Parameter, TestStepResult
 
 from pytest_webarena.checks.verdict import Verdict
+from pytest_webarena.evidence.step_sentences import step_sentence, target_words
+from pytest_webarena.plugin.reporting.allure.pictures import WIDTH_AFTER
+from pytest_webarena.plugin.reporting.allure.site_changes import changes_step
 from pytest_webarena.results.attempts import INTENT_IMAGES, TRACE, VIDEOS, read_evidence, read_steps
-from pytest_webarena.results.model_calls import model_calls_text
-from pytest_webarena.results.wording import action_words, script_words, usage_words
+from pytest_webarena.results.model_calls import message_texts, model_calls_text
+from pytest_webarena.results.wording import reply_words, script_words, usage_words
 from pytest_webarena.text import printable, within
 
 if TYPE_CHECKING:
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
     from pytest_webarena.evidence import Evidence, RequestRecord, StepRecord
     from pytest_webarena.plugin.reporting.allure.files import Attachments
 
-__all__ = ["attempt_files", "attempt_steps"]
+__all__ = ["attempt_evidence", "attempt_files", "attempt_steps"]
 
 _INLINE = 300
 """Characters of a text in a step; a longer one is cut there and attached in full."""
@@ -34,17 +37,27 @@ def attempt_steps(
     seconds: Mapping[str, float],
     verdict: Verdict | None,
     answer: str | None,
+    evidence: Evidence | None,
     files: Attachments,
 ) -> list[TestStepResult]:
-    """Return one step per action, so that Allure's numbers are the agent's, followed by the answer and the checks.
+    """Return one step per action, so that Allure's numbers are the agent's, followed by the answer, the changes of the
+    sites and the checks.
 
-    ``folder`` is the attempt's, ``started`` its Unix time, and ``seconds`` the durations of the trial's phases. Unknown
-    parts of an interrupted attempt are left out.
+    ``folder`` is the attempt's, ``started`` its Unix time, ``seconds`` the durations of the trial's phases, and
+    ``evidence`` as from `attempt_evidence`. Unknown parts of an interrupted attempt are left out.
     """
-    return list(_Timeline(folder, started, seconds, files).steps(verdict, answer))
+    return list(_Timeline(folder, started, seconds, evidence, files).steps(verdict, answer))
 
 
-def attempt_files(folder: Path, files: Attachments) -> list[Attachment]:
+def attempt_evidence(folder: Path) -> Evidence | None:
+    """Return the evidence of an attempt; None if it was interrupted."""
+    try:
+        return read_evidence(folder)
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def attempt_files(folder: Path, evidence: Evidence | None, files: Attachments) -> list[Attachment]:
     """Return the attachments of the attempt: images of the intent, last page, traffic, trace, videos, traceback."""
     found = [
         files.file(f"Image {number} of the task", image)
@@ -53,9 +66,10 @@ def attempt_files(folder: Path, files: Attachments) -> list[Attachment]:
         )
     ]
     found += [
-        files.file("Final page", shot) for shot in sorted((folder / "screenshots").glob("final.*")) if not _seen(shot)
+        files.picture("Final page", shot)
+        for shot in sorted((folder / "screenshots").glob("final.*"))
+        if not _seen(shot)
     ]
-    evidence = _evidence(folder)
     if evidence is not None:
         refused = sum(bool(request.refused) for request in evidence.requests)
         name = f"Network log ({len(evidence.requests)} requests" + (f", {refused} refused)" if refused else ")")
@@ -65,7 +79,7 @@ def attempt_files(folder: Path, files: Attachments) -> list[Attachment]:
                 f"{'*' if tab.active else ' '} {tab.title or '(no title)'}  {tab.url}" for tab in evidence.tabs
             )
             found.append(files.text("Tabs at the end", tabs))
-    found.append(files.file("Playwright trace", folder / TRACE))
+    found.append(files.file("Trace (to open it: npx playwright show-trace FILE)", folder / TRACE))
     found += [files.file("Video", path) for path in sorted((folder / VIDEOS).glob("*.webm"))]
     found.append(files.file("Traceback", folder / "traceback.txt"))
     return [attachment for attachment in found if attachment is not None]
@@ -74,22 +88,32 @@ def attempt_files(folder: Path, files: Attachments) -> list[Attachment]:
 class _Timeline:
     """Steps in the order of events, each with its time."""
 
-    def __init__(self, folder: Path, started: float, seconds: Mapping[str, float], files: Attachments) -> None:
+    def __init__(
+        self, folder: Path, started: float, seconds: Mapping[str, float], evidence: Evidence | None, files: Attachments
+    ) -> None:
         self._folder = folder
         self._now = started
         self._seconds = seconds
         self._files = files
+        self._evidence = evidence
+        self._final = next(iter(sorted((folder / "screenshots").glob("final.*"))), None)
+        self._shown: dict[str, str] = {}
+        """Texts of earlier prompts of this attempt, with the steps that have them."""
 
     def steps(self, verdict: Verdict | None, answer: str | None) -> Iterator[TestStepResult]:
         self._now += sum(self._seconds.get(name, 0.0) for name in _BEFORE)
         began = self._now
-        for step in read_steps(self._folder):
-            yield self._action(step, began)
+        steps = read_steps(self._folder)
+        pictures = [self._folder / step.screenshot if step.screenshot else None for step in steps]
+        for step, after in zip(steps, (*pictures[1:], self._final), strict=False):  # without steps, only the final page
+            yield self._action(step, began, after)
         self._now = max(self._now, began + self._seconds.get("episode", 0.0))
         if answer:
             yield self._long_text(f"Answer: {answer}", "Answer", answer)
+        self._now += self._seconds.get("collect", 0.0)
+        if self._evidence is not None and self._evidence.changes is not None:
+            yield changes_step(self._evidence.changes, round(self._now * 1000), self._files)
         if verdict is not None:
-            self._now += self._seconds.get("collect", 0.0)
             checks = [self._check(result) for result in verdict.results]
             held = sum(result.passed is True for result in verdict.results)
             parent = _step(f"Checks: {held} of {len(checks)} pass", self._now, self._now)
@@ -97,50 +121,73 @@ class _Timeline:
             parent.steps += checks
             yield parent
 
-    def _action(self, step: StepRecord, episode: float) -> TestStepResult:
+    def _action(self, step: StepRecord, episode: float, after: Path | None) -> TestStepResult:
+        """One action; ``after`` is the picture of the page that it led to."""
         began = episode + step.started
         ended = began + sum(step.seconds.values())
         self._now = max(self._now, ended)
-        result = _step(action_words(step), began, ended)
-        if step.url_before:
-            result.parameters.append(Parameter(name="page", value=printable(step.url_before)))
-        if step.url_after and step.url_after != step.url_before:
-            result.parameters.append(Parameter(name="leads to", value=printable(step.url_after)))
+        result = _step(step_sentence(step), began, ended)
         if step.error:
             result.status = (
                 "skipped"  # marks an action without effect; failed steps are unfolded and would hide the others
             )
             result.name = f"{result.name} · no effect: {' '.join(_cut(step.error, 160).split())}"
-        found = []
-        if step.screenshot:
-            found.append(self._files.file("Screenshot", self._folder / step.screenshot))
-        if step.observation:
-            found.append(self._files.file("Observation", self._folder / step.observation))
-        if len(step.raw) > _INLINE or "\n" in step.raw.strip():
-            found.append(self._files.text("Reply of the agent", step.raw))
-        elif step.raw:
-            result.parameters.append(Parameter(name="reply", value=printable(step.raw.strip())))
-        if step.model_calls and (exchange := self._exchange_text(step.model_calls)):
-            found.append(self._files.text("Prompt and reply of the model", exchange))
-        if step.usage is not None:
-            result.parameters.append(Parameter(name="model", value=", ".join(usage_words(step.usage))))
-        if scripts := script_words(step):
-            result.parameters.append(Parameter(name="before it, by script", value=printable(scripts)))
-        if step.retries:
-            result.parameters.append(Parameter(name="asked again", value=str(step.retries)))
-        result.attachments += [attachment for attachment in found if attachment is not None]
+        reply = reply_words(step).strip()
+        facts = {
+            "page": step.url_before,
+            "leads to": step.url_after if step.url_after != step.url_before else "",
+            "reasoning": "" if step.thought in reply else step.thought.strip(),
+            "reply": reply,
+            "model": ", ".join(usage_words(step.usage)) if step.usage is not None else "",
+            "before it, by script": script_words(step),
+            "asked again": str(step.retries or ""),
+        }
+        for name, text in facts.items():
+            self._fact(result, name, text)
+        result.attachments[:0] = self._seen_by(step, after)
+        if step.model_calls and (exchange := self._exchange_text(step)):
+            result.attachments.append(self._files.text("Prompt and reply of the model", exchange))
         return result
 
-    def _exchange_text(self, file: str) -> str:
+    def _fact(self, result: TestStepResult, name: str, text: str) -> None:
+        """Add a text to a step as a parameter; of a long one the beginning, and all of it as an attachment."""
+        if text:
+            result.parameters.append(
+                Parameter(name=name, value=_cut(" ".join(text.split()) if name == "reply" else text))
+            )
+            if len(text) > _INLINE:
+                result.attachments.append(self._files.text(name.capitalize(), text))
+
+    def _seen_by(self, step: StepRecord, after: Path | None) -> list[Attachment]:
+        """The page before the action with its target marked, the page after it, and the page as text."""
+        found = []
+        if step.screenshot:
+            words = target_words(step.target) if step.target is not None and step.target.x is not None else ""
+            name = f"Before: {words} marked" if words else "Before"
+            found.append(self._files.picture(printable(name), self._folder / step.screenshot, target=step.target))
+            if after is not None and not _same(self._folder / step.screenshot, after):
+                found.append(self._files.picture("After", after, width=WIDTH_AFTER))
+        if step.observation:
+            found.append(self._files.file("Observation", self._folder / step.observation))
+        return [attachment for attachment in found if attachment is not None]
+
+    def _exchange_text(self, step: StepRecord) -> str:
+        """The step's model calls, without texts that the report has already: its observation, earlier messages."""
         try:
-            return model_calls_text((self._folder / file).read_text(encoding="utf-8", errors="replace"))
+            text = (self._folder / step.model_calls).read_text(encoding="utf-8", errors="replace")
+            observed = self._folder / step.observation
+            observation = observed.read_text(encoding="utf-8", errors="replace") if step.observation else ""
         except OSError:
             return ""  # dropped by --record
+        shown = {observation: "the observation of this step", **self._shown}
+        for message in message_texts(text):
+            self._shown.setdefault(message, f"as in step {step.index + 1}")
+        return model_calls_text(text, shown)
 
     def _check(self, check: CheckResult) -> TestStepResult:
         result = _step(f"{check.mark} {_check_words(check)}", self._now, self._now)
         result.status = _status(check.passed, judgeable=check.judgeable)
-        for name, text in (("expected", check.expected), ("actual", check.actual), ("why", check.why)):
+        for name, text in (("expected", check.expected), ("found", check.actual), ("why", check.why)):
             if text:
                 result.parameters.append(Parameter(name=name, value=_cut(text)))
                 if len(text) > _INLINE:
@@ -199,17 +246,17 @@ def _network(requests: Sequence[RequestRecord]) -> str:
     return "\n".join(lines)
 
 
-def _evidence(folder: Path) -> Evidence | None:
-    try:
-        return read_evidence(folder)
-    except (ValueError, KeyError, TypeError):
-        return None  # the attempt was interrupted
-
-
 def _seen(final: Path) -> bool:
     """Whether the last page looks as before the last step, which is so when the agent stops."""
     before = [shot for shot in final.parent.iterdir() if shot.stem.isdigit() and shot.suffix == final.suffix]
-    return bool(before) and filecmp.cmp(max(before), final, shallow=False)
+    return bool(before) and _same(max(before), final)
+
+
+def _same(one: Path, other: Path) -> bool:
+    try:
+        return filecmp.cmp(one, other, shallow=False)
+    except OSError:
+        return False  # dropped by --record
 
 
 def _step(name: str, began: float, ended: float) -> TestStepResult:

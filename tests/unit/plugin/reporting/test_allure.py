@@ -78,18 +78,18 @@ def test_trial_is_reported_step_by_step(run: RunDir, target: Path) -> None:
     (result,) = report(run, target)
     assert (result["name"], result["status"]) == ("Do buy.tea", "passed")
     assert [step["name"] for step in result["steps"]] == [
-        "click button 'Save'",
-        "stop 'rye'",
+        "Click “Save”",
+        "Answer “rye”",
         "Answer: rye",
         "Checks: 1 of 1 pass",
     ]
     first = result["steps"][0]
-    assert [attachment["name"] for attachment in first["attachments"]] == ["Screenshot", "Observation"]
+    assert [attachment["name"] for attachment in first["attachments"]] == ["Before", "Observation"]
     assert parameters(first) == {"page": "http://s.test/", "reply": "click [4]"}
     assert first["stop"] - first["start"] == 800
     assert first["start"] == 1000 * 1_700_000_000 + 500  # after the lease
     (judged,) = result["steps"][-1]["steps"]
-    assert parameters(judged) == {"expected": "'rye'", "actual": "'oats'"}
+    assert parameters(judged) == {"expected": "'rye'", "found": "'oats'"}
     assert [attachment["name"] for attachment in result["attachments"]] == [
         "Network log (1 requests)",
         "Tabs at the end",
@@ -125,8 +125,8 @@ def test_attached_screenshots_are_copies(run: RunDir, target: Path) -> None:
     made = make_trial(run)
     report(run, target)
     run.folder(made.key).drop_pictures()
-    (picture, *_) = target.glob("*-attachment.png")
-    assert picture.read_bytes().startswith(b"\x89PNG")
+    (picture, *_) = target.glob("*-attachment.webp")
+    assert picture.read_bytes()[8:12] == b"WEBP"
 
 
 def test_deleted_screenshots_are_left_out(run: RunDir, target: Path) -> None:
@@ -146,15 +146,15 @@ def test_final_page_is_attached_if_not_shown_before(run: RunDir, target: Path) -
 def test_step_name_reports_an_action_without_effect(run: RunDir, target: Path) -> None:
     make_trial(run, steps=[{"error": "Element 4\nis gone."}])
     (result,) = report(run, target)
-    assert result["steps"][0]["name"] == "click button 'Save' · no effect: Element 4 is gone."
+    assert result["steps"][0]["name"] == "Click “Save” · no effect: Element 4 is gone."
     assert result["steps"][0]["status"] == "skipped"
 
 
 def test_a_long_reply_is_attached(run: RunDir, target: Path) -> None:
-    make_trial(run, steps=[{"raw": "thinking\nclick [4]"}])
+    make_trial(run, steps=[{"raw": "thinking\n" * 50 + "click [4]"}])
     (result,) = report(run, target)
-    assert "reply" not in parameters(result["steps"][0])
-    assert result["steps"][0]["attachments"][-1]["name"] == "Reply of the agent"
+    assert parameters(result["steps"][0])["reply"].startswith("thinking thinking ")
+    assert result["steps"][0]["attachments"][-1]["name"] == "Reply"
 
 
 def test_failure_details_name_expected_and_actual(run: RunDir, target: Path) -> None:
@@ -164,7 +164,7 @@ def test_failure_details_name_expected_and_actual(run: RunDir, target: Path) -> 
     (result,) = report(run, target)
     assert result["status"] == "failed"
     assert result["statusDetails"] == {
-        "message": "failed: url: the paths differ\nexpected /cart\nactual   /\nand 1 more check that fails",
+        "message": "failed: url: the paths differ\nexpected /cart\nfound    /\nand 1 more check that fails",
         "trace": "the verdict",
     }
     judged = result["steps"][-1]

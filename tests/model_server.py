@@ -1,4 +1,4 @@
-"""A local endpoint with OpenAI's two APIs that can misbehave: real HTTP for the real SDK."""
+"""A local endpoint with the APIs of OpenAI, Anthropic and Google that can misbehave: real HTTP for the real SDKs."""
 
 from __future__ import annotations
 
@@ -18,6 +18,10 @@ class Answer:
     """A response of the endpoint: a message, or raw bytes instead."""
 
     text: str | None = None
+    thought: str = ""
+    """Thoughts that are reported separately, by Anthropic and Google."""
+    hostile: bool = False
+    """Whether the provider's own types may refuse it, for Anthropic and Google."""
     calls: tuple[tuple[str, str], ...] = ()
     """Tool calls: name and arguments."""
     refusal: str | None = None
@@ -85,7 +89,7 @@ class ModelServer:
     def prompt(self, number: int = -1) -> str:
         """Returns all text of one request's messages."""
         body = self.bodies[number]
-        return "\n".join(_text(message) for message in body.get("messages") or body["input"])
+        return "\n".join(_text(message) for message in body.get("messages") or body.get("contents") or body["input"])
 
     def answer(self, body: dict[str, Any], headers: dict[str, str]) -> Answer:
         """Returns the script's next response; the last one is repeated for ever."""
@@ -98,9 +102,9 @@ class ModelServer:
 
 
 def _text(message: dict[str, Any]) -> str:
-    content = message.get("content")
+    content = message.get("content") or message.get("parts")
     if isinstance(content, list):
-        return "\n".join(part.get("text", "") for part in content)
+        return "\n".join(part.get("text") or part.get("content") or "" for part in content)
     return content or message.get("output") or ""
 
 
@@ -138,13 +142,12 @@ class _Handler(BaseHTTPRequestHandler):
         model = self.server.model
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         answer = model.answer(body, dict(self.headers))
-        chat = self.path.endswith("/chat/completions")
-        streamed = body.get("stream") and answer.status == 200 and answer.raw is None
+        streamed = (body.get("stream") or ":stream" in self.path) and answer.status == 200 and answer.raw is None
         try:
             if streamed:
-                self._send(b"".join(_events(answer, chat)), answer, "text/event-stream", model.done)
+                self._send(b"".join(_stream(answer, self.path)), answer, "text/event-stream", model.done)
             else:
-                content = answer.raw if answer.raw is not None else json.dumps(_whole(answer, chat)).encode()
+                content = answer.raw if answer.raw is not None else json.dumps(_answer(answer, self.path)).encode()
                 self._send(content, answer, "application/json", model.done)
         except OSError:
             self.close_connection = True
@@ -172,6 +175,24 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: object) -> None:
         pass
+
+
+def _answer(answer: Answer, path: str) -> dict[str, Any]:
+    if path.endswith("/v1/messages") or "enerateContent" in path:
+        from tests import native_apis  # takes seconds
+
+        make = native_apis.anthropic_message if path.endswith("/v1/messages") else native_apis.google_response
+        return make(answer)
+    return _whole(answer, path.endswith("/chat/completions"))
+
+
+def _stream(answer: Answer, path: str) -> Iterator[bytes]:
+    if path.endswith("/v1/messages") or "enerateContent" in path:
+        from tests import native_apis
+
+        make = native_apis.anthropic_events if path.endswith("/v1/messages") else native_apis.google_events
+        return make(answer)
+    return _events(answer, path.endswith("/chat/completions"))
 
 
 def _whole(answer: Answer, chat: bool) -> dict[str, Any]:

@@ -22,6 +22,10 @@ class Usage:
     input_tokens: int = 0
     cached_input_tokens: int = 0
     """Number of the input tokens that were in the endpoint's prompt cache."""
+    cache_write_tokens: int = 0
+    """Number of the input tokens that were written to the endpoint's prompt cache, where it charges for that."""
+    cache_write_1h_tokens: int = 0
+    """Number of these that the cache keeps for an hour, at a higher price."""
     output_tokens: int = 0
     """Number of output tokens, reasoning tokens included."""
     reasoning_tokens: int = 0
@@ -80,10 +84,16 @@ class Usage:
 
 
 _COUNTS = (
-    "calls", "cached_calls", "input_tokens", "cached_input_tokens", "output_tokens", "reasoning_tokens", "untold_calls",
+    "calls", "cached_calls", "input_tokens", "cached_input_tokens", "cache_write_tokens", "cache_write_1h_tokens",
+    "output_tokens", "reasoning_tokens", "untold_calls",
 )  # fmt: skip
 
-_PARTS = {"cached_input_tokens": "input_tokens", "reasoning_tokens": "output_tokens"}
+_PARTS = {
+    "cached_input_tokens": "input_tokens",
+    "cache_write_tokens": "input_tokens",
+    "cache_write_1h_tokens": "cache_write_tokens",
+    "reasoning_tokens": "output_tokens",
+}
 """Counts that are part of another one."""
 
 

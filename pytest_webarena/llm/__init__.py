@@ -1,1 +1,1 @@
-"""Client for model endpoints with OpenAI's API: retries, prices, accounting of calls, response cache."""
+"""Client for the model APIs of OpenAI, Anthropic and Google: retries, prices, accounting of calls, response cache."""

@@ -12,16 +12,19 @@ from typing import Any, Literal
 
 from pytest_webarena.errors import BudgetError, ControlResult, ModelError
 from pytest_webarena.evidence import Usage
-from pytest_webarena.llm.apis import APIS, EmptyReply
+from pytest_webarena.llm.api import EmptyReply
+from pytest_webarena.llm.apis import APIS
 from pytest_webarena.llm.cache import cache_key, open_cache
 from pytest_webarena.llm.clock import Clock, SystemClock
 from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm.endpoint import Endpoint
+from pytest_webarena.llm.faults import RequestFault
 from pytest_webarena.llm.listed_prices import ListedPrice
 from pytest_webarena.llm.messages import Message, ModelReply, Request
 from pytest_webarena.llm.model_calls import BudgetSpent, Purpose, Ticket, open_model_calls
 from pytest_webarena.llm.prices import Price, read_prices
-from pytest_webarena.llm.transport import RequestFault, greet, send
+from pytest_webarena.llm.sdks import greet
+from pytest_webarena.llm.transport import send
 from pytest_webarena.secrets import has_secret
 from pytest_webarena.text import shorten
 
@@ -375,7 +378,7 @@ class ModelClient:
 
     def _priced(self, request: Request, answer: Mapping[str, Any]) -> Usage:
         """The usage that an answer reports, with its cost."""
-        usage, model = self._api.usage(answer), answer.get("model")
+        usage, model = self._api.usage(answer), answer.get("model") or answer.get("modelVersion")
         price = self._price(request, model if isinstance(model, str) else "")
         return replace(usage, cost=price.of(usage) if price is not None and usage.cost is not None else None)
 
@@ -420,7 +423,7 @@ def connect(endpoint: Endpoint, model: str, *, clock: Clock | None = None) -> No
         except RequestFault as fault:
             raise ModelError(
                 f"model {model} at {endpoint.url}: expected an answer, found: {fault}; check the address "
-                "(base_url, OPENAI_BASE_URL) and that the server runs"
+                f"(base_url, {endpoint.url_variable}) and that the server runs"
             ) from None
 
 

@@ -28,6 +28,8 @@ class ListedPrice:
         counts = genai_prices.Usage(
             input_tokens=usage.input_tokens,
             cache_read_tokens=usage.cached_input_tokens,
+            cache_write_tokens=usage.cache_write_tokens,
+            cache_write_1h_tokens=usage.cache_write_1h_tokens,
             output_tokens=usage.output_tokens,
         )
         try:

@@ -1,4 +1,4 @@
-"""Requests to a model and its replies, independent of which of OpenAI's two APIs carries them."""
+"""Requests to a model and its replies, independent of the API that carries them."""
 
 from __future__ import annotations
 
@@ -61,13 +61,17 @@ class Message:
     text: str = ""
     images: tuple[Image, ...] = ()
     name: str = ""
-    """The speaker's name, where a role has several: examples are given as system messages."""
+    """The speaker's name, where a role has several: examples are given as system messages. Of a tool message: the
+    tool's name."""
     tool_calls: tuple[ToolCall, ...] = ()
     """Tool calls of an assistant's message."""
     answers: str = ""
     """Id of the tool call that a tool message answers."""
     items: tuple[Mapping[str, Any], ...] = ()
-    """An assistant's output as received, Responses API. Reasoning models need their reasoning back with a call."""
+    """An assistant's output as received. Models that think need their signed thoughts back with a tool call."""
+    cache: bool = False
+    """Whether later requests begin with the same messages up to this one. Anthropic's API caches only up to marks; the
+    others find equal beginnings themselves."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +103,8 @@ class Sampling:
     seed: int | None = None
     stop: tuple[str, ...] = ()
     reasoning_effort: str | None = None
+    thinking_tokens: int | None = None
+    """Budget in tokens for the model's thoughts, for Anthropic and Google; 0: no thoughts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,6 +127,8 @@ class ModelReply:
     """A model's reply."""
 
     text: str
+    thought: str = ""
+    """The model's thoughts or their summary, where the endpoint reports them separately. They are recorded only."""
     tool_calls: tuple[ToolCall, ...] = ()
     refusal: str = ""
     """The model's refusal, where the endpoint reports it separately."""
@@ -130,7 +138,7 @@ class ModelReply:
     """The model that answered."""
     usage: Usage = field(default_factory=Usage)
     items: tuple[Mapping[str, Any], ...] = ()
-    """The output as received, to be sent back in a dialogue; Responses API only."""
+    """The output as received, to be sent back with later requests."""
 
     @property
     def text_without_thought(self) -> str:
@@ -169,7 +177,9 @@ class ModelReply:
         return Message(role="assistant", text=_EMPTY)
 
 
-_MALFORMED = re.compile("malformed|tool_use_failed|unexpected_tool_call", re.IGNORECASE)  # Gemini, Groq
+_MALFORMED = re.compile(
+    "malformed|tool_use_failed|unexpected_tool_call|too_many_tool_calls", re.IGNORECASE
+)  # Gemini, Groq
 _ENDED = frozenset(
     ("stop", "end_turn", "eos", "eos_token", "stop_sequence", "tool_calls", "tool_use", "function_call", "completed")
 )
@@ -179,6 +189,7 @@ _CUT_BY: Mapping[str, CutBy] = {
     "length": "length",
     "max_tokens": "length",
     "max_output_tokens": "length",
+    "continuation": "length",  # Gemini
     "model_context_window_exceeded": "context",  # Anthropic
     "context_length_exceeded": "context",
     "model_length": "context",  # Mistral

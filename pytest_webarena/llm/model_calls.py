@@ -63,15 +63,19 @@ create table if not exists calls (
     calls integer,
     cached_calls integer,
     untold_calls integer,
-    reported integer
+    reported integer,
+    cache_write_tokens integer,
+    cache_write_1h_tokens integer
 ) strict;
 create index if not exists calls_at on calls (at);
 """
 
-_LATER_COLUMNS = ("calls", "cached_calls", "untold_calls", "reported")
+_LATER_COLUMNS = (
+    "calls", "cached_calls", "untold_calls", "reported", "cache_write_tokens", "cache_write_1h_tokens",
+)  # fmt: skip
 """Columns that are null in rows of earlier versions.
 
-The first three are those of `Usage`; ``reported`` is 1 for calls that an agent made itself and reported.
+They are fields of `Usage`, but for ``reported``, which is 1 for calls that an agent made itself and reported.
 """
 
 
@@ -262,8 +266,8 @@ def read_model_calls(path: Path) -> tuple[CallTotals, ...]:
 
 
 _USED = (
-    "cost", "saved", "calls", "cached_calls", "input_tokens", "cached_input_tokens", "output_tokens",
-    "reasoning_tokens", "untold_calls",
+    "cost", "saved", "calls", "cached_calls", "input_tokens", "cached_input_tokens", "cache_write_tokens",
+    "cache_write_1h_tokens", "output_tokens", "reasoning_tokens", "untold_calls",
 )  # fmt: skip
 """Columns that are fields of `Usage`."""
 _SET = ", ".join(f"{name} = ?" for name in _USED)
@@ -303,6 +307,8 @@ select trial,
        min(total(coalesce(cached_calls, state = 'cached')), {MOST}.0),
        min(total(input_tokens), {MOST}.0),
        min(total(cached_input_tokens), {MOST}.0),
+       min(total(cache_write_tokens), {MOST}.0),
+       min(total(cache_write_1h_tokens), {MOST}.0),
        min(total(output_tokens), {MOST}.0),
        min(total(reasoning_tokens), {MOST}.0),
        min(total(case when state = 'reserved' then 1 else untold_calls end), {MOST}.0)
@@ -327,6 +333,8 @@ select purpose, model,
        sum(state = 'cached') as cached_calls,
        cast(min(total(input_tokens), {MOST}.0) as integer) as input_tokens,
        cast(min(total(cached_input_tokens), {MOST}.0) as integer) as cached_input_tokens,
+       cast(min(total(cache_write_tokens), {MOST}.0) as integer) as cache_write_tokens,
+       cast(min(total(cache_write_1h_tokens), {MOST}.0) as integer) as cache_write_1h_tokens,
        cast(min(total(output_tokens), {MOST}.0) as integer) as output_tokens,
        cast(min(total(reasoning_tokens), {MOST}.0) as integer) as reasoning_tokens,
        min(sum(case when state in ('settled', 'cached') then cost end), {MOST}.0) as cost,

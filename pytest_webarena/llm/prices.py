@@ -17,7 +17,9 @@ from pytest_webarena.yaml_files import read_yaml
 __all__ = ["Price", "Prices", "read_prices"]
 
 _SHIPPED = Path(__file__).parent / "prices.yaml"
-_FORM = "models: {NAME: {input: DOLLARS, output: DOLLARS, cached_input: DOLLARS}} per million tokens"
+_FORM = (
+    "models: {NAME: {input: DOLLARS, output: DOLLARS, cached_input: DOLLARS, cache_write: DOLLARS}} per million tokens"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,12 +30,22 @@ class Price:
     output: float
     cached_input: float | None = None
     """Price of input tokens from the endpoint's prompt cache; None: the same as ``input``."""
+    cache_write: float | None = None
+    """Price of input tokens that are written to that cache; None: not known, as most endpoints do not charge for it."""
+    cache_write_1h: float | None = None
+    """Price of input tokens that are written to it for an hour; None: not known."""
 
-    def of(self, usage: Usage) -> float:
-        """Return the cost of these tokens in US dollars."""
+    def of(self, usage: Usage) -> float | None:
+        """Return the cost of these tokens in US dollars; None where the price of one kind is not known."""
         cached = self.input if self.cached_input is None else self.cached_input
-        fresh = max(0, usage.input_tokens - usage.cached_input_tokens)
-        dollars = (fresh * self.input + usage.cached_input_tokens * cached + usage.output_tokens * self.output) / 1e6
+        hour = usage.cache_write_1h_tokens
+        short = usage.cache_write_tokens - hour
+        if (short and self.cache_write is None) or (hour and self.cache_write_1h is None):
+            return None
+        fresh = max(0, usage.input_tokens - usage.cached_input_tokens - usage.cache_write_tokens)
+        written = short * (self.cache_write or 0.0) + hour * (self.cache_write_1h or 0.0)
+        read = usage.cached_input_tokens * cached
+        dollars = (fresh * self.input + read + written + usage.output_tokens * self.output) / 1e6
         return min(dollars, float(MOST))
 
 
@@ -78,7 +90,7 @@ def _read(path: Path) -> dict[str, Price]:
 
 
 def _price(entry: Any, where: str) -> Price:
-    known = ("input", "output", "cached_input")
+    known = ("input", "output", "cached_input", "cache_write", "cache_write_1h")
     if not isinstance(entry, dict):
         raise UsageError(f"{where}: expected {{input: DOLLARS, output: DOLLARS}} per million tokens, found {entry!r}")
     for key, value in entry.items():

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from typing import Any
 
-__all__ = ["arguments_of", "text_of"]
+__all__ = ["arguments_of", "object_of", "text_of"]
 
 
 def text_of(content: object) -> str:
@@ -33,3 +34,16 @@ def arguments_of(value: object) -> str:
     ('{"answer": "B"}', '{"answer": "B"}')
     """
     return json.dumps(value) if isinstance(value, dict) else value if isinstance(value, str) else ""
+
+
+def object_of(arguments: str) -> dict[str, Any]:
+    """Return a tool call's arguments as an object, for APIs that take back no other ones.
+
+    >>> object_of('{"answer": "B"}'), object_of('{"answer"')
+    ({'answer': 'B'}, {'unreadable': '{"answer"'})
+    """
+    try:
+        value = json.loads(arguments)
+    except (ValueError, RecursionError):
+        value = None
+    return value if isinstance(value, dict) else {"unreadable": arguments}

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import email.utils
 import random
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC
+from typing import Any
 
-__all__ = ["RetryPolicy", "retry_after"]
+__all__ = ["RetryPolicy", "asked_delay", "retry_after"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +43,7 @@ class RetryPolicy:
 
 
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:
-    """Return the usage that the answer's JSON reports, without its cost. Never raises.
+    """Return the seconds to wait that an answer's headers ask for; None if they don't.
 
     >>> retry_after({"retry-after": "7"}, now=0.0)
     7.0
@@ -57,3 +59,21 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
     except (TypeError, ValueError):
         return None
     return max(0.0, (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp() - now)
+
+
+def asked_delay(headers: Mapping[str, str], body: object, now: float) -> float | None:
+    """Return the seconds to wait that an error asks for, in a header or, as Google's errors do, in a detail.
+
+    >>> asked_delay({}, {"error": {"details": [{"retryDelay": "34.5s"}]}}, now=0.0)
+    34.5
+    """
+    if (seconds := retry_after(headers, now)) is not None:
+        return seconds
+    error: Any = body[0] if isinstance(body, list) and body else body
+    error = error.get("error") if isinstance(error, Mapping) else None
+    details = error.get("details") if isinstance(error, Mapping) else None
+    for detail in details if isinstance(details, list) else ():
+        delay = detail.get("retryDelay") if isinstance(detail, Mapping) else None
+        if isinstance(delay, str) and re.fullmatch(r"\d{1,9}(\.\d{1,9})?s", delay):
+            return float(delay[:-1])
+    return None

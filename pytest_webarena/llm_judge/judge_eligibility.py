@@ -77,7 +77,7 @@ def judge_facts(settings: JudgeSettings) -> dict[str, Any] | None:
         **asdict(identity),
         "fingerprint": identity.fingerprint,
         "prompt_file": settings.prompt,
-        "at": {"base_url": settings.endpoint.base_url, "key_env": settings.endpoint.key_env},
+        "at": {"base_url": settings.endpoint.base_url, "key_env": settings.endpoint.key_variable},
         "bar": settings.bar,
         "measured": asdict(state.known) if state.known is not None else None,
         "off": state.off,

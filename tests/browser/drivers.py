@@ -9,7 +9,8 @@ import threading
 from typing import Any
 
 from websockets.exceptions import ConnectionClosed
-from websockets.sync.client import ClientConnection, connect
+from websockets.sync.client import connect
+from websockets.sync.connection import Connection
 
 __all__ = ["Driver", "Forger", "script"]
 
@@ -31,7 +32,7 @@ class Forger:
         self._ids = iter(range(1, 1_000_000))
         self._answers: dict[int, dict[str, Any]] = {}
         self._news = threading.Condition()
-        self._sockets: queue.SimpleQueue[ClientConnection] = queue.SimpleQueue()
+        self._sockets: queue.SimpleQueue[Connection] = queue.SimpleQueue()
         self.forged: list[str] = []
 
     def drive(self, cdp_url: str, http_url: str) -> str:
@@ -57,7 +58,7 @@ class Forger:
             self._sockets.put(socket)
             self._listen(socket)
 
-    def _listen(self, socket: ClientConnection) -> None:
+    def _listen(self, socket: Connection) -> None:
         try:
             for text in socket:
                 message = json.loads(text)
@@ -73,7 +74,7 @@ class Forger:
         except ConnectionClosed:
             pass
 
-    def _forge(self, socket: ClientConnection, message: dict[str, Any]) -> None:
+    def _forge(self, socket: Connection, message: dict[str, Any]) -> None:
         url = message["params"]["request"]["url"]
         worker = url.endswith("worker.js")
         self.forged.append(url)
@@ -87,13 +88,13 @@ class Forger:
             body=base64.b64encode((WORKER if worker else FORGED).encode()).decode(),
         )
 
-    def _say(self, socket: ClientConnection, method: str, session: str = "", **params: Any) -> int:
+    def _say(self, socket: Connection, method: str, session: str = "", **params: Any) -> int:
         number = next(self._ids)
         message = {"id": number, "method": method, "params": params} | ({"sessionId": session} if session else {})
         socket.send(json.dumps(message))
         return number
 
-    def _ask(self, socket: ClientConnection, method: str, session: str = "", **params: Any) -> dict[str, Any]:
+    def _ask(self, socket: Connection, method: str, session: str = "", **params: Any) -> dict[str, Any]:
         number = self._say(socket, method, session, **params)
         with self._news:
             assert self._news.wait_for(lambda: number in self._answers, 20), method
@@ -118,7 +119,7 @@ class Driver:
                 self._ask(socket, number, method, session, **params)
         return "done"
 
-    def _ask(self, socket: ClientConnection, number: int, method: str, session: str = "", **params: Any) -> Any:
+    def _ask(self, socket: Connection, number: int, method: str, session: str = "", **params: Any) -> Any:
         message = {"id": number, "method": method, "params": params} | ({"sessionId": session} if session else {})
         socket.send(json.dumps(message))
         while (answer := json.loads(socket.recv(30))).get("id") != number:

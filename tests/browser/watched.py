@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from playwright.sync_api import Browser, Page, Playwright, sync_playwright
-from websockets.sync.client import ClientConnection, connect
+from websockets.sync.client import connect
+from websockets.sync.connection import Connection
 
 from pytest_webarena.browser.config import Geolocation, SessionConfig
 from pytest_webarena.browser.driven import Driven, Ended, Navigated, StartedStep, open_driven
@@ -109,7 +110,7 @@ def page(client: Browser) -> Page:
 class Raw:
     """A client that uses the bare protocol."""
 
-    def __init__(self, socket: ClientConnection) -> None:
+    def __init__(self, socket: Connection) -> None:
         self._socket = socket
         self._id = 0
 

@@ -77,6 +77,8 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "allure_pytest": ("plugin.reporting*",),
     "docker": ("sites.backends.docker*", "sites.container_images*", "sites.cleanup.reaper*"),
     "openai": ("llm*",),
+    "anthropic": ("llm*",),
+    "google": ("llm*",),
     "playwright": ("browser*",),
     "gymnasium": ("gym*",),
     "ray": ("cluster.ray_cluster",),

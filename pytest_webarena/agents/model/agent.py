@@ -9,14 +9,24 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_webarena.actions import Action, Goto, Invalid, Note, Search, Stop
 from pytest_webarena.agents.memory import Remembered
+from pytest_webarena.agents.model.chat import Chat
 from pytest_webarena.agents.model.examples import examples
-from pytest_webarena.agents.model.history import HistoryKeys, Turn, describe_action, memory_request, summary_request
+from pytest_webarena.agents.model.history import (
+    HistoryKeys,
+    Turn,
+    describe_action,
+    is_same_target,
+    memory_request,
+    summary_request,
+)
 from pytest_webarena.agents.model.hosts import HostMap
+from pytest_webarena.agents.model.limits import reached_limit
 from pytest_webarena.agents.model.model_call_files import ModelCallFiles
 from pytest_webarena.agents.model.prompt import Prompt
 from pytest_webarena.agents.model.replies import (
     ACTION_SCHEMA,
     Decision,
+    QueuedAction,
     ReplyForm,
     decide,
     limit_words,
@@ -125,8 +135,11 @@ class ModelAgent:
         self._reply_limit = limit_words(style.sampling, style.extra or {})
         self._screen = (0, 0)
         """Width and height of the viewport, in CSS pixels."""
-        self._queued_actions: tuple[Action, ...] = ()
+        self._queued_actions: tuple[QueuedAction, ...] = ()
         """Further actions of the last reply."""
+        self._seen_page = ""
+        """The page that the model saw before its last reply."""
+        self._chat = Chat(style.history, self._inputs) if style.history.policy == "chat" else None
         self._summarised_count = 0
         self._summary = ""
         self._total_usage = Usage()
@@ -137,6 +150,8 @@ class ModelAgent:
         as a `Reply`."""
         if self._turns and self._style.error_feedback:
             self._turns[-1].error = observation.error
+            if self._chat is not None and observation.error:
+                self._chat.failed(self._hosts.to_shown(observation.error))
         if self._turns:
             self._turns[-1].page_after = self._hosts.to_shown(f"{shorten(observation.title)} at {observation.url}")
         self._step_usage = Usage()
@@ -203,7 +218,7 @@ class ModelAgent:
         if self._style.history.policy == "summary":
             self._summarise()
         messages = self._messages(observation)
-        request, retries = messages[-1], 0
+        asked, retries = len(messages), 0
         while True:
             reply = self._ask("action", messages)
             style = self._style
@@ -216,8 +231,10 @@ class ModelAgent:
                 return ended
             retries += 1
             messages = (*messages, *retry_messages(reply, decision.action.reason))
-        self._add_turn(observation, request, reply, decision)
-        self._queued_actions = decision.next
+        self._add_turn(observation, decision)
+        if self._chat is not None:
+            self._extend_chat(self._chat, observation, messages[asked - 1 :], reply, decision)
+        self._queued_actions, self._seen_page = decision.next, observation.text
         action = self._hosts.to_real(decision.action)
         self._has_acted = self._has_acted or not isinstance(action, Invalid)
         if isinstance(action, Note):
@@ -225,27 +242,31 @@ class ModelAgent:
         return Reply(action, raw=decision.raw, thought=decision.thought, retries=retries)
 
     def _next_queued_action(self, observation: Observation) -> Reply | None:
-        """The next action of a reply with several; None if there is none. After an action without effect the rest is
-        dropped, because it depends on that effect."""
-        if observation.error or observation.dialog:
-            self._queued_actions = ()
+        """The next action of a reply with several; None if there is none. The rest is dropped after an action without
+        effect, on which it depends, and before an element that the model has not seen."""
         if not self._queued_actions:
             return None
-        action, *rest = self._queued_actions
-        self._queued_actions = tuple(rest)
-        last = self._turns[-1]
+        (queued, *rest), why = self._queued_actions, ""
+        if observation.error or observation.dialog:
+            why = "a dialog opened" if observation.dialog else "the call before it had no effect"
+        elif not is_same_target(queued.action, self._seen_page, observation.text):
+            why = "its element is no longer the one on the page that you saw"
+        self._queued_actions = () if why else tuple(rest)
+        if self._chat is not None:
+            self._chat.skipped(why) if why else self._chat.carried_out()
+        if why:
+            return None
+        action = self._hosts.to_real(queued.action)
+        if isinstance(action, Note):
+            self._notes.append(action.text)
         self._turns.append(
-            replace(
-                last,
-                number=last.number + 1,
-                action=self._hosts.to_shown(describe_action(action, "", observation.text)),
+            Turn(
+                number=len(self._turns) + 1,
+                action=self._hosts.to_shown(describe_action(queued.action, queued.text, observation.text)),
                 url=self._hosts.to_shown(observation.url),
-                error="",
-                page_after="",
-                thought="",
             )
         )
-        return Reply(self._hosts.to_real(action), raw="(a further action of the last reply)")
+        return Reply(action, raw="(a further action of the last reply)")
 
     def _checked_first_decision(self, decision: Decision) -> Decision:
         """The first decision, or an invalid one if the first action must be a search or a goto and is not."""
@@ -318,20 +339,15 @@ class ModelAgent:
             self._total_usage += used
         self._call_files.add(purpose, request, reply)
         if reply.cut_by == "context" or reply.cut_by == "filtered":
-            reason = f"model {request.model} {_CUT[reply.cut_by]} (finish reason {reply.finish!r})"
+            why = f": {shorten(reply.refusal)}" if reply.refusal else ""
+            reason = f"model {request.model} {_CUT[reply.cut_by]} (finish reason {reply.finish!r}){why}"
             raise RequestRejected(reason, reply.cut_by)
         return reply
 
     def _limit(self) -> Reply | None:
         """A reply that ends the trial if a limit was reached between two requests of one step; otherwise None."""
-        limits, used = self._limits, self._total_usage
-        if limits.input_tokens is not None and used.input_tokens >= limits.input_tokens:
-            return self._stopped("tokens", f"{used.input_tokens} input tokens, the limit is {limits.input_tokens}")
-        if limits.output_tokens is not None and used.output_tokens >= limits.output_tokens:
-            return self._stopped("tokens", f"{used.output_tokens} output tokens, the limit is {limits.output_tokens}")
-        if limits.cost is not None and (worth := used.worth) is not None and worth >= limits.cost:
-            return self._stopped("cost", f"${worth:.4f}, the limit is ${limits.cost:g}")
-        return None
+        found = reached_limit(self._limits, self._total_usage)
+        return self._stopped(*found) if found is not None else None
 
     def _summarise(self) -> None:
         pending = self._turns[self._summarised_count :]
@@ -342,12 +358,27 @@ class ModelAgent:
             self._summary, self._summarised_count = summary, len(self._turns)
 
     def _messages(self, observation: Observation) -> tuple[Message, ...]:
-        messages = self._style.prompt.messages(self._values(observation, observation.text))
-        if self._style.history.policy == "dialogue":
-            messages = (*messages[:-1], *self._dialogue(), messages[-1])
+        *head, prompt = self._style.prompt.messages(self._values(observation, observation.text))
+        if head and head[-1].role == "system":
+            head[-1] = replace(head[-1], cache=True)
         pictures = (None if self._screenshot_is_for_reward else observation.screenshot, observation.marked)
-        page = (self._image(data, media_type(data)) for data in pictures if data)
-        return (*messages[:-1], replace(messages[-1], images=(*self._inputs, *page)))
+        page = [self._image(data, media_type(data)) for data in pictures if data]
+        if self._chat is not None:
+            return self._chat.messages(head, replace(prompt, images=tuple(page)))
+        return (*head, replace(prompt, images=(*self._inputs, *page)))
+
+    def _extend_chat(
+        self, chat: Chat, observation: Observation, asked: Sequence[Message], reply: ModelReply, decision: Decision
+    ) -> None:
+        """Add a step: its prompt and replies without an action (``asked``), and its last reply."""
+        without_page = self._style.prompt.messages(self._values(observation, _PAGE_OMITTED, number=len(self._turns)))[
+            -1
+        ]
+        prompt, *retries = asked
+        wrong = decision.action if isinstance(decision.action, Invalid) else None
+        reason = wrong.reason if wrong is not None and self._style.error_feedback else ""
+        last = retry_messages(reply, reason) if reason else reply_with_result(reply, reason)
+        chat.add(replace(prompt, cache=False), without_page, (*retries, *last), valid=wrong is None)
 
     def _image(self, data: bytes, media_type: str) -> Image:
         return Image(data=data, media_type=media_type, detail=self._style.image_detail)
@@ -355,20 +386,11 @@ class ModelAgent:
     def _intent(self, pictures: int) -> str:
         """The task's intent with the host names shown to the model, and which images of the message belong to it."""
         label = ("", "The first picture belongs", f"The first {pictures} pictures belong")[min(pictures, 2)]
+        label = "" if self._chat is not None else label  # which shows them in a message of their own
         return self._hosts.to_shown(self._view.intent) + (f"\n({label} to this task.)" if label else "")
 
-    def _dialogue(self) -> list[Message]:
-        history = self._style.history
-        turns = self._turns[-history.length :] if history.length else self._turns
-        full = len(turns) - history.pages
-        return [
-            message
-            for index, turn in enumerate(turns)
-            for message in (turn.request if index >= full else turn.request_without_page, *turn.reply_messages)
-        ]
-
-    def _values(self, observation: Observation, page: str) -> dict[str, Any]:
-        """All variables that a prompt file may use."""
+    def _values(self, observation: Observation, page: str, *, number: int = 0) -> dict[str, Any]:
+        """All variables that a prompt file may use. ``number`` is that of the step; 0: the next one."""
         style, show = self._style, self._hosts.to_shown
         feedback = style.error_feedback
         return {
@@ -388,7 +410,7 @@ class ModelAgent:
             "dialog": observation.dialog,
             "focused": observation.focused,
             "scroll": observation.scroll.describe(),
-            "step": len(self._turns) + 1,
+            "step": number or len(self._turns) + 1,
             "max_steps": self._view.max_steps,
             "grammar": style.grammar,
             "reply": style.form,
@@ -413,24 +435,13 @@ class ModelAgent:
             return self._turns[-history.length :] if history.length else self._turns
         return self._turns[self._summarised_count :] if history.policy == "summary" else ()
 
-    def _add_turn(self, observation: Observation, request: Message, reply: ModelReply, decision: Decision) -> None:
-        without_page = request
-        if self._style.history.policy == "dialogue":
-            without_page = self._style.prompt.messages(self._values(observation, _PAGE_OMITTED))[-1]
-        wrong = isinstance(decision.action, Invalid)
-        result = decision.action.reason if isinstance(decision.action, Invalid) else "Done; the page follows."
+    def _add_turn(self, observation: Observation, decision: Decision) -> None:
+        text = decision.action_text or decision.raw
         self._turns.append(
             Turn(
                 number=len(self._turns) + 1,
-                action=self._hosts.to_shown(
-                    describe_action(decision.action, decision.action_text or decision.raw, observation.text)
-                ),
+                action=self._hosts.to_shown(describe_action(decision.action, text, observation.text)),
                 url=self._hosts.to_shown(observation.url),
-                request=replace(request, images=()),
-                request_without_page=replace(without_page, images=()),
-                reply_messages=retry_messages(reply, result)
-                if wrong and self._style.error_feedback
-                else reply_with_result(reply, result),
                 thought=decision.thought,
                 description=decision.description,
             )

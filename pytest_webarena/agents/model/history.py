@@ -1,20 +1,23 @@
-"""What a model receives about its earlier steps: the last action, all, all with reflections, the dialogue, or a
-summary."""
+"""What a model receives about its earlier steps: the last action, all, all with reflections, the chat, or a summary."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Literal
 
-from pytest_webarena.actions import Action, Invalid
+from pytest_webarena.actions import Action, Element, Invalid
 from pytest_webarena.llm.messages import Message
 from pytest_webarena.text import shorten
 
-__all__ = ["HistoryKeys", "Policy", "Turn", "describe_action", "memory_request", "summary_request"]
+__all__ = [
+    "HistoryKeys", "Policy", "Turn", "describe_action", "element_line", "is_same_target", "memory_request",
+    "summary_request",
+]  # fmt: skip
 
-Policy = Literal["previous_action", "actions", "reflections", "dialogue", "summary"]
+Policy = Literal["previous_action", "actions", "reflections", "chat", "summary"]
+"""``chat`` is a list of messages; the others are text in the prompt."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,14 +26,17 @@ class HistoryKeys:
 
     policy: Policy = "actions"
     length: int = 0
-    """For ``actions``, ``reflections`` and ``dialogue``: number of latest steps; 0: all. For ``summary``: number of
-    steps listed before they are summarised; 0: 8."""
+    """For ``actions``, ``reflections`` and ``chat``: number of latest steps; 0: all. For ``summary``: number of steps
+    listed before they are summarised; 0: 8."""
     pages: int = 1
-    """For ``dialogue``: number of earlier pages shown in full; for pages before those only the action is kept."""
+    """For ``chat``: number of earlier pages kept at most. When there are more, half of them are dropped at once, so
+    that most requests begin like the one before and the endpoint's prompt cache applies."""
+    images: int = 0
+    """For ``chat``: number of earlier screenshots kept at most, on pages that are kept."""
 
     def __post_init__(self) -> None:
-        if self.length < 0 or self.pages < 0:
-            raise ValueError("length, pages: expected 0 or more")
+        if self.length < 0 or self.pages < 0 or self.images < 0:
+            raise ValueError("length, pages, images: expected 0 or more")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -42,12 +48,6 @@ class Turn:
     action: str
     """Description of the action."""
     url: str
-    request: Message
-    """The step's last message, without images."""
-    request_without_page: Message
-    """The step's last message, without images and page."""
-    reply_messages: tuple[Message, ...]
-    """The model's reply, and the results of its tool calls."""
     thought: str = ""
     description: str = ""
     """The intended effect of the action, as the planner stated it."""
@@ -91,8 +91,24 @@ def describe_action(action: Action, raw: str, page: str) -> str:
     match = _ID.search(text) or re.search(r'"element(?:_id)?": ?"?(\d+)', text)
     if match is None:
         return text
-    line = re.search(rf"^\s*\[{match[1]}\] (.+)$", page, re.MULTILINE)
-    return f"{text} where [{match[1]}] is {shorten(line[1], _SHOWN)}" if line else text
+    line = element_line(page, match[1])
+    return f"{text} where [{match[1]}] is {shorten(line, _SHOWN)}" if line else text
+
+
+def element_line(page: str, id: str) -> str:
+    """The line of a page's text that describes the element ``id``, without the id; empty if there is none."""
+    line = re.search(rf"^\s*\[{re.escape(id)}\] (.+)$", page, re.MULTILINE)
+    return line[1] if line else ""
+
+
+def is_same_target(action: Action, seen: str, now: str) -> bool:
+    """Whether the elements of an action have the same lines on the page that the model saw and on the present one.
+
+    An id belongs to one observation, so on another page it may be another element.
+    """
+    values = [getattr(action, each.name) for each in fields(action)]
+    ids = [value.id for value in values if isinstance(value, Element)]
+    return all(element_line(seen, id) == element_line(now, id) for id in ids)
 
 
 def summary_request(intent: str, summary: str, turns: Sequence[Turn]) -> tuple[Message, ...]:

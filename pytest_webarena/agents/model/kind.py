@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
@@ -21,7 +20,8 @@ from pytest_webarena.errors import ModelError, RecordingError, UsageError
 from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm.endpoint import Endpoint
 from pytest_webarena.llm.messages import Sampling
-from pytest_webarena.llm.prices import read_prices
+from pytest_webarena.llm.prices import Price, read_prices
+from pytest_webarena.llm.sdks import require_package
 from pytest_webarena.tasks.model import Task
 
 __all__ = ["KIND", "ModelKeys"]
@@ -104,6 +104,7 @@ def _build(common: Common, keys: ModelKeys) -> AgentDefinition:
             raise UsageError(f"{common.where}: tools: unknown tool {name!r}")
     if common.memory is not None and not prompt.mentions("memory"):
         raise UsageError(f"{common.where}: memory: expected a prompt that shows '{{{{ memory }}}}', found none in it")
+    _check_sampling(common, keys)
     _check_planning(common, keys, prompt)
     _check_computer(common, keys)
     reward = keys.rewarding
@@ -146,6 +147,19 @@ def _request_settings(common: Common, keys: ModelKeys) -> dict[str, Any]:
     }
 
 
+def _check_sampling(common: Common, keys: ModelKeys) -> None:
+    """Raise `UsageError` for settings that an endpoint's API does not have."""
+    from pytest_webarena.llm.apis import APIS
+
+    reward = keys.rewarding
+    for where, endpoint, sampling in (
+        ("", keys.endpoint, keys.sampling),
+        *([("reward: ", reward.endpoint or keys.endpoint, reward.sampling)] if reward is not None else []),
+    ):
+        if problem := APIS[endpoint.api].problem(sampling):
+            raise UsageError(f"{common.where}: {where}{problem}")
+
+
 def _check_computer(common: Common, keys: ModelKeys) -> None:
     """Raise `UsageError` for settings that the computer tool does not support."""
     if keys.reply != "computer":
@@ -157,7 +171,7 @@ def _check_computer(common: Common, keys: ModelKeys) -> None:
         ("a screenshot among 'observation'", ", ".join(shown.kinds), shown.pictured("plain")),
         ("no screenshot_size, for places are pixels", f"{shown.screenshot_size}", shown.screenshot_size is None),
         ("screenshots of the window", "screenshot_full_page: true", not shown.screenshot_full_page),
-        ("a history without calls", "history: dialogue", history != "dialogue"),
+        ("a history without calls", "history: chat", history != "chat"),
         ("reward: none", "a reward model", keys.rewarding is None),
     ):
         if not is_right:
@@ -306,17 +320,22 @@ def _check(common: Common, keys: ModelKeys, settings: ModelSettings) -> None:
     """Raise `UsageError` for what is missing before a run: model, package, key, or a price that a cost limit needs."""
     if not keys.model:
         raise UsageError(f"{common.where}: expected the name of a model: give --model, or the key 'model'")
-    if importlib.util.find_spec("openai") is None:
-        raise UsageError(f"{common.where}: expected the package 'openai', it is not installed; pip install openai")
     bounded = "--max-cost" if settings.max_cost is not None else "a limit of cost" if common.keys.limits.cost else ""
     prices = read_prices(settings.prices)  # reports mistakes in the table before the run
     for model, endpoint in dict.fromkeys(keys.endpoints):
+        require_package(endpoint, common.where)
         _ = endpoint.url
         endpoint.key()
-        if bounded and prices.price(model, url=endpoint.url) is None:
+        price = prices.price(model, url=endpoint.url)
+        if bounded and price is None:
             raise UsageError(
                 f"{common.where}: expected a price for model {model!r}, because {bounded} limits the run; "
                 "add it to a table and name that with --prices"
+            )
+        if bounded and endpoint.api == "anthropic" and isinstance(price, Price) and price.cache_write is None:
+            raise UsageError(
+                f"{common.where}: expected also 'cache_write' in the price of model {model!r}, because {bounded} "
+                "limits the run and Anthropic charges for it; add it to the table"
             )
 
 
@@ -330,4 +349,6 @@ def _check_connection(keys: ModelKeys, settings: ModelSettings) -> None:
             connect(endpoint, model)
 
 
-KIND = AgentKind(name="model", about="a model behind an OpenAI-compatible endpoint", keys=ModelKeys, build=_build)
+KIND = AgentKind(
+    name="model", about="a model behind an API of OpenAI, Anthropic or Google", keys=ModelKeys, build=_build
+)

@@ -34,6 +34,7 @@ class ModelCallFiles:
         if reply is not None:
             record["reply"] = {
                 "text": reply.text,
+                **({"thought": reply.thought} if reply.thought else {}),
                 "tool_calls": [asdict(call) for call in reply.tool_calls],
                 "refusal": reply.refusal,
                 "finish": reply.finish,

@@ -11,9 +11,15 @@ from pytest_webarena.actions import Action, Invalid
 from pytest_webarena.agents.model.computer import COMPUTER, read_computer
 from pytest_webarena.llm.messages import Message, ModelReply, Sampling, Schema
 
-__all__ = ["ACTION_SCHEMA", "Decision", "ReplyForm", "decide", "limit_words", "reply_with_result", "retry_messages"]
+__all__ = [
+    "ACTION_SCHEMA", "Decision", "QueuedAction", "ReplyForm", "decide", "limit_words", "reply_with_result",
+    "retry_messages",
+]  # fmt: skip
 
 ReplyForm = Literal["text", "tools", "json", "computer"]
+
+_MOST_CALLS = 20
+"""Maximum number of tool calls in one reply."""
 
 ACTION_SCHEMA = Schema(
     name="next_action",
@@ -29,6 +35,14 @@ ACTION_SCHEMA = Schema(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class QueuedAction:
+    """An action that is carried out later, and how the model wrote it."""
+
+    action: Action
+    text: str = ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
     """The content of a model's reply."""
@@ -39,7 +53,7 @@ class Decision:
     thought: str = ""
     description: str = ""
     """Intended effect of the action, if the grammar has a field for it."""
-    next: tuple[Action, ...] = ()
+    next: tuple[QueuedAction, ...] = ()
     """Further actions to carry out without another request, unless the action has no effect."""
     action_text: str = ""
     """The action as the model wrote it, if it is separate from the rest."""
@@ -118,13 +132,19 @@ def _from_tools(reply: ModelReply, parse_call: Callable[[str, str], Action]) -> 
     if not calls:
         reason = "No tool was called. Act by calling exactly one tool; to end the task, call stop."
         return Decision(action=Invalid(raw, reason), raw=raw, thought="")
-    if len(calls) > 1:
-        reason = (
-            f"{len(calls)} tools were called at once, so none was carried out: after each action the page is another. "
-            "Please call one tool at a time."
-        )
+    if len(calls) > _MOST_CALLS:
+        reason = f"{len(calls)} tools were called at once, so none was carried out. Call one tool at a time."
         return Decision(action=Invalid(raw, reason), raw=raw, thought=reply.text)
-    return Decision(action=parse_call(calls[0].name, calls[0].arguments), raw=raw, thought=reply.text)
+    actions = [parse_call(call.name, call.arguments) for call in calls]
+    wrong = next((each for each in actions if isinstance(each, Invalid)), None)
+    if wrong is not None:
+        reason = f"{wrong.reason} None of the {len(calls)} calls was carried out." if len(calls) > 1 else wrong.reason
+        return Decision(action=replace(wrong, reason=reason), raw=raw, thought=reply.text)
+    later = (QueuedAction(each, f"{call.name}({call.arguments})") for each, call in zip(actions, calls, strict=True))
+    return Decision(
+        action=actions[0], raw=raw, thought=reply.text, next=tuple(later)[1:],
+        action_text=f"{calls[0].name}({calls[0].arguments})" if len(calls) > 1 else "",
+    )  # fmt: skip
 
 
 def _from_computer(reply: ModelReply) -> Decision:
@@ -133,7 +153,7 @@ def _from_computer(reply: ModelReply) -> Decision:
     # No person can confirm it, and the sites are test systems; the record shows that the endpoint asked.
     safety_note = f"(the endpoint wants looked at: {checks})" if checks else ""
     thought = "\n".join(part for part in (reply.text if reply.tool_calls else "", safety_note) if part)
-    return Decision(action=action, raw=raw, thought=thought, next=tuple(later))
+    return Decision(action=action, raw=raw, thought=thought, next=tuple(map(QueuedAction, later)))
 
 
 def _from_json(reply: ModelReply, parse: Callable[[str], Action]) -> Decision:
@@ -165,9 +185,9 @@ def reply_with_result(reply: ModelReply, result: str) -> tuple[Message, ...]:
         return (Message(role="assistant", text=calls), Message(role="user", text=result))
     if not reply.tool_calls:
         return (reply.message,)
-    answers = tuple(Message(role="tool", answers=call.id, text=result) for call in reply.tool_calls)
+    results = tuple(Message(role="tool", name=call.name, answers=call.id, text=result) for call in reply.tool_calls)
     message = Message(role="assistant", text=reply.text, tool_calls=reply.tool_calls, items=reply.items)
-    return (message, *answers)
+    return (message, *results)
 
 
 def retry_messages(reply: ModelReply, reason: str) -> tuple[Message, ...]:

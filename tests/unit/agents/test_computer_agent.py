@@ -172,7 +172,7 @@ def test_unreadable_call_is_retried(tmp_path: Path) -> None:
         ({"endpoint": {"api": "chat"}}, "expected endpoint: {api: responses}"),
         ({"observation": {"kinds": ["accessibility_tree"]}}, "expected a screenshot"),
         ({"observation": {"kinds": ["screenshot"], "screenshot_size": "640x480"}}, "screenshot_size"),
-        ({"history": "dialogue"}, "found history: dialogue"),
+        ({"history": "chat"}, "found history: chat"),
     ],
 )
 def test_incompatible_settings_of_the_computer_tool_are_usage_errors(

@@ -114,9 +114,9 @@ def _pictures(body: dict[str, Any]) -> tuple[str, list[str]]:
 
 @pytest.mark.parametrize("api", ["chat", "responses"])
 @pytest.mark.parametrize("prompt", ["standard", "webarena"])
-def test_images_of_the_task_come_first_in_every_step(make: Make, api: str, prompt: str) -> None:
+def test_images_of_the_task_are_shown_at_every_step(make: Make, api: str, prompt: str) -> None:
     given = tuple(InputImage(name="a", media_type=f"image/{kind}", data=b"a") for kind in ("gif", "webp"))
-    keys = {"endpoint": {"api": api}, "prompt": prompt, "history": "dialogue"}
+    keys = {"endpoint": {"api": api}, "prompt": prompt}
     with model_server([say("```noop```")]) as server:
         agent = make(server, view=replace(VIEW, images=given), observation={"kinds": ["screenshot"]}, **keys)
         act(agent, page(screenshot=JPEG))
@@ -125,7 +125,17 @@ def test_images_of_the_task_come_first_in_every_step(make: Make, api: str, promp
             text, addresses = _pictures(body)
             assert [address.partition(";")[0] for address in addresses] == [f"data:image/{kind}" for kind in kinds]
             assert "tea\n(The first 2 pictures belong to this task.)" in text
-        assert json.dumps(server.bodies[1]).count("data:image") == 2, "earlier steps don't repeat them"
+        agent = make(
+            server, view=replace(VIEW, images=given), observation={"kinds": ["screenshot"]}, **keys, history="chat"
+        )
+        act(agent, page(screenshot=JPEG))
+        act(agent, page(screenshot=JPEG))
+        text, addresses = _pictures(server.bodies[-1])
+        assert [address.partition(";")[0] for address in addresses] == ["data:image/jpeg"]
+        assert json.dumps(server.bodies[-1]).count("data:image") == 3, (
+            "a chat shows them once, in a message of their own"
+        )
+        assert "picture" not in text
         act(make(server, view=replace(VIEW, images=given[:1]), observation={"kinds": ["screenshot"]}))
         assert "(The first picture belongs to this task.)" in server.prompt()
         act(make(server, view=replace(VIEW, images=given)))
@@ -301,7 +311,12 @@ BAD: dict[str, tuple[str, Answer, str]] = {
     "wrong tool name": ("tools", call("explode", element="4"), "There is no tool 'explode'"),
     "arguments that are no JSON": ("tools", Answer(calls=(("click", '{"element": '),)), "not valid JSON"),
     "no tool": ("tools", say("I would click."), "No tool was called"),
-    "ten at once": ("tools", Answer(calls=(("click", '{"element": "4"}'),) * 10), "10 tools were called at once"),
+    "many at once": ("tools", Answer(calls=(("click", '{"element": "4"}'),) * 21), "21 tools were called at once"),
+    "one of two unknown": (
+        "tools",
+        Answer(calls=(("click", '{"element": "4"}'), ("explode", "{}"))),
+        "None of the 2 calls was carried out",
+    ),
     "no JSON": ("json", say("certainly!"), "Expected a JSON object"),
     "JSON of another form": ("json", say('["click"]'), "Expected a JSON object"),
     "nested without end": ("json", say("[" * 100_000), "Expected a JSON object"),

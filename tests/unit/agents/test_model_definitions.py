@@ -119,23 +119,27 @@ def test_missing_key_price_or_model_is_reported_before_the_run(
 
 
 SHIPPED = [path.stem for path in sorted(Path("agents").glob("*.yaml")) if "kind: model" in path.read_text()]
+EACH_SHIPPED = [
+    pytest.param(name, marks=[pytest.mark.exhaustive] if name.startswith(("anthropic", "google")) else [])
+    for name in SHIPPED
+]
 
 
-@pytest.mark.parametrize("name", SHIPPED)
+@pytest.mark.parametrize("name", EACH_SHIPPED)
 def test_shipped_definitions_work_with_a_model(tmp_path: Path, name: str) -> None:
     task = Task(id="t", intent="i", sites=(), location=Location(path=str(tmp_path / "t.yaml"), line=1))
     guide = Guide(goal="A kettle.", done_when=("It is there.",))
     write_guide(guide_file(task), guide, task="t", made_of={"digest": material_digest(task)})
 
     def model(body: dict[str, Any]) -> Answer:
-        if "get_final_answer" in body["messages"][0]["content"]:
+        if "get_final_answer" in str(body):
             return say('{"thought": "", "action": "get_final_answer", "action_input": "1"}')
         if "tools" in body:
             return call("stop", answer="1")
         return say('{"thought": "", "action": "stop [1]"}' if "response_format" in body else "```stop [1]```")
 
     with model_server(model) as server:
-        options = (("endpoint.base_url", server.url), ("endpoint.key_env", None))
+        options = (("endpoint.base_url", server.url), ("endpoint.key_env", None), ("endpoint.timeout", 60))
         definition = resolve_agent(name, [Path("agents")], Overrides(options=options))
         agent = definition.make(Assignment(view=VIEW, task=task))
         assert act(agent).action == Stop("1")
@@ -146,3 +150,4 @@ def test_shipped_definitions_work_with_a_model(tmp_path: Path, name: str) -> Non
 def test_shipped_definitions_cover_every_reply_form() -> None:
     assert {"cot", "cot-no-hint", "direct", "tools", "vision", "tools-vision", "dialogue", "summary"} <= set(SHIPPED)
     assert {"webcanvas", "webcanvas-reward", "webcanvas-reference"} <= set(SHIPPED)
+    assert {"anthropic-tools", "anthropic-marks", "google-tools", "google-marks", "openai-tools"} <= set(SHIPPED)

@@ -38,7 +38,7 @@ def test_actions_history_lists_all_actions(make: Make) -> None:
 
 def test_dialogue_history_keeps_replies_and_the_latest_pages(make: Make) -> None:
     with model_server(replies("click [4]", "go_back", "noop", "noop")) as server:
-        agent = make(server, history={"policy": "dialogue", "pages": 1})
+        agent = make(server, history={"policy": "chat", "pages": 1})
         for number in range(4):
             act(agent, page(f"page number {number}"))
     messages = server.bodies[3]["messages"]
@@ -50,7 +50,7 @@ def test_dialogue_history_keeps_replies_and_the_latest_pages(make: Make) -> None
 
 def test_dialogue_history_answers_each_tool_call(make: Make) -> None:
     with model_server([call("click", element="4")]) as server:
-        agent = make(server, reply="tools", history="dialogue")
+        agent = make(server, reply="tools", history="chat")
         act(agent)
         act(agent)
     roles = [message["role"] for message in server.bodies[1]["messages"]]
@@ -63,7 +63,7 @@ def test_reasoning_is_sent_back_when_the_endpoint_stores_nothing(make: Make) -> 
     answer = Answer(raw=json.dumps({"model": "m", "output": [thinking, calling]}).encode())
     with model_server([answer]) as server:
         keys = {"endpoint": {"api": "responses"}, "sampling": {"reasoning_effort": "low"}}
-        agent = make(server, reply="tools", history="dialogue", **keys)
+        agent = make(server, reply="tools", history="chat", **keys)
         act(agent)
         act(agent)
     body = server.bodies[1]

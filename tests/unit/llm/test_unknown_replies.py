@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from pytest_webarena.llm.apis import APIS, EmptyReply
+from pytest_webarena.llm.api import EmptyReply
+from pytest_webarena.llm.apis import APIS
 from tests.cases import each_case
 from tests.model_server import Answer, model_server
 from tests.unit.llm.helpers import client_of, question
@@ -24,7 +25,7 @@ from tests.unit.llm.helpers import client_of, question
         ("chat", {"content": ""}, "a message without content"),
     ],
 )
-def test_error_names_the_unknown_content(api: str, data: dict[str, Any], message: str) -> None:
+def test_error_names_the_unknown_content(api: Any, data: dict[str, Any], message: str) -> None:
     whole = data if api == "responses" else {"choices": [{"message": {"role": "assistant", **data}}]}
     with pytest.raises(EmptyReply, match=message):
         APIS[api].parse(whole)

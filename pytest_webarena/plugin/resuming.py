@@ -271,8 +271,8 @@ def check(config: pytest.Config, settings: Settings) -> None:
         )
     if config.getoption("--allow-mixed"):
         return
-    durations, found = (facts.get("asked") or {}).get(SHARD_DIGEST), settings.shard and settings.shard.digest
-    if durations and found != durations:
+    durations = (facts.get("asked") or {}).get(SHARD_DIGEST)
+    if durations and (settings.shard is None or settings.shard.digest != durations):
         raise UsageError(
             "--resume: expected the durations by which the run's part was chosen, found others in --shard-durations; "
             "name that run as it was then"

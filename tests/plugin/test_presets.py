@@ -33,7 +33,7 @@ def test_preset_sets_stop_rule_observation_and_reachable_sites(pytester: pytest.
 def test_webcanvas_preset_sets_sampling_steps_and_grading(pytester: pytest.Pytester) -> None:
     read = settings(pytester, "--preset=webcanvas-paper")
     assert (read.preset, read.options.grading.name) == ("webcanvas-paper", "webcanvas-paper")
-    known = ("viewport", "sampling", "observation", "limits", "first_step")
+    known: tuple[str, ...] = ("viewport", "sampling", "observation", "limits", "first_step")
     changed, _ = read.overrides.apply({"sampling": {"temperature": 1.0}, "viewport": [1280, 720]}, known, "here")
     assert changed["sampling"] == {"temperature": 0.7, "max_tokens": 500}
     assert (changed["viewport"], changed["limits"]) == ([1080, 720], {"steps": "webcanvas"})

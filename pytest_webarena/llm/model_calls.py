@@ -136,8 +136,7 @@ class ModelCalls:
             database.executescript(_TABLE)
             if set(_LATER_COLUMNS) - _columns(database):  # a file of an earlier version
                 database.execute("begin immediate")
-                for name in sorted(set(_LATER_COLUMNS) - _columns(database)):  # unless another worker added it
-                    database.execute(f"alter table calls add column {name} integer")
+                _add_later_columns(database)  # unless another worker added them
                 database.execute("commit")
 
     def reserve(self, *, trial: str, purpose: Purpose, model: str, estimate: float, now: float) -> Ticket:
@@ -259,10 +258,28 @@ def read_model_calls(path: Path) -> tuple[CallTotals, ...]:
     if not path.is_file():
         return ()
     try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", timeout=5, uri=True)) as database:
+        with _opened(path) as database:
             return _lines(database)
     except sqlite3.Error:
         return ()
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[sqlite3.Connection]:
+    """Open an account to be read. A file of an earlier version gets its missing columns in a copy in memory."""
+    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", timeout=5, uri=True)) as database:
+        if not set(_LATER_COLUMNS) - _columns(database):
+            yield database
+            return
+        with closing(sqlite3.connect(":memory:")) as copy:
+            database.backup(copy)
+            _add_later_columns(copy)
+            yield copy
+
+
+def _add_later_columns(database: sqlite3.Connection) -> None:
+    for name in sorted(set(_LATER_COLUMNS) - _columns(database)):
+        database.execute(f"alter table calls add column {name} integer")
 
 
 _USED = (
@@ -289,9 +306,7 @@ def read_bills(path: Path, trial: str = "") -> dict[str, Bill]:
     if not path.is_file():
         return {}
     try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", timeout=5, uri=True)) as database:
-            if set(_LATER_COLUMNS) - _columns(database):
-                return {}
+        with _opened(path) as database:
             return {name: _bill(sums) for name, *sums in database.execute(_BILLS, {"trial": trial})}
     except sqlite3.Error:
         return {}

@@ -17,6 +17,7 @@ from pytest_webarena.project_setup.compose.importing import import_compose
 from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
 from pytest_webarena.sites.client.lease import BrokerClient
 from pytest_webarena.sites.client.visitor import Visitor
+from tests.docker.host_programs import missing
 from tests.docker.test_postgresql import postgresql_image
 
 if TYPE_CHECKING:
@@ -160,8 +161,8 @@ def sent(lease: Lease, name: str) -> bool:
 @pytest.mark.parametrize("snapshot", [False, True])
 def test_imported_project_runs_and_is_reset(project: Path, snapshot: bool) -> None:
     if shutil.which("docker") is None:
-        pytest.skip("no docker command")
-    seeds = set()
+        missing("command docker", "docker.io")
+    seeds: set[str] = set()
     config = BrokerConfig(catalogue=catalogue(project, **({"snapshot": True} if snapshot else {})), max_replicas=1)
     with BrokerLauncher(config) as launcher, BrokerClient(launcher.address, name="test") as client:
         for number in range(2):

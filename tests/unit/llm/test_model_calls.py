@@ -6,7 +6,9 @@ import multiprocessing
 import os
 import shutil
 import signal
+import sqlite3
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -18,7 +20,7 @@ from pytest_webarena.errors import RecordingError
 from pytest_webarena.evidence import Usage
 from pytest_webarena.llm.client import BudgetSpent
 from pytest_webarena.llm.config import ModelSettings
-from pytest_webarena.llm.model_calls import ModelCalls, Purpose, read_model_calls
+from pytest_webarena.llm.model_calls import ModelCalls, Purpose, read_bills, read_model_calls
 from tests.model_server import Answer, cut_stream, fail, model_server, say
 from tests.unit.llm.helpers import FakeClock, client_of, prices, question
 
@@ -176,6 +178,20 @@ def test_missing_or_invalid_call_file_reads_as_empty(tmp_path: Path) -> None:
     (tmp_path / "odd.sqlite").write_text("no database")
     assert read_model_calls(tmp_path / "odd.sqlite") == ()
     assert not (tmp_path / "none.sqlite").exists()
+
+
+def test_accounts_of_earlier_versions_are_read_whole(settings: ModelSettings) -> None:
+    with model_server([say("a")]) as server:
+        client_of(server, settings=settings).ask(question())
+    assert settings.calls is not None
+    totals, bills = read_model_calls(settings.calls), read_bills(settings.calls)
+    assert bills
+    with closing(sqlite3.connect(settings.calls)) as database:
+        for name in ("cache_write_tokens", "cache_write_1h_tokens"):
+            database.execute(f"alter table calls drop column {name}")
+    before = settings.calls.read_bytes()
+    assert (read_model_calls(settings.calls), read_bills(settings.calls)) == (totals, bills)
+    assert settings.calls.read_bytes() == before
 
 
 def test_unwritable_account_is_a_recording_error(tmp_path: Path) -> None:

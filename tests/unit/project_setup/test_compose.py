@@ -264,11 +264,11 @@ def test_interpolation_is_composes(text: str, value: str | None) -> None:
 def test_env_files_are_read_as_compose_reads_them(tmp_path: Path) -> None:
     lines = ["# c", "export A=1", "B = ${A}2 # c", 'C="x\\n$A"', "D='$A'", "E=", "F=a#b", "PASSED", 'G="q\\"r" # c']
     (tmp_path / ".env").write_text("\n".join(lines))
-    found = read_env_file(tmp_path / ".env", {"PASSED": "on"}.get)
+    found = read_env_file(tmp_path / ".env", lambda name: "on" if name == "PASSED" else None)
     assert found == {"A": "1", "B": "12", "C": "x\n1", "D": "$A", "E": "", "F": "a#b", "PASSED": "on", "G": 'q"r'}
     (tmp_path / "bad").write_text("A=1\nwhat is this")
     with pytest.raises(UsageError, match=r"bad:2: expected NAME=value, found 'what is this'"):
-        read_env_file(tmp_path / "bad", {}.get)
+        read_env_file(tmp_path / "bad", lambda name: None)
 
 
 def test_no_key_has_two_meanings() -> None:

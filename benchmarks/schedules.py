@@ -297,8 +297,8 @@ def _completed(project: Project, run: str, reference: Seen, *options: str) -> It
 
 def kills(project: Project, reference: Seen) -> Iterator[tuple[str, list[str]]]:
     """Yield what a run loses when two of its workers are killed."""
-    for options in ("-n4", "-n4 --dist=loadfile", "-n4 --concurrency=4"):
-        yield f"{options}, two workers killed", list(_killed(project, reference, *options.split()))
+    for schedule in ("-n4", "-n4 --dist=loadfile", "-n4 --concurrency=4"):
+        yield f"{schedule}, two workers killed", list(_killed(project, reference, *schedule.split()))
 
 
 def _killed(project: Project, reference: Seen, *options: str) -> Iterator[str]:

@@ -135,7 +135,7 @@ def test_missing_shards_fail_the_gate(tmp_path: Path, capsys: pytest.CaptureFixt
 def test_shards_of_different_runs_fail_the_gate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     merge_runs([part(tmp_path, 1, 2, "a"), part(tmp_path, 2, 3, "b")], tmp_path / "numbers")
     assert gated(tmp_path / "numbers") == TOO_MANY_ERRORS
-    assert "expected parts of one number, found 1/2, 2/3" in capsys.readouterr().out
+    assert "expected parts of one number and of the same --shard-durations, found 1/2, 2/3" in capsys.readouterr().out
     merge_runs([part(tmp_path, 1, 4, "a"), *(part(tmp_path / "x", n, 4, f"t{n}", tests="few") for n in (2, 3, 4))],
                tmp_path / "tests")  # fmt: skip
     assert gated(tmp_path / "tests") == TOO_MANY_ERRORS

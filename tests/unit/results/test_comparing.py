@@ -72,10 +72,10 @@ def test_agents_of_one_run_are_compared_with_the_first(tmp_path: Path, capsys: p
     out = capsys.readouterr().out
     assert "whether b is better than a" in out
     assert "exact McNemar test" in out
-    assert "step 2: goto http://s.test/a | goto http://s.test/b" in out
+    assert "step 2: Go to http://s.test/a | Go to http://s.test/b" in out
     assert str(next((tmp_path / "run" / "trials").glob("t1.b.*"))) in out
     page = (tmp_path / "out" / "page.html").read_text()
-    assert "<tr class=parted><td class=n>2<td>goto http://s.test/a<td>goto http://s.test/b" in page
+    assert "<tr class=parted><td class=n>2<td>Go to http://s.test/a<td>Go to http://s.test/b" in page
     assert '<a href="../run/trials/t1.b.1-' in page
 
 

@@ -123,7 +123,7 @@ def test_command_fails_with_a_proof(
         assert main(["sites", "verify", f"--sites={tmp_path / 'sites.yaml'}"]) == code
     assert "1 failed" in capsys.readouterr().out
     assert main(["sites", "verify", "--sites=embedded"]) == 2
-    assert "expected apps in containers, found none in embedded" in capsys.readouterr().err
+    assert "expected apps in containers, or with 'reset', found none in embedded" in capsys.readouterr().err
 
 
 def test_shipped_recipe_of_webarena_has_a_proof_for_each_setting() -> None:

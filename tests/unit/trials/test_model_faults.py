@@ -63,11 +63,11 @@ NO_ACTION: Mapping[str, Answer] = {
     "no such tool": call("destroy", element="4"),
     "arguments that are no JSON": Answer(calls=(("stop", "{answer: 42"),), finish="tool_calls"),
     "arguments of a wrong type": call("click", element=["4"]),
-    "ten actions at once": Answer(calls=(("stop", '{"answer": "42"}'),) * 10, finish="tool_calls"),
 }
 """The model's own doing: asked for again, and in the end a result."""
 RIGHT: Mapping[str, Answer] = {
     "1 MB before the action": Answer(text="x" * 1_000_000, calls=(("stop", '{"answer": "42"}'),), finish="tool_calls"),
+    "ten actions at once": Answer(calls=(("stop", '{"answer": "42"}'),) * 10, finish="tool_calls"),
     "foreign letters": Answer(text="żółć 漢字 🦊 \x00", calls=(("stop", '{"answer": "42"}'),), finish="tool_calls"),
 }
 INJECTED = (

@@ -112,7 +112,7 @@ def test_reference_of_a_single_instance_needs_two_equal_resets(tmp_path: Path, a
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(HostedApp, "note", notes, raising=False)
         app = catalogue(tmp_path, apps[2], hook=grows).apps["shop"]
-        with pytest.raises(SiteError, match=r"expected the same response after two resets, found .*does not restore"):
+        with pytest.raises(SiteError, match=r"two resets of shop .* differ: expected .*, found .*does not restore"):
             starting(app)
 
 

@@ -16,11 +16,11 @@ from pytest_webarena.llm.model_calls import calls_of, read_model_calls
 from pytest_webarena.plugin.reporting.ended_trials import cut_off_lines, unattributed_lines, unreadable_lines
 from pytest_webarena.plugin.reporting.rates import summary_lines
 from pytest_webarena.plugin.reporting.refused_hosts import refused_host_lines
+from pytest_webarena.plugin.reporting.site_changes import site_change_lines
 from pytest_webarena.plugin.reporting.summary_lines import LABEL, WIDTH, Line, plural, row, shorter, wrapped
 from pytest_webarena.plugin.stash import SETTINGS
 from pytest_webarena.results.conditions import mixed, source_of
 from pytest_webarena.results.gradings import compare
-from pytest_webarena.results.program_changes import program_changes
 from pytest_webarena.results.published import published
 from pytest_webarena.results.statistics import grouped
 from pytest_webarena.results.wording import dollars, passed_words, size_words
@@ -177,7 +177,7 @@ def write_summary(reporter: TerminalReporter, controller: Controller) -> None:
     lines += unreadable_lines(controller.unreadable)
     lines += unattributed_lines(controller.records, run.path)
     lines += grading_lines(controller.records, run.path)
-    lines += (Line(f"sites: {change}", "yellow") for change in program_changes(controller.records))
+    lines += site_change_lines(controller.records)
     lines += refused_host_lines(controller.records)
     if controller.broker_report is not None:
         lines += site_lines(controller.broker_report)

@@ -41,6 +41,12 @@ class ExternalBackend(UnmanagedBackend):
         if not app.sites or not all(site.hosted for site in app.sites):
             raise UsageError(f"the app {app.name!r} runs elsewhere, so each of its sites has a 'url'")
         instances = self._instances.setdefault(app.name, HostedInstances(app, self._proofs))
+        with instances.preparation():
+            await instances.agree(await self._connected(app))
+
+    async def _connected(self, app: AppManifest) -> list[int]:
+        """Returns the numbers of the instances at whose addresses something answers. Raises `SiteError` if there is
+        none."""
         numbers = range(len(app.sites[0].hosted))
         problems = [[await _connection_problem(url) for site in app.sites if (url := site.hosted[number])]
                     for number in numbers]  # fmt: skip
@@ -48,7 +54,7 @@ class ExternalBackend(UnmanagedBackend):
             faults = (f"expected the site {site.name} at {site.hosted[0]}, found {problem}"
                       for site, problem in zip(app.sites, problems[0], strict=True) if problem)  # fmt: skip
             raise SiteError("; ".join(faults))
-        await instances.agree([number for number in numbers if not any(problems[number])])
+        return [number for number in numbers if not any(problems[number])]
 
     async def start(self, app: AppManifest, replica_id: str) -> Replica:
         """Returns a free instance as a replica once it is reset, if it can be, and ready."""

@@ -5,21 +5,21 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter, deque
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from urllib.parse import urlsplit
 
 from pytest_webarena.errors import SiteError
 from pytest_webarena.sites.backends.ready import answers, wait_ready
-from pytest_webarena.sites.backends.reset_hook import reset_instance, reset_of
+from pytest_webarena.sites.backends.reset_hook import reset_instance
 from pytest_webarena.sites.backends.reset_proofs import ResetProofs
-from pytest_webarena.sites.backends.reset_proving import agreed, difference, require_proof, stable_response
+from pytest_webarena.sites.backends.reset_proving import agreed, require_proof, require_same, stable_response
 from pytest_webarena.sites.catalogues.manifest import AppManifest
 
 __all__ = ["HostedInstances", "endpoint"]
 
 _FAILURES = 2
-"""Number of consecutive failed resets after which an instance is withdrawn."""
+"""Number of consecutive failed resets after which an instance is withdrawn; of disagreements, after which all are."""
 
 
 class HostedInstances:
@@ -35,6 +35,16 @@ class HostedInstances:
         """Consecutive failed resets."""
         self._problems: dict[int, str] = {}
         """Why the latest reset failed."""
+        self._repeated: Counter[int] = Counter()
+        """Resets of the run that failed, or whose proofs disagreed at first."""
+        self._latest: dict[int, str] = {}
+        """Why the latest of those failed."""
+        self._disagreements = 0
+        """Number of times that the first resets disagreed."""
+        self._disagreement = ""
+        """Why no instance can be used, once they have disagreed too often."""
+        self._unprepared = 0
+        """Consecutive failed preparations."""
         self._fresh: dict[int, float] = {}
         """Seconds of the reset of those that nothing has used since `agree`."""
 
@@ -45,12 +55,12 @@ class HostedInstances:
     @property
     def usable(self) -> int:
         """Number of instances that are not withdrawn."""
-        return sum(not self._withdrawn(number) for number in range(self._count))
+        return 0 if self._disagreement else sum(not self._withdrawn(number) for number in range(self._count))
 
     @property
     def promising(self) -> int:
-        """Number of free instances whose latest reset did not fail."""
-        return sum(number not in self._problems for number in self._free)
+        """Number of free instances whose latest reset did not fail; 0 if the preparation keeps failing."""
+        return 0 if self._unprepared >= _FAILURES else sum(number not in self._problems for number in self._free)
 
     def take(self) -> int:
         """Returns a free instance, which is no longer free: one whose latest reset failed only if there is no other.
@@ -69,11 +79,24 @@ class HostedInstances:
         if not self._withdrawn(number):
             self._free.append(number)
 
+    @contextmanager
+    def preparation(self) -> Iterator[None]:
+        """Count the block as a failed preparation if it raises `SiteError`."""
+        try:
+            yield
+        except SiteError:
+            self._unprepared += 1
+            raise
+        self._unprepared = 0
+
     async def agree(self, numbers: Sequence[int]) -> None:
         """Keep the response to the proof on which two resets agree: of several instances, or two of the only one.
 
-        Does nothing without a proof, or if the run has a reference. Raises `SiteError` if the resets do not agree.
+        Does nothing without a proof, or if the run has a reference. Raises `SiteError` if the resets do not agree. If
+        they do not for the second time, no instance is usable any more.
         """
+        if self._disagreement:
+            raise SiteError(self._disagreement)
         app, proofs = self._app, self._proofs
         if app.reset is None or app.reset.proof is None or proofs.has(app.name, app.reset.proof):
             return
@@ -81,25 +104,36 @@ class HostedInstances:
         found = {number: text for number, text in zip(numbers, texts, strict=True) if text is not None}
         if not found:
             raise SiteError("; ".join(dict.fromkeys(self._problems.values())))
-        places = {number: ", ".join(self.addresses(number).values()) for number in found}
-        if len(found) == 1:
-            [number] = found
-            again = await self._first_response(number)
-            if again is None:
-                raise SiteError(self._problems[number])
-            reference, origin = found[number], f"the response after two resets of {places[number]}"
-            if again != reference:
-                raise SiteError(
-                    f"{reset_of(app, self.addresses(number))} is not proved: expected the same response after two "
-                    f"resets, found {difference(reference, again)}; the reset does not restore all data"
-                )
-        else:
-            reference = agreed(app, {places[number]: text for number, text in found.items()})
-            same = [place for number, place in places.items() if found[number] == reference]
-            origin = f"the response after the resets of {' and '.join(same)}"
+        again = await self._first_response(next(iter(found))) if len(found) == 1 else None
+        if len(found) == 1 and again is None:
+            raise SiteError(self._problems[next(iter(found))])
+        try:
+            reference, origin = self._reference(found, again)
+        except SiteError as error:
+            self._disagreements += 1
+            if self._disagreements >= _FAILURES:
+                self._disagreement = str(error)
+            for number in found:
+                self._record_failure(number, str(error))
+            raise
         proofs.keep(app.name, app.reset.proof, reference, origin=origin)
         for number in [number for number in found if found[number] != reference]:
             del self._fresh[number]
+
+    def _reference(self, found: Mapping[int, str], again: str | None) -> tuple[str, str]:
+        """Returns the response on which resets agree, and which resets these are.
+
+        ``found`` are the responses by instance, ``again`` the second one of the only instance. Raises `SiteError` if
+        they do not agree.
+        """
+        places = {number: ", ".join(self.addresses(number).values()) for number in found}
+        if again is None:
+            reference = agreed(self._app, {places[number]: text for number, text in found.items()})
+            same = [place for number, place in places.items() if found[number] == reference]
+            return reference, f"the response after the resets of {' and '.join(same)}"
+        [(number, reference)] = found.items()
+        require_same(self._app, self.addresses(number), number + 1, reference, again)
+        return reference, f"the response after two resets of {places[number]}"
 
     async def _first_response(self, number: int) -> str | None:
         """Reset an instance before its first use. Returns the response to the proof; None if the reset failed."""
@@ -111,6 +145,7 @@ class HostedInstances:
                     text = await stable_response(self._app, self.addresses(number), number + 1)
                 except SiteError as error:
                     self._problems[number] = str(error)
+                    self._record_failure(number, str(error))
                     raise
                 self._fresh[number] = time.monotonic() - began
                 return text
@@ -129,10 +164,12 @@ class HostedInstances:
             except SiteError as error:
                 self._failures[number] += 1
                 self._problems[number] = str(error)
+                self._record_failure(number, str(error))
                 raise
             except asyncio.CancelledError:
                 self._failures[number] += 1
                 self._problems.setdefault(number, f"its reset did not end within {time.monotonic() - began:.0f} s")
+                self._record_failure(number, self._problems[number])
                 raise
             finally:
                 before = self._fresh.pop(number, 0.0)
@@ -160,13 +197,29 @@ class HostedInstances:
             return next(filter(None, found), "")
 
     def sentences(self) -> tuple[str, ...]:
-        """Returns a sentence for each instance whose latest reset failed: what happened, and what to do."""
-        return tuple(
-            f"{self._app.name} at {', '.join(self.addresses(number).values())} "
-            + (f"was withdrawn after {_FAILURES} failed resets" if self._withdrawn(number) else "failed its last reset")
-            + f": {problem}. Repair it, test it with 'webarena sites doctor', and resume the run"
-            for number, problem in sorted(self._problems.items())
+        """Returns a sentence for each instance with a failed reset: what happened, and what to do."""
+        if self._disagreement:
+            main = f"{self._disagreement}. Test it with 'webarena sites doctor', and resume the run"
+            return (main, *map(self._sentence, sorted(self._problems)))
+        return tuple(map(self._sentence, sorted({*self._problems, *self._repeated})))
+
+    def _sentence(self, number: int) -> str:
+        place = f"{self._app.name} at {', '.join(self.addresses(number).values())}"
+        if number not in self._problems:
+            count = self._repeated[number]
+            return (
+                f"{place}: {count} reset{'s' * (count != 1)} failed and had to be repeated, the latest because "
+                f"{self._latest[number]}. Test it with 'webarena sites doctor'"
+            )
+        what = f"was withdrawn after {_FAILURES} failed resets" if self._withdrawn(number) else "failed its last reset"
+        return (
+            f"{place} {what}: {self._problems[number]}. Repair it, test it with 'webarena sites doctor', and resume "
+            "the run"
         )
+
+    def _record_failure(self, number: int, why: str) -> None:
+        self._repeated[number] += 1
+        self._latest[number] = why
 
     def _withdrawn(self, number: int) -> bool:
         return self._failures[number] >= _FAILURES

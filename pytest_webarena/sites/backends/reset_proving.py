@@ -15,8 +15,9 @@ from pytest_webarena.sites.backends.reset_hook import SHOWN, ask, call_of, reset
 from pytest_webarena.sites.backends.reset_proofs import ResetProofs
 from pytest_webarena.sites.catalogues.manifest import AppManifest
 from pytest_webarena.sites.catalogues.running import HttpCall
+from pytest_webarena.sites.protocol.messages import PROOF_CHANGED
 
-__all__ = ["agreed", "difference", "proof_change", "require_proof", "stable_response"]
+__all__ = ["agreed", "difference", "proof_change", "require_proof", "require_same", "stable_response"]
 
 _CONTEXT = 40
 """Characters on each side of a difference in messages."""
@@ -38,6 +39,16 @@ async def stable_response(app: AppManifest, addresses: Mapping[str, str], number
     return first
 
 
+def require_same(app: AppManifest, addresses: Mapping[str, str], number: int, first: str, again: str) -> None:
+    """Raise `SiteError` if the responses to the proof of one instance after two resets differ."""
+    if first != again:
+        raise SiteError(
+            f"two resets of {app.name} ({', '.join(addresses.values())}) differ: expected the same response to "
+            f"{_asked(app, addresses, number)}, found {difference(first, again)}; the reset does not restore all data, "
+            "or the proof has times or counters: choose a request without them"
+        )
+
+
 async def require_proof(app: AppManifest, addresses: Mapping[str, str], number: int, proofs: ResetProofs) -> None:
     """Raise `SiteError` if the response to the proof is not the reference in ``proofs``."""
     if found := _from_reference(app, await _response(app, addresses, number, app.start_timeout), proofs):
@@ -56,7 +67,7 @@ async def proof_change(app: AppManifest, addresses: Mapping[str, str], number: i
         )
     except SiteError as error:
         return str(error)
-    return f"its proof has changed: {_asked(app, addresses, number)} has {found}" if found else ""
+    return f"{PROOF_CHANGED}: {_asked(app, addresses, number)} has {found}" if found else ""
 
 
 def agreed(app: AppManifest, found: Mapping[str, str]) -> str:

@@ -91,6 +91,7 @@ class Pool:
             replica_sets=replica_sets,
             requested_at=now,
             deadline=now + timeout,
+            timeout=timeout,
             ahead=self._distinct(ahead),
             since=now - max_age if max_age is not None else 0.0,
         )
@@ -230,10 +231,10 @@ class Pool:
     async def tick(self) -> None:
         """Handle time-outs and dead replicas; remove surplus replicas."""
         now = self._clock()
-        for request in [request for request in self._waiting if now >= request.deadline]:
-            if any(replica_set.booting for replica_set in request.replica_sets) or all(
-                replica_set.available() or replica_set.goes_round for replica_set in request.replica_sets
-            ):
+        for request in list(self._waiting):
+            if all(replica_set.available() or replica_set.goes_round for replica_set in request.replica_sets):
+                request.deadline = max(request.deadline, now + request.timeout)
+            if now < request.deadline or any(replica_set.booting for replica_set in request.replica_sets):
                 continue
             self._waiting.remove(request)
             self._fail(request, self._why_not(request))

@@ -53,6 +53,8 @@ class PoolRequest:
     replica_sets: tuple[ReplicaSet, ...]
     requested_at: float
     deadline: float
+    timeout: float
+    """Seconds for which it waits while no peer uses what it waits for."""
     ahead: tuple[ReplicaSet, ...] = ()
     """Replica sets that the requester will need next; they start replicas in the meantime, without reserving them."""
     owner: str = ""

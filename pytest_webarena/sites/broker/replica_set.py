@@ -119,9 +119,9 @@ class ReplicaSet:
 
     @property
     def goes_round(self) -> bool:
-        """Whether its replicas run elsewhere and one exists: there can be no more, so a request waits for a peer's end,
-        however long that takes."""
-        return self.app.backend == EXTERNAL and bool(self._living())
+        """Whether its replicas run elsewhere and one has started: there can be no more, so a request waits for a peer's
+        end, however long that takes."""
+        return self.app.backend == EXTERNAL and any(slot.replica is not None for slot in self._living())
 
     def record_request(self) -> None:
         """Record a new request: a failed start may be retried, unless it failed too often."""

@@ -78,6 +78,6 @@ def test_short_number_in_a_path_identifies_a_row(column: str, path: str, chosen:
 def test_short_number_in_a_path_identifies_a_row_of_a_link_table() -> None:
     evidence = Evidence(answer="", stop_reason="answered", requests=(post("http://shop.test/people/1/skills"),))
     words = sent_values(evidence).path_words(1)
-    skills = Table("skills", ["person_id", "skill"], {}, others=["people"], key=["person_id", "skill"])
+    skills = Table("skills", ["person_id", "skill"], {}, others=["people"])
     assert is_addressed(words, "person_id", skills)
-    assert not is_addressed(words, "person_id", Table("skills", ["person_id"], {}, others=["people"], key=["id"]))
+    assert not is_addressed(words, "person_id", Table("skills", ["id"], {}, others=["people"]))

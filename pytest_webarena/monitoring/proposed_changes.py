@@ -6,9 +6,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from types import MappingProxyType
 
-from pytest_webarena.changes import FILES, RowKind, SiteChanges, TableChanges
+from pytest_webarena.changes import FILES, RowKind, SiteChanges, TableChanges, Value
 from pytest_webarena.checks.changes import holds_something
+from pytest_webarena.suites.writing import yaml_scalar
 from pytest_webarena.tasks.model import Task
 
 __all__ = ["Amounts", "Proposal", "inserted", "propose", "without_ignored"]
@@ -29,6 +31,8 @@ class Amounts:
     columns: dict[str, None] = field(default_factory=dict)
     allowed_columns: dict[str, None] = field(default_factory=dict)
     """Columns, except those of the key, that held something in an added row."""
+    where: Mapping[str, Value] = field(default_factory=dict)
+    """Values that all rows share and that the check requires."""
 
     def text(self) -> str:
         """The amounts in the syntax of task files."""
@@ -41,6 +45,9 @@ class Amounts:
             parts.append(f"columns: [{', '.join(map(_name, self.columns))}]")
         if self.allowed_columns:
             parts.append(f"allowed_columns: [{', '.join(map(_name, self.allowed_columns))}]")
+        if self.where:
+            pairs = ", ".join(f"{_name(name)}: {yaml_scalar(value, flow=True)}" for name, value in self.where.items())
+            parts.append(f"where: {{{pairs}}}")
         return f"{{{', '.join(parts)}}}"
 
 
@@ -71,8 +78,15 @@ class Proposal:
         ]
 
 
-def propose(template: str, runs: Sequence[tuple[Task, Sequence[SiteChanges]]], ignored: Ignored) -> Proposal:
-    """The check that lists exactly what changed in ``runs`` of a template's instances.
+def propose(
+    template: str,
+    runs: Sequence[tuple[Task, Sequence[SiteChanges]]],
+    ignored: Ignored,
+    *,
+    where: Mapping[tuple[str, str], Mapping[str, Value]] = MappingProxyType({}),
+) -> Proposal:
+    """The check that lists exactly what changed in ``runs`` of a template's instances. ``where`` has values that it
+    requires of all written rows, by app and table.
 
     Where their amounts differ, the check has a range; a person has to decide whether that is intended.
     """
@@ -84,6 +98,7 @@ def propose(template: str, runs: Sequence[tuple[Task, Sequence[SiteChanges]]], i
     for app in every:
         for table in app.tables:
             amounts = sites.setdefault(_site_of(app, tasks), {}).setdefault(table.table, Amounts())
+            amounts.where = where.get((app.app, table.table), {})
             amounts.columns.update(dict.fromkeys(table.columns))
             if not table.more:  # otherwise the rows are not all recorded
                 amounts.allowed_columns.update(dict.fromkeys(_filled(table)))

@@ -15,6 +15,7 @@ from pytest_webarena.checks.answer_types.dates import parse_date, parse_time
 from pytest_webarena.checks.answer_types.units import COMMON_UNITS, currencies
 from pytest_webarena.evidence import RequestRecord
 from pytest_webarena.monitoring.proposed_changes import Ignored, propose, without_ignored
+from pytest_webarena.recorder.new_rows import FormerRows, former_rows
 from pytest_webarena.recorder.proposed_orders import order_checks
 from pytest_webarena.recorder.proposed_requests import request_checks
 from pytest_webarena.recorder.row_values import RowValues, row_values, sql_condition, sql_name
@@ -68,6 +69,10 @@ class ProposedCheck:
             return self
         left = {name: value for name, value in row.columns.items() if name in row.key or name not in set(columns)}
         condition = " and ".join(row.conditions.get(name) or sql_condition(name, value) for name, value in left.items())
+        if row.kind == "added":
+            condition, certain = _of_new_rows(row, left, condition)
+        else:
+            certain = row.kind == "removed" or any(name not in row.key for name in left)
         count = 0 if row.kind == "removed" else 1
         spec: dict[str, Any] = {"site": row.site} if row.site else {}
         where = f" where {condition}" if condition else ""
@@ -75,6 +80,7 @@ class ProposedCheck:
         described = ", ".join(f"{name} = {row.described.get(name, value)}" for name, value in left.items())
         return replace(
             self, about=f"{row.table}: a row is {row.kind}: {described}", row=replace(row, columns=left),
+            recommended=self.recommended and certain,
             lines=tuple(yaml_lines([{"state": spec}])),
         )  # fmt: skip
 
@@ -87,6 +93,9 @@ class ProposedRow:
     """Its site; empty for the task's first one."""
     table: str
     kind: str
+    app: str = ""
+    name: str = ""
+    """The table's name with its database."""
     columns: Mapping[str, Value]
     key: tuple[str, ...] = ()
     """Columns without which the check would find another row."""
@@ -94,6 +103,8 @@ class ProposedRow:
     """SQL conditions by column, in place of a comparison with the value."""
     described: Mapping[str, str] = field(default_factory=dict)
     """Descriptions by column, in place of the value."""
+    former: FormerRows = field(default_factory=FormerRows)
+    """The rows that an added row is told from."""
 
 
 def proposed_checks(
@@ -142,11 +153,22 @@ def proposed_checks(
                 ProposedCheck(about=about, lines=tuple(lines))
                 for about, lines in order_checks(known.orders, table.table, _single_key(table), place, context.has)
             ]
-    proposal = propose(task.id, [(task, changes)], ignored)
+    named = {(check.row.app, check.row.name) for check in found if check.row is not None and check.recommended}
+    pinned = {
+        (app.app, table.table): where for app in quiet for table in app.tables
+        if (app.app, table.name) not in named and (where := context.shared_key(app, table))
+    }  # fmt: skip
+    proposal = propose(task.id, [(task, changes)], ignored, where=pinned)
     if proposal.unknown:
         pass  # without a ledger, side effects can't be checked
     elif any(app.total for app in quiet):
-        found.append(ProposedCheck(about="nothing else changes on the sites", lines=tuple(proposal.lines(0))))
+        unread = [
+            f"{table.table}.{column}" for app in quiet for table in app.tables
+            if (app.app, table.table) in pinned for column in context.unread_columns(table)
+        ]  # fmt: skip
+        comments = [f"# look at this: the value of {each} is checked by nothing" for each in unread]
+        about = "; ".join(["nothing else changes on the sites", *(each.removeprefix("# ") for each in comments)])
+        found.append(ProposedCheck(about=about, lines=(*comments, *proposal.lines(0))))
     unknown = requests and unknown_changes_warning(task.sites, changes)
     if unknown:
         for about, check in request_checks(requests, sites or {}):
@@ -228,10 +250,31 @@ def _rows(
             about="", lines=(), recommended=context.is_meant(table, row, columns),
             row=ProposedRow(
                 site="" if first else site, table=table.table, kind=row.kind, columns=columns,
+                app=app.app, name=table.name,
                 key=tuple(row.key) if row.kind != "added" else (), conditions=conditions, described=described,
+                former=former_rows(table, context.tables.get((app.app, table.name), WrittenTable()).former),
             ),
         )  # fmt: skip
         yield check.without(())
+
+
+def _of_new_rows(row: ProposedRow, columns: Mapping[str, Value], condition: str) -> tuple[str, bool]:
+    """Return the condition with what no former row meets, and whether that is certain. A query that a former row
+    meets is true before the steps."""
+    former = row.former
+    compared = {
+        name: value for name, value in columns.items()
+        if name not in row.conditions or row.conditions[name].startswith(f"{sql_name(name)} in (")
+    }  # fmt: skip
+    if former.rows is not None and not former.matching(compared):
+        return condition, True
+    if (first := former.first_new()) is not None:
+        parts = [f"{sql_name(first[0])} >= {first[1]}"]
+    elif (keys := former.excluded(compared)) is not None:
+        parts = [f"not ({' and '.join(sql_condition(name, value) for name, value in key.items())})" for key in keys]
+    else:
+        return condition, False
+    return " and ".join([*([condition] if condition else []), *parts]), True
 
 
 def _single_key(table: TableChanges) -> str:

@@ -70,6 +70,28 @@ class RowValues:
         }  # fmt: skip
         return {**(row.key if row.kind == "changed" else {}), **chosen} if chosen else {}
 
+    def shared_key(self, app: SiteChanges, table: TableChanges) -> dict[str, Value]:
+        """Return the key that all written rows of a table share, if no generated or unsteady value is in it."""
+        if table.more or not table.rows:
+            return {}
+        unsteady = any(
+            (app.app, table.name, number, name) in self.unsteady
+            for number, row in enumerate(table.rows) for name in row.key
+        )  # fmt: skip
+        generated = table.table != FILES and any(row.kind == "added" for row in table.rows)
+        if unsteady or generated:
+            return {}
+        first = table.rows[0].key
+        return {name: value for name, value in first.items() if all(row.key.get(name) == value for row in table.rows)}
+
+    def unread_columns(self, table: TableChanges) -> list[str]:
+        """Return the columns of changed rows that are no clocks."""
+        return [
+            name
+            for name in table.columns
+            if any(not self._is_clock(name, row.now[name]) for row in table.rows if name in row.now)
+        ]
+
     def conditions(
         self, app: SiteChanges, table: TableChanges, columns: Mapping[str, Value]
     ) -> tuple[dict[str, str], dict[str, str]]:
@@ -141,7 +163,7 @@ class RowValues:
     def is_meant(self, table: TableChanges, row: RowChange, columns: Mapping[str, Value]) -> bool:
         """Return whether a row is what the task is about: it has something of the intent, the steps or the requests, or
         links others, or its state changed."""
-        written = {name: value for name, value in columns.items() if name not in row.key}
+        written = {name: value for name, value in columns.items() if row.kind == "added" or name not in row.key}
         if row.kind == "removed" or any(self._is_chosen(name, value) for name, value in written.items()):
             return True
         links = [name for name, value in columns.items() if refers(table, name, value)]
@@ -217,7 +239,7 @@ def _cells(changes: Sequence[SiteChanges]) -> Iterator[tuple[_Cell, Value]]:
     for app in changes:
         for table in app.tables:
             for number, row in enumerate(table.rows):
-                for column, value in (row.now if row.kind == "changed" else row.row).items():
+                for column, value in {**row.key, **(row.now if row.kind == "changed" else row.row)}.items():
                     yield (app.app, table.name, number, column), value
 
 

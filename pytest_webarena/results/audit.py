@@ -24,6 +24,7 @@ from pytest_webarena.checks.key_nodes.mutants import doubts
 from pytest_webarena.checks.side_effects import PATH as SIDE_EFFECTS
 from pytest_webarena.checks.verdict import Part
 from pytest_webarena.evidence import Evidence
+from pytest_webarena.results.added_row_audit import old_row_checks
 from pytest_webarena.results.end_state import Moot, moot_trials, replaced_step
 from pytest_webarena.results.ground_audit import Doubt, all_doubts, crawl_notes, crawl_outcome, is_crawl
 from pytest_webarena.results.records import TrialRecord
@@ -236,9 +237,9 @@ def _audit_task(
     if not task.skip:
         reasons = [
             *_solution(task, found), *_wrong_agents(found, moot, evidence), *_before_anything(task, found),
-            *_unjudged(found), *_weak_answers(flaws),
-            *(ground_reason(doubt) for doubt in all_doubts(found)),
-            *(Reason(finding="weak check", text=each.text, mend=each.mend) for each in unread_values(found)),
+            *_unjudged(found), *_weak_answers(flaws), *(ground_reason(doubt) for doubt in all_doubts(found)),
+            *(Reason(finding="weak check", text=each.text, mend=each.mend)
+              for each in (*unread_values(found), *old_row_checks(task, found))),
         ]  # fmt: skip
         reasons.sort(key=lambda reason: FINDINGS.index(reason.finding))
     return TaskAudit(
@@ -318,9 +319,8 @@ def _before_anything(task: Task, found: _Found) -> Iterator[Reason]:
         return
     others = [atom for atom in atoms(null) if not is_on_answer(atom)]
     if others and all(atom.passed for atom in others):
-        which = _listed(atom.path for atom in others)
-        verb = "passes" if len(others) == 1 else "pass"
-        text = f"{which} {verb} before anything is done; if that only guards against changes, set 'mutates: false'"
+        which = f"{_listed(atom.path for atom in others)} {'passes' if len(others) == 1 else 'pass'}"
+        text = f"{which} before anything is done; if that only guards against changes, set 'mutates: false'"
         yield Reason(finding="weak check", text=text)
 
 

@@ -16,11 +16,13 @@ if TYPE_CHECKING:
     from pytest_webarena.evidence import Evidence, RequestRecord
     from pytest_webarena.trials.other_values import Table
 
-__all__ = ["SentValues", "is_addressed", "is_alike", "sent_by", "sent_values"]
+__all__ = ["SentValues", "is_addressed", "is_alike", "is_same", "sent_by", "sent_values"]
 
 _MINUTES = re.compile(r"[T ]00:00(:00)?(\.0+)?(Z|[+-]00:?00)?\Z")
 _FLAGS = {"on": 1, "true": 1, "yes": 1, "off": 0, "false": 0, "no": 0}
 _LETTERS = re.compile(r"[^a-z]+")
+_INNERMOST = re.compile(r".*\[(?=[^\[\]]+\]\Z)|\]\Z")
+"""What surrounds the last name of a field: ``milling`` in ``skills[milling]``."""
 _OF_STEPS = ("text", "options", "url", "files")
 _CHARACTERISTIC = 2
 """Length from which on a value is no coincidence. A shorter one counts only in a field named like its column."""
@@ -36,6 +38,8 @@ class SentValues:
         entered: frozenset[str] = frozenset(),
     ) -> None:
         self._fields = fields
+        self._ticked = frozenset(_INNERMOST.sub("", name) for name, sent in fields if sent == "1" and name)
+        """Names of the fields that a ticked box sent: the name says what was chosen."""
         self._in_paths = in_paths
         self._entered = entered
 
@@ -43,6 +47,8 @@ class SentValues:
         """Return whether the client chose the value of this column."""
         text = _plain(value)
         names = [name for name, sent in self._fields if sent == text and text]
+        if len(text) >= _CHARACTERISTIC and text in self._ticked:
+            return True
         return bool(names) and (len(text) >= _CHARACTERISTIC or any(is_alike(column, name) for name in names))
 
     def is_entered(self, value: Value) -> bool:
@@ -61,6 +67,8 @@ def is_addressed(words: Iterable[str], column: str, table: Table) -> bool:
     refers_to = table.references[column][0] if column in table.references else ""
     if not (refers_to or column in table.key or column.endswith("_id")):
         return False
+    if not table.references and len(table.key) > 1 and column in table.key:
+        return True  # a row of a link table is identified by what it links, declared or not
     others = [other for other in table.others if other != refers_to]
     return any(
         (refers_to and is_alike(refers_to, word)) or not any(is_alike(o, word) for o in others) for word in words
@@ -127,6 +135,11 @@ def is_alike(column: str, name: str) -> bool:
     """
     one, other = (_LETTERS.sub("", each.lower().removesuffix("_id")).rstrip("s") for each in (column, name))
     return bool(one and other) and (one in other or other in one)
+
+
+def is_same(one: Value, other: Value) -> bool:
+    """Return whether two values are equal in the form in which they are compared."""
+    return _plain(one) == _plain(other)
 
 
 def _plain(value: Value) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -71,6 +72,8 @@ class WrittenTable:
     """Columns in which new rows have the next number: one more than the largest."""
     references: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     """Table and column that a foreign key refers to, by column."""
+    former: Sequence[_Row] | None = ()
+    """The rows before the trial wrote; None if they are too many, or not all known."""
 
     @property
     def ordering(self) -> frozenset[str]:
@@ -104,13 +107,34 @@ def written_table(ask: Callable[[str], Any], changes: TableChanges, declared: Ta
     """Return what is known of one table. ``ask`` runs a statement and returns its result."""
     result = ask(f"select * from {quoted(changes.table)} limit {_MOST_ROWS + 1}")
     if len(result.rows) > _MOST_ROWS:
-        return WrittenTable(references=declared.references)
+        return WrittenTable(references=declared.references, former=None)
     rows = [dict(zip(result.columns, row, strict=True)) for row in result.rows]
     return WrittenTable(
         orders=tuple(orders(changes, declared, rows)),
         counted=frozenset(counted_columns(changes, rows)) if declared.key else frozenset(),
         references=declared.references,
+        former=None if changes.more else tuple(_former(changes, rows)),
     )
+
+
+def _former(changes: TableChanges, rows: Sequence[_Row]) -> Iterator[_Row]:
+    """Yield the rows as they were before the changes."""
+
+    def identity(row: _Row, names: Iterable[str]) -> frozenset[tuple[str, Value]]:
+        return frozenset((name, row.get(name)) for name in names)
+
+    present = [row for row in changes.rows if row.kind != "removed"]
+    names = {tuple(row.key or row.row) for row in present}
+    touched = defaultdict[frozenset[tuple[str, Value]], list[RowChange]](list)
+    for change in present:
+        touched[identity(change.key or change.row, change.key or change.row)].append(change)
+    for row in rows:
+        found = next((each for of in names if (each := touched.get(identity(row, of)))), None)
+        if not found:
+            yield row
+        elif (change := found.pop()).kind == "changed":  # without a key, equal rows existed before
+            yield {**row, **{name: change.row.get(name) for name in change.now}}
+    yield from (row.row for row in changes.rows if row.kind == "removed")
 
 
 def orders(changes: TableChanges, declared: Table, rows: Sequence[_Row]) -> Iterator[Order]:

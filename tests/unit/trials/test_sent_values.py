@@ -30,6 +30,9 @@ def post(url: str, body: str | None = None, headers: tuple[tuple[str, str], ...]
         ("author", 2, post("http://shop.test/tickets/2/comment"), False),  # a short number means what its field means
         ("stars", 5, post("http://shop.test/rate", '{"review": {"stars": 5}}', JSON), True),
         ("pinned", 1, post("http://shop.test/add", "pinned=on"), True),
+        ("skill", "milling", post("http://shop.test/save", "milling=on"), True),  # a ticked box is chosen by its name
+        ("skill", "milling", post("http://shop.test/save", "skills%5Bmilling%5D=1"), True),
+        ("skill", "milling", post("http://shop.test/save", "milling=5"), False),
         ("due", "2026-07-09 00:00:00", post("http://shop.test/add", "until=2026-07-09"), True),
         ("up", 1, post("http://shop.test/add", "title=1"), False),
         ("made", "2026-07-09T10:12:00", post("http://shop.test/add", "title=Tea"), False),
@@ -70,3 +73,11 @@ STARS = Table("stars", ["ticket", "person"], {"ticket": ("tickets", "id")}, othe
 def test_short_number_in_a_path_identifies_a_row(column: str, path: str, chosen: bool) -> None:
     evidence = Evidence(answer="", stop_reason="answered", requests=(post(f"http://shop.test{path}"),))
     assert is_addressed(sent_values(evidence).path_words(9), column, STARS) is chosen
+
+
+def test_short_number_in_a_path_identifies_a_row_of_a_link_table() -> None:
+    evidence = Evidence(answer="", stop_reason="answered", requests=(post("http://shop.test/people/1/skills"),))
+    words = sent_values(evidence).path_words(1)
+    skills = Table("skills", ["person_id", "skill"], {}, others=["people"])
+    assert is_addressed(words, "person_id", skills)
+    assert not is_addressed(words, "person_id", Table("skills", ["id"], {}, others=["people"]))

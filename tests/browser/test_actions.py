@@ -59,8 +59,11 @@ def test_click_scrolls_to_element_out_of_view(show: Show) -> None:
         f"<div style='height:3000px'></div><button onclick=\"log('hit')\">Far</button>"
         f"<div style='height:3000px'></div>{LOG}"
     )
-    done(session, Click(Selector("text=Far")))
+    target = session.execute(Click(Selector("text=Far"))).target
     assert logged(session) == ("hit",)
+    assert target is not None
+    assert target.y is not None
+    assert target.y > 3000  # where it was before scrolling, as in the screenshot
 
 
 def test_text_and_wrapped_links_can_be_clicked(show: Show) -> None:

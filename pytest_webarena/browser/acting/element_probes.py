@@ -181,7 +181,17 @@ PREPARE = (
   const doc = el.ownerDocument, view = doc.defaultView;
   const record = {...recordOf(given), reads: readsOf(given)};
   const kind = kindOfField(el), field = isField(el);
-  const answer = (state, more) => ({state, kind, field, record, ...more});
+  const seen = middleOf(el);
+  // Where the agent saw the element, if scrolling or focusing has moved it since. A place in the view is left out:
+  // something else, such as the edge of a scrolled box, may have been drawn there.
+  const placeSeen = () => {
+    const now = middleOf(el);
+    if (now.x === undefined) return {};
+    if (Math.abs(now.x - seen.x) < 2 && Math.abs(now.y - seen.y) < 2) return null;
+    const {innerWidth, innerHeight} = view.top;
+    return seen.x < 0 || seen.y < 0 || seen.x > innerWidth || seen.y > innerHeight ? seen : {};
+  };
+  const answer = (state, more) => ({state, kind, field, record, seen: placeSeen(), ...more});
   // A field that no click reaches takes text all the same, if it takes the focus or its value is set.
   const unreached = async (state, more) => {
     if (typing && kind) return answer('ready', middleOf(el));

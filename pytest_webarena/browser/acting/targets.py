@@ -362,7 +362,8 @@ _UNREACHED = ("covered", "hidden", "outside", "undrawn")
 
 def _hit_point(found: Mapping[str, Any], **known: str) -> HitPoint:
     x, y = found.get("x", 0.0), found.get("y", 0.0)
-    return HitPoint(_record(found["record"], **known, x=x, y=y), x, y, found["kind"], found["state"], found["field"])
+    place = {"x": x, "y": y} if found.get("seen") is None else found["seen"]  # as in the screenshot before the action
+    return HitPoint(_record(found["record"], **known, **place), x, y, found["kind"], found["state"], found["field"])
 
 
 def _record(found: Mapping[str, Any], **known: Any) -> TargetRecord:

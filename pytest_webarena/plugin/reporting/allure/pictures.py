@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from pytest_webarena.evidence import TargetRecord
 
-__all__ = ["WIDTH", "WIDTH_AFTER", "report_picture"]
+__all__ = ["WIDTH", "WIDTH_AFTER", "is_outside", "report_picture"]
 
 WIDTH = 600
 """Width of a picture in pixels, at which text of a page of 1280 pixels can just be read. Records keep the full size."""
@@ -48,6 +48,23 @@ def report_picture(path: Path, *, width: int = WIDTH, target: TargetRecord | Non
     return content.getvalue()
 
 
+def is_outside(path: Path, target: TargetRecord) -> bool:
+    """Return whether the target's place is known and outside the screenshot; False if the picture can't be read."""
+    from PIL import Image
+
+    if target.x is None or target.y is None:
+        return False
+    try:
+        with Image.open(path) as file:
+            return _outside(file.size, target.x, target.y)
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
+        return False
+
+
+def _outside(size: tuple[int, int], x: float, y: float) -> bool:
+    return not (0 <= x <= size[0] and 0 <= y <= size[1])
+
+
 def _height(size: tuple[int, int], width: int) -> int:
     return max(1, round(size[1] * width / size[0]))
 
@@ -55,7 +72,7 @@ def _height(size: tuple[int, int], width: int) -> int:
 def _mark(picture: Image, original: tuple[int, int], target: TargetRecord) -> None:
     from PIL import ImageDraw
 
-    if target.x is None or target.y is None or not (0 <= target.x <= original[0] and 0 <= target.y <= original[1]):
+    if target.x is None or target.y is None or _outside(original, target.x, target.y):
         return
     scale = picture.width / original[0]
     x, y = target.x * scale, target.y * scale

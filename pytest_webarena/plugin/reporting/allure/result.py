@@ -55,6 +55,7 @@ __all__ = [
     "trial_result",
 ]
 
+UNSURE_FAULT = "undecided: the oracle failed this task, too"
 _PHASES = ("lease", "session", "setup", "episode", "collect")
 STATUSES: Mapping[Kind, str] = {"passed": "passed", "failed": "failed", "undecided": "unknown", "error": "broken"}
 """Allure's status of each outcome. Undecided trials are neither failed nor passed."""
@@ -99,9 +100,11 @@ def trial_result(trial: Reported, files: Attachments, environment: Mapping[str, 
     identify(result, trial.identity)
     if (used := record.total_usage) is not None:
         # Excluded from the identity of a trial: Allure must not treat a test with another price as a different one.
-        model_facts = {"model": record.model, "cost": cost_words(used)}
+        model_facts = {"model": record.model or "", "cost": cost_words(used)}
         model_facts |= {"tokens in": str(used.input_tokens), "tokens out": str(used.output_tokens)}
-        result.parameters += [Parameter(name=name, value=value, excluded=True) for name, value in model_facts.items()]
+        result.parameters += [
+            Parameter(name=name, value=value, excluded=True) for name, value in model_facts.items() if value
+        ]
     verdicts = verdicts_of(record)
     if verdicts:
         result.labels.append(Label(name="grading", value=record.grading))
@@ -220,6 +223,9 @@ def _missed(check: CheckResult) -> Iterator[CheckResult]:
 def _description(trial: Reported) -> Iterator[str]:
     record = trial.record
     yield _summary(record)
+    unsure = _is_suspect(trial)
+    if unsure:
+        yield "**The oracle failed this task, too: its checks are suspect.**"
     if record.answer:
         yield f"Answer:\n\n{_fenced(record.answer)}"
     if record.earlier_attempts:
@@ -229,13 +235,13 @@ def _description(trial: Reported) -> Iterator[str]:
         ]
         yield "Tried again, on fresh sites, after\n\n" + "\n".join(lines)
     facts = {
-        "whose fault": reported_outcome(record).fault,
+        "whose fault": UNSURE_FAULT if unsure else reported_outcome(record).fault,
         "task": f"`{record.key.task}` in `{trial.identity.source}`",
         "agent": f"`{record.key.agent}`" + (" (sees the solution)" if record.privileged else ""),
         "model": f"`{record.model}`" if record.model else "",
         "reward model": f"`{record.reward_model}`" if record.reward_model else "",
         "model use": ", ".join(usage_words(used)) if (used := record.total_usage) is not None else "",
-        "signed in at the end": _inline(sign_in_words(record.signed_in)),
+        "signed in at the end": _inline(signed_in) if (signed_in := sign_in_words(record.signed_in)) else "",
         "memory": _inline(memory_words(record.memory)) if record.memory is not None else "",
         "judge": ", ".join(judge_words(record.judge)) if record.judge is not None else "",
         "judged before": ", then ".join(_before(each) for each in record.history),
@@ -245,9 +251,19 @@ def _description(trial: Reported) -> Iterator[str]:
             f"{name} {seconds_words(value)}" for name, value in record.seconds.items() if name in _PHASES
         ),
         "record": f"`{trial.folder.name}`",
-        "trace": f"`npx playwright show-trace {trial.attempt / TRACE}`" if (trial.attempt / TRACE).is_file() else "",
+        "trace": f"`npx playwright show-trace {trial.folder.name}/{trial.attempt.name}/{TRACE}`"
+        if (trial.attempt / TRACE).is_file()
+        else "",
     }
     yield "\n".join(f"- {name}: {value}" for name, value in facts.items() if value)
+
+
+def _is_suspect(trial: Reported) -> bool:
+    """Whether an agent's trial failed, and one of an agent that sees the solution has failed the task so far, too."""
+    if trial.record.privileged or reported_outcome(trial.record).kind != "failed":
+        return False
+    others = RunDir(trial.folder.parent.parent).of_task(trial.record.key.task)
+    return any(each.privileged and reported_outcome(each).kind == "failed" for each in others)
 
 
 def _before(earlier: Mapping[str, Any]) -> str:

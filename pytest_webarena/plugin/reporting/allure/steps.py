@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from allure_commons.model2 import Attachment, Parameter, TestStepResult
 
 from pytest_webarena.checks.verdict import Verdict
-from pytest_webarena.evidence.step_sentences import step_sentence, target_words
-from pytest_webarena.plugin.reporting.allure.pictures import WIDTH_AFTER
+from pytest_webarena.evidence.step_sentences import step_sentence
+from pytest_webarena.plugin.reporting.allure.pictures import WIDTH_AFTER, is_outside
 from pytest_webarena.plugin.reporting.allure.site_changes import changes_step
 from pytest_webarena.results.attempts import INTENT_IMAGES, TRACE, VIDEOS, read_evidence, read_steps
 from pytest_webarena.results.model_calls import message_texts, model_calls_text
@@ -79,7 +79,7 @@ def attempt_files(folder: Path, evidence: Evidence | None, files: Attachments) -
                 f"{'*' if tab.active else ' '} {tab.title or '(no title)'}  {tab.url}" for tab in evidence.tabs
             )
             found.append(files.text("Tabs at the end", tabs))
-    found.append(files.file("Trace (to open it: npx playwright show-trace FILE)", folder / TRACE))
+    found.append(files.file("Trace", folder / TRACE))
     found += [files.file("Video", path) for path in sorted((folder / VIDEOS).glob("*.webm"))]
     found.append(files.file("Traceback", folder / "traceback.txt"))
     return [attachment for attachment in found if attachment is not None]
@@ -146,7 +146,7 @@ class _Timeline:
             self._fact(result, name, text)
         result.attachments[:0] = self._seen_by(step, after)
         if step.model_calls and (exchange := self._exchange_text(step)):
-            result.attachments.append(self._files.text("Prompt and reply of the model", exchange))
+            result.attachments.append(self._files.text("Prompt and reply", exchange))
         return result
 
     def _fact(self, result: TestStepResult, name: str, text: str) -> None:
@@ -162,13 +162,14 @@ class _Timeline:
         """The page before the action with its target marked, the page after it, and the page as text."""
         found = []
         if step.screenshot:
-            words = target_words(step.target) if step.target is not None and step.target.x is not None else ""
-            name = f"Before: {words} marked" if words else "Before"
-            found.append(self._files.picture(printable(name), self._folder / step.screenshot, target=step.target))
+            shot = self._folder / step.screenshot
+            outside = step.target is not None and is_outside(shot, step.target)
+            name = "Before (target outside the view)" if outside else "Before"
+            found.append(self._files.picture(name, shot, target=step.target))
             if after is not None and not _same(self._folder / step.screenshot, after):
                 found.append(self._files.picture("After", after, width=WIDTH_AFTER))
         if step.observation:
-            found.append(self._files.file("Observation", self._folder / step.observation))
+            found.append(self._files.file("Page", self._folder / step.observation))
         return [attachment for attachment in found if attachment is not None]
 
     def _exchange_text(self, step: StepRecord) -> str:

@@ -84,7 +84,7 @@ def test_trial_is_reported_step_by_step(run: RunDir, target: Path) -> None:
         "Checks: 1 of 1 pass",
     ]
     first = result["steps"][0]
-    assert [attachment["name"] for attachment in first["attachments"]] == ["Before", "Observation"]
+    assert [attachment["name"] for attachment in first["attachments"]] == ["Before", "Page"]
     assert parameters(first) == {"page": "http://s.test/", "reply": "click [4]"}
     assert first["stop"] - first["start"] == 800
     assert first["start"] == 1000 * 1_700_000_000 + 500  # after the lease

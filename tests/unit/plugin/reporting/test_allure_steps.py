@@ -83,12 +83,19 @@ def test_step_shows_the_page_before_with_its_target_and_the_page_after(run: RunD
     for name, colour in (("000", GREEN), ("001", (200, 30, 30)), ("final", (200, 30, 30))):
         screenshot(shots / f"{name}.png", colour)
     first, second, *_ = reported(run, tmp_path / "allure")["steps"]
-    assert list(attached(first)) == ["Before: “Save” marked", "After", "Observation"]
-    assert list(attached(second)) == ["Before", "Observation"]  # the last action changed nothing
+    assert list(attached(first)) == ["Before", "After", "Page"]
+    assert list(attached(second)) == ["Before", "Page"]  # the last action changed nothing
     after = (tmp_path / "allure" / attached(first)["After"]).read_bytes()
     assert colours(after, (50, 50))[0][0] > 150
     with Image.open(BytesIO(after)) as picture:
         assert picture.width == WIDTH_AFTER
+
+
+def test_step_says_that_its_target_is_outside_the_picture(run: RunDir, tmp_path: Path) -> None:
+    made = make_trial(run, steps=[{"target": TargetRecord(name="Save", x=100.0, y=900.0)}])
+    screenshot(run.folder(made.key).path / "attempt-1" / "screenshots" / "000.png", GREEN)
+    first = reported(run, tmp_path / "allure")["steps"][0]
+    assert "Before (target outside the view)" in attached(first)
 
 
 def test_damaged_screenshot_is_attached_as_it_is(run: RunDir, tmp_path: Path) -> None:
@@ -123,7 +130,7 @@ def test_prompts_of_later_steps_refer_to_what_the_report_has_already(run: RunDir
         (attempt / "model_calls" / f"00{step}.json").write_text(call(step))
         (attempt / "observations" / f"00{step}.txt").write_text(f"page of step {step} " * 50)
     first, second = (
-        (tmp_path / "allure" / attached(step)["Prompt and reply of the model"]).read_text()
+        (tmp_path / "allure" / attached(step)["Prompt and reply"]).read_text()
         for step in reported(run, tmp_path / "allure")["steps"][:2]
     )
     assert "Rules. Rules." in first

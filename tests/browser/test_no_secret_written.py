@@ -134,8 +134,8 @@ def test_no_file_of_a_run_contains_a_secret(
     written = [tmp_path / name for name in ("run", "allure", "reports", "exported")]
     result = run_pytest(
         tmp_path, "tasks.yaml", "--agent=chatty.py:Agent", "--agent=program", f"-n{workers}", "--run-dir=run",
-        f"--tracing={tracing}", "--alluredir=allure", "--log-file=reports/log.txt", "--env-retries=0", "--junitxml=reports/junit.xml", "--showlocals", "-rA",
-        "--log-cli-level=WARNING",
+        f"--tracing={tracing}", "--alluredir=allure", "--log-file=reports/log.txt", "--env-retries=0",
+        "--junitxml=reports/junit.xml", "--showlocals", "-rA", "--log-cli-level=WARNING",
         environ={"EMMA_PASSWORD": PASSWORD, "EMMA_TOTP": TOTP, "BOB_PASSWORD": WRONG, "WEBARENA_STATE_DIR": str(state)},
     )  # fmt: skip
     result.assert_outcomes(failed=3, passed=1, errors=2)

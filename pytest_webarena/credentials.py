@@ -21,7 +21,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from pytest_webarena.evidence import RequestRecord
 from pytest_webarena.secrets import MASK, SHORTEST, scrub_bytes, scrub_cut
 
-__all__ = ["CREDENTIAL_HEADERS", "in_pages", "in_requests", "in_storage", "masked_request"]
+__all__ = ["CREDENTIAL_HEADERS", "in_bodies", "in_cookies", "in_pages", "in_requests", "in_storage", "masked_request"]
 
 CREDENTIAL_HEADERS = frozenset({"authorization", "cookie", "proxy-authorization", "set-cookie"})
 """Headers whose values are credentials, in small letters."""
@@ -52,6 +52,18 @@ def in_requests(requests: Iterable[RequestRecord]) -> set[str]:
             found.update(_in_field(name, value))
         for body in (request.request_body, request.response_body):
             found.update(_in_body(body or ""))
+    return {value for value in found if not _PLAIN_WORD.fullmatch(value)}
+
+
+def in_bodies(bodies: Sequence[str]) -> set[str]:
+    """Return the credentials in bodies of responses: pages, forms and JSON."""
+    found = in_pages(bodies).union(*map(_in_body, bodies))
+    return {value for value in found if not _PLAIN_WORD.fullmatch(value)}
+
+
+def in_cookies(received: Iterable[str]) -> set[str]:
+    """Return the credentials in values of ``Set-Cookie``."""
+    found = {each for value in received for each in _in_header("set-cookie", value)}
     return {value for value in found if not _PLAIN_WORD.fullmatch(value)}
 
 

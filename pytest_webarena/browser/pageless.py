@@ -128,6 +128,20 @@ class Pageless:
         """Return no cookies."""
         return []
 
+    def keep_own_received(self) -> None:
+        """Do nothing, because no evidence has pages."""
+
+    def own_received(self) -> list[str]:
+        """Return no cookies."""
+        return []
+
+    def own_bodies(self) -> list[str]:
+        """Return no texts."""
+        return []
+
+    def note_received(self, values: Sequence[str]) -> None:
+        """Do nothing, because no evidence has pages."""
+
     def keep_own_cookies(self, cookies: Sequence[Mapping[str, Any]]) -> None:
         """Do nothing."""
 

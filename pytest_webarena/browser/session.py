@@ -279,6 +279,22 @@ class Session(SessionWork):
         """Keep cookies of the harness's own request for the rest of the `own_pages` block; drop them without one."""
         self._call(self._reader.keep_cookies(cookies), self._limits.context, "setting cookies")
 
+    def keep_own_received(self) -> None:
+        """Keep what visits of the harness receive from now on, for `own_received` and `own_bodies`."""
+        self._reader.keeps_received = True
+
+    def own_received(self) -> list[str]:
+        """Return the values of ``Set-Cookie`` that visits of the harness have received, once their pages are closed."""
+        return list(self._reader.received)
+
+    def own_bodies(self) -> list[str]:
+        """Return the texts that closed pages of the harness have received."""
+        return list(self._reader.bodies)
+
+    def note_received(self, values: Sequence[str]) -> None:
+        """Add values of ``Set-Cookie`` that the harness's plain requests have received to `own_received`."""
+        self._reader.received += values
+
     def sign_in(self, state: Mapping[str, Any]) -> None:
         """Add the cookies of a storage state; open pages send them with their next request."""
         self._call(self._add_cookies(state), self._limits.context, "setting cookies")

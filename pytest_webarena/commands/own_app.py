@@ -6,10 +6,12 @@ import argparse
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -69,7 +71,7 @@ def set_up(options: argparse.Namespace, write_rest: Callable[[Path], None]) -> i
     project = _describe(options)
     if project is None:
         return 1
-    with _draft(project) as draft:
+    with _ended_by_signal(), _initial_data(project, "" if options.data else options.database), _draft(project) as draft:
         if missing := _requirements(project, draft):
             return _report(missing, "nothing was written")
         before = _own_files(directory)
@@ -81,8 +83,8 @@ def set_up(options: argparse.Namespace, write_rest: Callable[[Path], None]) -> i
         project.apps[project.lead] = with_findings(project.app, project.site, found)
         _write(draft, catalogue_text(project.apps))
         _measure_reuse(project, draft, found)
+        _write(directory / _SITES, catalogue_text(project.apps))
     text = first_tasks(project.site, found.pages, options.start or "/")
-    _write(directory / _SITES, catalogue_text(project.apps))
     if text:
         tasks.parent.mkdir(parents=True, exist_ok=True)
         _write(tasks, text)
@@ -131,7 +133,7 @@ def _describe(options: argparse.Namespace) -> _Project | None:
         if options.url is not None:
             app = app_of_address(options.url, site, options.start)
         else:
-            data = options.data or _copied_database(directory, options)
+            data = options.data or _data_folder(directory, options.database)
             app = app_of_command(
                 options.app_command, host, site, database=options.database, data=data, env=options.env,
                 start=options.start,
@@ -142,19 +144,54 @@ def _describe(options: argparse.Namespace) -> _Project | None:
     return _Project(directory, apps, lead, site, builds)
 
 
-def _copied_database(directory: Path, options: argparse.Namespace) -> str:
-    """Copy the project's database as the initial data of each copy of the app. Returns the copy's folder; empty if
-    there is no database yet."""
-    source = directory / options.database
-    if not options.database or not source.is_file():
-        return ""
-    target = directory / _DATA / options.database
-    if not target.exists():
+def _data_folder(directory: Path, database: str) -> str:
+    """Returns the folder with the initial data of each copy of the app; empty if there is no database yet."""
+    return f"./{_DATA}" if database and (directory / database).is_file() else ""
+
+
+@contextmanager
+def _initial_data(project: _Project, database: str) -> Iterator[None]:
+    """Copy the project's database as initial data, and remove the copy unless the catalogue was written. An existing
+    copy is kept and reported."""
+    target = project.directory / _DATA
+    if project.app.get("process", {}).get("data") != f"./{_DATA}" or not _data_folder(project.directory, database):
+        yield
+        return
+    name, content = f"{_DATA}/{database}", database_file(project.directory / database)
+    if target.exists():
+        own = target / database
+        equal = own.is_file() and own.read_bytes() == content
+        state = f"equals {database}" if equal else f"differs from {database}; delete {_DATA} for a new copy"
+        print(f"{name}: used as it is, since it exists; it {state}")
+        yield
+        return
+    try:
         with writing(target):
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(database_file(source))
-        print(f"{_DATA}/{options.database}: a copy of {options.database}, with which each copy of the app starts")
-    return f"./{_DATA}"
+            (target / database).parent.mkdir(parents=True)
+            (target / database).write_bytes(content)
+        yield
+    finally:
+        if (project.directory / _SITES).exists():
+            print(f"{name}: a copy of {database}, with which each copy of the app starts")
+        else:
+            shutil.rmtree(target, ignore_errors=True)
+
+
+@contextmanager
+def _ended_by_signal() -> Iterator[None]:
+    """Let SIGTERM end the block as an exception does, so that temporary files are removed."""
+
+    def end(number: int, _: object) -> None:
+        raise SystemExit(128 + number)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager
@@ -229,7 +266,27 @@ def _measure_reuse(project: _Project, draft: Path, found: Explored) -> None:
 
 def _own_files(directory: Path) -> Mapping[str, str]:
     files = files_below(directory, []) or {}
-    return {name: state for name, state in files.items() if not _OURS.fullmatch(name)}
+    ours = {(each.st_dev, each.st_ino) for each in _streams()}
+    return {
+        name: state
+        for name, state in files.items()
+        if not _OURS.fullmatch(name) and _identity(directory / name) not in ours
+    }
+
+
+def _streams() -> Iterator[os.stat_result]:
+    """Yields what this program's own output goes to, which may be a file in the project."""
+    for number in (1, 2):
+        with suppress(OSError):
+            yield os.fstat(number)
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _changed_files(before: Mapping[str, str], after: Mapping[str, str]) -> list[Missing]:

@@ -31,6 +31,7 @@ from pytest_webarena.plugin.reporting import (
     github,
     html,
     junit,
+    log_masking,
     outcomes,
     preflight,
     repeated_errors,
@@ -80,6 +81,7 @@ def prepare(config: pytest.Config) -> None:
             held = check_run_dir(settings)  # last, because it creates the directory
     except UsageError as error:
         raise pytest.UsageError(printable(str(error))) from None
+    log_masking.mask_logs(config)  # if a task file enables this plugin; else at the session's start
     capture: Any = config.pluginmanager.get_plugin("capturemanager")
     with capture.global_and_fixture_disabled() if capture is not None else nullcontext():
         keep_stderr()
@@ -117,6 +119,10 @@ def choose(config: pytest.Config, items: list[pytest.Item]) -> None:
 def pytest_unconfigure(config: pytest.Config) -> None:
     if (controller := config.stash.get(CONTROLLER, None)) is not None:
         controller.close()
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    log_masking.mask_logs(session.config)  # pytest's logging plugin is configured last
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)  # outermost, so that no plugin sorts suites after files

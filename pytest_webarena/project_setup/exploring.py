@@ -120,6 +120,8 @@ def _require_start_page(access: SiteAccess, lease: Lease, found: Explored) -> No
     if answer.status >= 400:
         host = urlsplit(access.url).netloc
         text = f"expected a start page at {access.start}, found status {answer.status}"
+        if answer.status == 401 and answer.headers.get("www-authenticate", "").lower().startswith("basic"):
+            text += "; it asks for HTTP Basic: add 'sign_in' with 'http_basic: true' and a 'check' to the site"
         if answer.status == 400:
             text += f"; an app that accepts known hosts only must accept {host}"
         found.missing.append(Missing("start page", f"{text}. Name another one: --start=/PATH"))

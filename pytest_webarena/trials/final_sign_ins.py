@@ -54,7 +54,7 @@ def final_sign_ins(
         try:
             began = (session.config.storage_state or {}).get("cookies", ())
             now = session.own_cookies()
-            signed_in, why = _ask(site, user, lease.harness_proxy, now=now, began=began)
+            signed_in, why = _ask(site, user, session, lease.harness_proxy, now=now, began=began)
         except TrialError as error:
             signed_in, why = None, str(error).partition("\n")[0]
         found[site.name] = SignedInAtEnd(user=user, signed_in=signed_in, why=why)
@@ -77,6 +77,7 @@ def _from_checks(user: str, tested: Iterable[SignedIn]) -> SignedInAtEnd | None:
 def _ask(
     site: SiteAccess,
     user: str,
+    session: Session,
     proxy: str,
     *,
     now: Sequence[Mapping[str, Any]],
@@ -91,6 +92,7 @@ def _ask(
     def request(cookies: Sequence[Mapping[str, Any]]) -> tuple[Answer, str]:
         visitor = Visitor(site.url, proxy=proxy, state={"cookies": cookies}, timeout=_TIMEOUT)
         answer = visitor.call("GET", address_of(check, account, site.url))
+        session.note_received(visitor.received)
         return answer, doubt_from_response(answer, check, account, url=site.url)
 
     answer, doubt = request(now)

@@ -289,6 +289,7 @@ class LiveTrial:
         sent = "; ".join(f"{each['name']}={each['value']}" for each in cookies)
         address = address_of(check, account, access.url)
         answer = visitor.call("GET", address, headers={"Cookie": sent} if sent else {})
+        self._session.note_received(visitor.received)
         doubt = doubt_from_response(answer, check, account, url=access.url)
         if known and not doubt and (updated := visitor.updated(known)) != known:
             self._session.keep_own_cookies(updated)
@@ -394,6 +395,7 @@ class LiveTrial:
         cookies = self._session.own_cookies()
         visitor = Visitor(url, proxy=lease.harness_proxy, state={"cookies": cookies}, timeout=_API_TIMEOUT)
         answer = visitor.call(method, url, **request)
+        self._session.note_received(visitor.received)
         if (updated := visitor.updated(cookies)) != cookies:
             self._session.keep_own_cookies(updated)
         self._require_a_site(url, answer.url)

@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from pytest_webarena.browser.config import SECRET_ARGS
-from pytest_webarena.credentials import in_pages, in_requests, in_storage
+from pytest_webarena.credentials import in_bodies, in_cookies, in_pages, in_requests, in_storage
 from pytest_webarena.errors import TrialError
 from pytest_webarena.secrets import learn
 
@@ -34,11 +34,15 @@ class SessionSecrets:
             or (site.login is not None and site.login.has_secret_sessions)
             for site in sites
         )
+        if self.wanted:
+            environment.session.keep_own_received()
 
     def learn_traffic(self, shown: str = "") -> None:
         """Learn what requests and responses contain so far, and the page that is ``shown`` to the agent."""
         if self.wanted:
-            learn(in_pages([shown]))
+            with suppress(TrialError):
+                page = self._environment.session.html() if shown else ""  # its hidden fields are in no observation
+                learn(in_pages([shown, page]))
             with suppress(TrialError):
                 learn(in_requests(self._environment.requests()))
 
@@ -51,6 +55,10 @@ class SessionSecrets:
             learn(in_storage(self._environment.session.storage_state()))
 
     def learn_pages(self, evidence: Evidence) -> None:
-        """Learn what recorded pages contain."""
+        """Learn what recorded pages contain, and the cookies that visits for checks have received."""
         if self.wanted:
+            with suppress(TrialError):
+                session = self._environment.session
+                learn(in_cookies(session.own_received()))
+                learn(in_bodies(session.own_bodies()))
             learn(in_pages([*(tab.html for tab in evidence.tabs), *(page.html for page in evidence.pages)]))

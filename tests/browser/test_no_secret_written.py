@@ -42,7 +42,12 @@ defaults: {sites: [shop], start: shop:/account, mutates: false}
 tasks:
   - id: look
     intent: Who is signed in?
-    checks: [{page: {includes: emma}}, {page: {includes: "no such text"}}, {answer: {exact: nobody}}]
+    checks:
+      - page: {includes: emma}
+      - page: {includes: "no such text"}
+      - page: {open: /one, includes: "no such text"}
+      - page: {open: /two, includes: "no such text"}
+      - answer: {exact: nobody}
     solution: [{stop: ''}]
   - id: crash
     intent: Crash, please.
@@ -107,9 +112,9 @@ def leaks(folders: list[Path], secrets: list[str]) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("workers", ["0", "2"])
+@pytest.mark.parametrize(("workers", "tracing"), [("0", "off"), ("2", "on")])
 def test_no_file_of_a_run_contains_a_secret(
-    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, workers: str
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, workers: str, tracing: str
 ) -> None:
     from pytest_webarena.commands.cli import main
 
@@ -129,7 +134,8 @@ def test_no_file_of_a_run_contains_a_secret(
     written = [tmp_path / name for name in ("run", "allure", "reports", "exported")]
     result = run_pytest(
         tmp_path, "tasks.yaml", "--agent=chatty.py:Agent", "--agent=program", f"-n{workers}", "--run-dir=run",
-        "--tracing=on", "--alluredir=allure", "--env-retries=0", "--junitxml=reports/junit.xml", "--showlocals", "-rA",
+        f"--tracing={tracing}", "--alluredir=allure", "--log-file=reports/log.txt", "--env-retries=0",
+        "--junitxml=reports/junit.xml", "--showlocals", "-rA", "--log-cli-level=WARNING",
         environ={"EMMA_PASSWORD": PASSWORD, "EMMA_TOTP": TOTP, "BOB_PASSWORD": WRONG, "WEBARENA_STATE_DIR": str(state)},
     )  # fmt: skip
     result.assert_outcomes(failed=3, passed=1, errors=2)
@@ -139,4 +145,6 @@ def test_no_file_of_a_run_contains_a_secret(
     assert {"csrf", "refresh", "access", "session"} <= {value.partition("-")[0] for value in made}
     assert leaks(written, [PASSWORD, WRONG, TOTP, *dict.fromkeys(made)]) == []
     assert any(b"[secret]" in file.read_bytes() for file in written[0].rglob("network.jsonl"))
+    if workers == "0":
+        assert "[secret]" in (tmp_path / "reports" / "log.txt").read_text()
     assert "[secret]" in (tmp_path / "reports" / "junit.xml").read_text()

@@ -59,6 +59,12 @@ class CheckReader:
         """Cookies for the harness's own visits until they have a context; None: the agent's."""
         self.storage_override: Mapping[str, Any] | None = None
         """Storage state for the harness's own context; None: that of the agent's context."""
+        self.keeps_received = False
+        """Whether `received` and `bodies` are kept, which costs a request to the browser for each response."""
+        self.received: list[str] = []
+        """Values of ``Set-Cookie`` that the harness's own visits have received."""
+        self.bodies: list[str] = []
+        """Bodies of the pages that they opened, and of responses to scripts of these."""
         self._own: OwnPages | None = None
         self._over = False
         """Whether the final state of the tabs was read."""
@@ -134,6 +140,8 @@ class CheckReader:
         finally:
             if not self.shares_context:
                 await self.close_own()
+            elif self._own is not None:
+                await self._own.finish_reads()  # before its page is closed by the next reading
 
     async def _read_current(self, locate: str | None, prepare: tuple[str, ...], *, late: bool) -> PageReading:
         """Read the agent's page. If that fails, the reading contains the reason, because the page is the cause."""
@@ -185,6 +193,8 @@ class CheckReader:
         known = self._known if self.storage_override is None else self.storage_override
         jar = self.cookies_override if self.cookies_override is not None else known.get("cookies", ())
         self._own = await open_own_pages(self._engine, self._config, {**known, "cookies": jar})
+        if self.keeps_received:
+            self._own.keep_received()
         return self._own
 
     async def cookies(self) -> list[Mapping[str, Any]]:
@@ -205,4 +215,7 @@ class CheckReader:
         """Close the harness's own context, if it is open."""
         own, self._own = self._own, None
         if own is not None:
+            await own.finish_reads()
+            self.received += own.received
+            self.bodies += own.bodies
             await own.close()

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from playwright.async_api import BrowserContext, Route
+from playwright.async_api import BrowserContext, Response, Route
 from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.browser.config import SessionConfig
@@ -41,6 +41,34 @@ class OwnPages:
         self.context = context
         self._limits = config.deadlines
         self.tabs = Tabs(context, config, lambda event: None, lambda download: None)
+        self.received: list[str] = []
+        """Values of the header ``Set-Cookie`` in responses so far. The next response may replace a cookie, so that the
+        storage state never has it."""
+        self.bodies: list[str] = []
+        """Bodies of pages and of responses to their scripts."""
+        self._reads: set[asyncio.Task[None]] = set()
+
+    def keep_received(self) -> None:
+        """Keep from now on what responses bring: `received` and `bodies`."""
+        self.context.on("response", self._read_later)
+
+    def _read_later(self, response: Response) -> None:
+        task = asyncio.ensure_future(self._read(response))
+        self._reads.add(task)
+        task.add_done_callback(self._reads.discard)
+
+    async def _read(self, response: Response) -> None:
+        with contextlib.suppress(PlaywrightError, UnicodeDecodeError):  # its page is closed, or it is no text
+            self.received += await response.header_values("set-cookie")
+            if response.request.resource_type in ("document", "fetch", "xhr"):
+                self.bodies.append(await response.text())
+
+    async def finish_reads(self) -> None:
+        """Wait until `received` has the headers of all responses."""
+        if reads := set(self._reads):
+            _, late = await asyncio.wait(reads, timeout=self._limits.hang)
+            for task in late:
+                task.cancel()
 
     async def take(self, cookies: Sequence[Mapping[str, Any]]) -> None:
         """Replace all cookies by these."""

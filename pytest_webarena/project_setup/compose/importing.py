@@ -54,6 +54,7 @@ def import_compose(
     found = {name: describe(file, name, entry, shared=shared, below=below) for name, entry in raw.items()}
     for service in found.values():
         service.needs = [name for name in service.needs if name in found]
+    _refuse_cycle(file, found)
     sites = _sites(path, found, services)
     for name in sites:
         _make_site(file, name, found)
@@ -93,6 +94,12 @@ def _chosen(file: ComposeFile) -> Mapping[str, Any]:
     return found
 
 
+def _refuse_cycle(file: ComposeFile, found: Mapping[str, Service]) -> None:
+    if name := next((each for each in found if each in _needs_of(each, found)), ""):
+        text = f"expected services that start one after the other, found that {name} waits for itself; remove a line"
+        file.note("refused", ("services", name, "depends_on"), text)
+
+
 def _sites(path: Path, found: Mapping[str, Service], wanted: Sequence[str]) -> list[str]:
     """Returns the services that browsers visit."""
     named = []
@@ -105,9 +112,15 @@ def _sites(path: Path, found: Mapping[str, Service], wanted: Sequence[str]) -> l
             found[name].app["docker"]["port"] = found[name].published[0][0]
         named.append(name)
     published = [name for name, service in found.items() if service.published]
-    named = named or [
-        name for name in published if not any(name in _needs_of(other, found) for other in published if other != name)
-    ]
+    named = (
+        named
+        or (published if any(each in _needs_of(each, found) for each in published) else [])
+        or [
+            name
+            for name in published
+            if not any(name in _needs_of(other, found) for other in published if other != name)
+        ]
+    )
     if not named:
         raise UsageError(
             f"{path}: expected a service that publishes a port and is not behind another one that does, found none; "

@@ -16,7 +16,7 @@ from pytest_webarena.project_setup.compose.databases import PORTS, database_of, 
 from pytest_webarena.project_setup.compose.keys import HARMLESS, IGNORED, KNOWN, REFUSED
 from pytest_webarena.project_setup.compose.mounts import mounted_files, mounted_volumes
 from pytest_webarena.project_setup.compose.reading import ComposeFile, Place
-from pytest_webarena.project_setup.compose.values import Port, environment_of, ports_of, seconds, words
+from pytest_webarena.project_setup.compose.values import Port, environment_of, ports_of, seconds, variables_of, words
 from pytest_webarena.sites.catalogues.manifest import PLACEHOLDER
 
 __all__ = ["Service", "describe", "name_of", "unknown_key"]
@@ -140,9 +140,9 @@ def _image(
     argv = ["docker", "build", f"--tag={docker['image']}"]
     if build.get("dockerfile"):
         argv.append(f"--file={Path(folder, str(build['dockerfile']))}")
-    given = build.get("args")
-    pairs = given.items() if isinstance(given, Mapping) else [str(each).partition("=")[::2] for each in given or ()]
-    argv += [f"--build-arg={key}={value}" for key, value in pairs]
+    argv += [
+        f"--build-arg={key}={value}" for key, value in variables_of(file, (*at, "args"), build.get("args")).items()
+    ]
     argv += [f"--target={build['target']}"] if build.get("target") else []
     argv.append(folder)
     docker["get"] = shlex.join(argv)

@@ -11,11 +11,11 @@ from pytest_webarena.errors import UsageError
 from pytest_webarena.project_setup.compose.reading import ComposeFile, Place
 from pytest_webarena.project_setup.compose.variables import read_env_file
 
-__all__ = ["Port", "environment_of", "ports_of", "seconds", "words"]
+__all__ = ["Port", "environment_of", "ports_of", "seconds", "variables_of", "words"]
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(us|ms|s|m|h)")
 _UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
-_PORT = re.compile(r"(?:(?P<host>.+):)?(?P<port>\d+)(?:-\d+)?(?:/(?P<protocol>\w+))?")
+_PORT = re.compile(r"(?:(?P<host>.+):)?(?P<port>\d+)(?:-(?P<last>\d+))?(?:/(?P<protocol>\w+))?")
 
 Port = tuple[int, str]
 """A port inside a container, and the port of this machine under which Compose publishes it; ``""``: one of its
@@ -55,12 +55,19 @@ def environment_of(file: ComposeFile, place: Place, service: Mapping[str, Any]) 
             file.note("taken", (*place, "env_file", number), f"the values of {path} are copied into the catalogue")
         except UsageError as error:
             file.note("refused", (*place, "env_file", number), str(error))
-    own = service.get("environment")
-    pairs = own.items() if isinstance(own, Mapping) else _pairs(file, (*place, "environment"), own)
-    for name, value in pairs:
-        if value is None and (value := file.variables.get(str(name))) is None:
-            continue  # passed on from an environment that does not have it
-        found[str(name)] = text(value)
+    return found | variables_of(file, (*place, "environment"), service.get("environment"))
+
+
+def variables_of(file: ComposeFile, place: Place, value: Any) -> dict[str, str]:
+    """Returns the variables of a mapping or of a list of ``NAME=value``. One without a value has that of the shell or
+    of ``.env``, and is left out if they have none."""
+    found: dict[str, str] = {}
+    for name, given in value.items() if isinstance(value, Mapping) else _pairs(file, place, value):
+        if given is None and (given := file.variables.get(str(name))) is None:
+            at = (*place, name) if isinstance(value, Mapping) else place
+            file.note("ignored", at, f"{name} has no value here, in this shell and in .env; left out, as in Compose")
+            continue
+        found[str(name)] = text(given)
     return found
 
 
@@ -78,18 +85,28 @@ def ports_of(file: ComposeFile, place: Place, value: Any) -> list[Port]:
     for number, entry in enumerate(file.entries(place, value)):
         if isinstance(entry, Mapping):
             port, published = str(entry.get("target")), str(entry.get("published") or "")
-            protocol = str(entry.get("protocol") or "tcp")
+            protocol, last = str(entry.get("protocol") or "tcp"), port
         else:
             match = _PORT.fullmatch(str(entry))
             port, protocol = (match["port"], match["protocol"] or "tcp") if match else ("", "tcp")
             published = (match["host"] or "").rpartition(":")[2] if match else ""
-        if not port.isdecimal() or not 0 < int(port) < 65536:
+            last = match["last"] or port if match else port
+        if not port.isdecimal() or not 0 < int(port) <= int(last) < 65536:
             file.note("refused", (*place, number), f"expected a port inside, as in 8080:80, found {entry!r}")
         elif protocol != "tcp":
             file.note("ignored", (*place, number), "browsers use TCP only")
         else:
-            found.append((int(port), published))
+            found += zip(range(int(port), int(last) + 1), _range(published, int(last) - int(port) + 1), strict=True)
     return found
+
+
+def _range(published: str, count: int) -> list[str]:
+    """Returns the published ports of ``count`` ports inside; empty texts where the file leaves the choice open."""
+    first, _, last = published.partition("-")
+    if count == 1 and not last:
+        return [published]
+    fits = first.isdecimal() and last.isdecimal() and int(last) - int(first) + 1 == count
+    return [str(int(first) + each) for each in range(count)] if fits else [""] * count
 
 
 def seconds(value: Any, default: float) -> float:

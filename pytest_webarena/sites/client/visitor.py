@@ -62,6 +62,8 @@ class Visitor:
         self._proxy = urlsplit(proxy) if proxy else None
         self._timeout = timeout
         self._jar = CookieJar(_BrowserCookiePolicy())
+        self.received: list[str] = []
+        """Values of ``Set-Cookie`` in all responses, also of those whose cookies were replaced since."""
         for cookie in (state or {}).get("cookies", ()):
             self._jar.set_cookie(_cookie(cookie))
 
@@ -127,6 +129,7 @@ class Visitor:
             response = connection.getresponse()
             data = self._body(response)
             self._jar.extract_cookies(response, request)
+            self.received += response.headers.get_all("Set-Cookie", [])
             found = {name.lower(): value for name, value in response.getheaders()}
             data = _decoded(data, found.get("content-encoding", ""))
             return Answer(url=url, status=response.status, headers=found, data=data)

@@ -273,3 +273,34 @@ def test_env_files_are_read_as_compose_reads_them(tmp_path: Path) -> None:
 
 def test_no_key_has_two_meanings() -> None:
     assert len(KNOWN) == len(TAKEN) + len(IGNORED) + len(REFUSED)
+
+
+def test_variables_without_a_value_come_from_the_shell_or_are_reported(tmp_path: Path) -> None:
+    for args, env in (("{W: null, V: }", "{P: , Q: }"), ("[W, V]", "[P, Q]")):
+        text = f"services: {{web: {{build: {{context: ., args: {args}}}, ports: [80], environment: {env}}}}}"
+        found = imported(tmp_path, text, {"V": "7", "Q": "8"})
+        assert found.builds["web"] == ("docker", "build", f"--tag={found.apps['web']['docker']['image']}",
+                                       "--build-arg=V=7", ".")  # fmt: skip
+        assert found.apps["web"]["docker"]["env"] == {"Q": "8"}
+        ignored = [each.text for each in found.findings if each.state == "ignored"]
+        assert [text.split()[0] for text in ignored] == ["W", "P"]
+
+
+@pytest.mark.parametrize(
+    ("port", "first", "others"),
+    [("3000-3002:8000-8002", 8000, "8001, 8002"), ("8000-8001", 8000, "8001"), ("9000-9100:80", 80, "")],
+)
+def test_range_of_ports_is_a_list_of_ports(tmp_path: Path, port: str, first: int, others: str) -> None:
+    env = "{A: 'http://localhost:3001/'}"
+    found = imported(tmp_path, f"services: {{web: {{image: x, ports: ['{port}'], environment: {env}}}}}")
+    assert found.apps["web"]["docker"]["port"] == first
+    said = [each.text for each in found.findings if each.state == "ignored" and "can't reach" in each.text]
+    assert [f"the ports {others};" in each for each in said] == ([True] if others else [])
+    assert imported(tmp_path, "services: {web: {image: x, ports: ['9-8', 80]}}").refused
+
+
+def test_cycle_is_refused_at_its_line_of_the_compose_file(tmp_path: Path) -> None:
+    text = "services:\n  a:\n    image: a\n    ports: [80]\n    depends_on: [b]\n  b: {image: b, depends_on: [a]}\n"
+    (refused,) = imported(tmp_path, text).refused
+    assert (refused.place, refused.line) == ("services.a.depends_on", 5)
+    assert "waits for itself" in refused.text

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -175,3 +181,58 @@ def test_refused_lines_of_a_compose_file_are_printed_and_nothing_is_written(
     assert "refused  compose.yaml:5: services.web.privileged: it can't be had" in printed
     assert "1 refused; nothing was written" in printed
     assert [path.name for path in tmp_path.iterdir()] == ["compose.yaml"]
+
+
+@pytest.fixture
+def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    with sqlite3.connect("app.db") as connection:
+        connection.execute("create table t (a)")
+    connection.close()
+    return tmp_path / "app.db"
+
+
+def test_failed_init_leaves_no_copy_of_the_database(database: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["init", "--command=none-such {port} app.db", "--database=app.db"]) == 1
+    assert "nothing was written" in capsys.readouterr().out
+    assert [path.name for path in database.parent.iterdir()] == ["app.db"]
+
+
+def test_existing_copy_is_kept_and_reported(database: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    copy = database.parent / "webarena-data" / "app.db"
+    copy.parent.mkdir()
+    shutil.copy(database, copy)
+    for state in ("it equals app.db", "it differs from app.db; delete webarena-data"):
+        assert main(["init", "--command=none-such {port} app.db", "--database=app.db"]) == 1
+        assert state in capsys.readouterr().out
+        copy.write_bytes(b"other")
+    assert copy.read_bytes() == b"other"
+
+
+def test_signal_removes_what_init_has_written(database: Path) -> None:
+    program = (
+        "import os, signal, sys\n"
+        "from pytest_webarena.commands import own_app\n"
+        "from pytest_webarena.commands.cli import main\n"
+        "def ended(*_):\n"
+        "    print(sorted(os.listdir()))\n"
+        "    os.kill(os.getpid(), signal.SIGTERM)\n"
+        "own_app._requirements = ended\n"
+        "sys.exit(main(['init', '--command=a {port} app.db', '--database=app.db']))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert "['.webarena-init.yaml', 'app.db', 'webarena-data']" in done.stdout, done.stderr
+    assert done.returncode == 128 + signal.SIGTERM
+    assert os.listdir() == ["app.db"]
+
+
+def test_own_output_is_no_file_of_the_app(tmp_path: Path) -> None:
+    program = (
+        "from pathlib import Path\n"
+        "from pytest_webarena.commands.own_app import _own_files\n"
+        "Path('other').write_text('')\n"
+        "print(*sorted(_own_files(Path())))\n"
+    )
+    with (tmp_path / "init.out").open("w") as out:
+        subprocess.run([sys.executable, "-c", program], cwd=tmp_path, stdout=out, check=True)
+    assert (tmp_path / "init.out").read_text() == "other\n"

@@ -97,6 +97,7 @@ def ask(board: Board, sid: str | None, *probes: Probe, check: LoginCheck | None 
     lease = SimpleNamespace(sites={"board": access, "map": other}, harness_proxy=None)
     session = SimpleNamespace(
         config=SimpleNamespace(storage_state={"cookies": [{**cookie, "value": "emma"}]}),
+        note_received=lambda values: None,
         own_cookies=lambda: [{**cookie, "value": sid}] if sid else [],
     )
     evidence = Evidence(answer="", stop_reason="answered", probes=probes)

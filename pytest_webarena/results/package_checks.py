@@ -37,6 +37,7 @@ __all__ = [
     "content_faults",
     "digest",
     "digest_faults",
+    "facts_as_packed",
     "figures",
     "mark_imported",
     "package_faults",
@@ -93,6 +94,17 @@ def package_faults(run: Path) -> list[str]:
         raise UsageError(f"{file}: expected the manifest of an imported package, found: {clip(str(error))}") from None
     digests = digest_faults(run, package.files) if package.files else ()
     return [*digests, *content_faults(RunDir(run), package)]
+
+
+def facts_as_packed(run: Path) -> Path | bytes:
+    """Return the ``run.json`` of a run for a package: the file, or its content without the mark of an import."""
+    file = run / "run.json"
+    data = json.loads(file.read_bytes())
+    return (
+        seal({name: each for name, each in data.items() if name != PACKAGE}, indent=2).encode()
+        if PACKAGE in data
+        else file
+    )
 
 
 def mark_imported(run: Path, manifest: Mapping[str, Any], name: str) -> None:

@@ -32,6 +32,7 @@ from pytest_webarena.results.package_checks import (
     content_faults,
     digest,
     digest_faults,
+    facts_as_packed,
     figures,
     mark_imported,
 )
@@ -179,9 +180,8 @@ def _files_of(
     run: RunDir, records: Sequence[TrialRecord], *, evidence_only: bool
 ) -> tuple[dict[str, Path | bytes], list[str]]:
     """Return the run's files by their names in the archive, and the names of files that are left out."""
-    found: dict[str, Path | bytes] = {
-        name: run.path / name for name in ("run.json", *_OWN) if (run.path / name).is_file()
-    }
+    found: dict[str, Path | bytes] = {name: run.path / name for name in _OWN if (run.path / name).is_file()}
+    found["run.json"] = facts_as_packed(run.path)
     for file in sorted((run.path / REPLIES).glob("*/*.json")):
         if _REPLY.fullmatch(name := file.relative_to(run.path).as_posix()):
             found[name] = file

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_webarena.checks.judge_protocol import Decision
+from pytest_webarena.csv_text import csv_text, plain
 from pytest_webarena.error_collector import ErrorCollector
 from pytest_webarena.errors import UsageError, closest, writing
 from pytest_webarena.evidence import PersonLabel
@@ -91,21 +92,18 @@ def sheet(records: Iterable[TrialRecord]) -> str:
 
     Trials with checks of the kind ``human`` have a row for each question.
     """
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*COLUMNS, "question", "intent", "record"])
+    rows: list[Sequence[object]] = [[*COLUMNS, "question", "intent", "record"]]
     for record in sorted(records, key=lambda each: each.key):
         key = record.key
         for question in questions_of(record) or [""]:
-            cells = (_cell(question), _cell(clip(record.intent, 300)), f"trials/{key.folder}")
-            writer.writerow([key.task, key.agent, key.trial, key.browser, "", *cells])
-    return text.getvalue()
+            cells = (_flat(question), clip(record.intent, 300), f"trials/{key.folder}")
+            rows.append([key.task, key.agent, key.trial, key.browser, "", *cells])
+    return csv_text(rows)
 
 
-def _cell(text: str) -> str:
-    """Return a text as one line that spreadsheets take for no formula."""
-    flat = " ".join(text.split())
-    return f"'{flat}" if flat.startswith(("=", "+", "-", "@")) else flat
+def _flat(text: str) -> str:
+    """Return a text as one line."""
+    return " ".join(text.split())
 
 
 def read_labels(path: Path, records: Sequence[TrialRecord]) -> tuple[Labelled, ...]:
@@ -149,6 +147,7 @@ def _take(
     if label not in _YES | _NO:
         raise UsageError(f"{where}: label: expected yes or no, found {clip(label, 40)!r}")
     record = _find(records, row, where)
+    _check_folder(record, str(row.get("record") or ""), where)
     question = _question(record, str(row.get("question") or ""), where)
     known = found.setdefault((record.key, question), Labelled(record=record, done=label in _YES, question=question))
     if known.done != (label in _YES):
@@ -160,15 +159,22 @@ def _question(record: TrialRecord, given: str, where: str) -> str:
     known = questions_of(record)
     if not given.strip() and len(known) < 2:
         return next(iter(known), "")
-    found = [each for each in known if _cell(each) == _cell(given)]
+    found = [each for each in known if _flat(each) in (_flat(given), plain(_flat(given)))]
     if not found:
         expected = " or ".join(repr(clip(each)) for each in known) or "no question"
         raise UsageError(f"{where}: question: expected {expected} of {_name(record)}, found {clip(given)!r}")
     return found[0]
 
 
+def _check_folder(record: TrialRecord, given: str, where: str) -> None:
+    """Raise `UsageError` if a row names the folder of another trial than its other columns."""
+    known = f"trials/{record.key.folder}"
+    if (found := given.strip()) and plain(found) not in (known, f"trials/{record.key.older_folder}"):
+        raise UsageError(f"{where}: record: expected {known!r} of {_name(record)}, found {clip(given, 200)!r}")
+
+
 def _find(records: Sequence[TrialRecord], row: Mapping[str, Any], where: str) -> TrialRecord:
-    wanted = {name: str(row.get(name) or "").strip() for name in ("task", "agent", "trial", "browser")}
+    wanted = {name: plain(str(row.get(name) or "").strip()) for name in ("task", "agent", "trial", "browser")}
     found = [
         record
         for record in records

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import json
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,10 +39,9 @@ def add_command(runs: Any) -> None:
 
 def _verify(options: argparse.Namespace) -> int:
     from pytest_webarena.results.conditions import RESCORED, invocations
-    from pytest_webarena.results.export import export, outcomes_digest
-    from pytest_webarena.results.package_checks import package_faults
+    from pytest_webarena.results.export import export
+    from pytest_webarena.results.run_verification import run_faults
     from pytest_webarena.results.rundir import RunDir
-    from pytest_webarena.results.stored_records import changed_derived_files
     from pytest_webarena.results.unreadable import name_damaged
 
     run = RunDir(requested_run(options))
@@ -60,21 +57,9 @@ def _verify(options: argparse.Namespace) -> int:
         export(run)  # its figures include what was accepted
     stored, facts = run.read(), run.facts()
     code = name_damaged(run, stored, every_file=True)
-    changed: list[str] = []
-    derived = changed_derived_files(run.path)
-    changed += [f"{run.path / name}: expected the file as it was written, found it changed" for name in derived]
-    with suppress(OSError, ValueError, AttributeError):
-        summary = json.loads((run.path / "summary.json").read_bytes())
-        if "summary.json" not in derived and summary.get("outcomes", known := outcomes_digest(stored.records)) != known:
-            changed.append(
-                f"{run.path / 'summary.json'}: expected the outcomes that the run ended with, found others in its "
-                "trials: some were replaced or removed, or --rescore or --resume was interrupted"
-            )
-    changed += [] if "plan.json" in derived else _plan_faults(run.path, facts, stored)
-    if faults := package_faults(run.path):
-        changed += (f"{run.path}/{fault}" for fault in faults)
-        if any(fault.startswith(f"{RESCORED}:") for fault in faults):
-            changed.append(f"note: it was judged again here; 'webarena runs export {run.path}' packs the new verdicts")
+    changed = run_faults(run, stored)
+    if any(fault.startswith(f"{run.path / RESCORED}:") for fault in changed):
+        changed.append(f"note: it was judged again here; 'webarena runs export {run.path}' packs the new verdicts")
     print(*changed, sep="\n", end="\n" * bool(changed))
     _name_missing(run, facts, stored)
     if not changed and not code:
@@ -98,29 +83,6 @@ def _accept(run: RunDir, name: str, *, because: str) -> None:
         raise UsageError(f"--accept: expected a trial of {run.path}, found none named {name}")
     record = run.accept(folder, because=because, at=round(time.time(), 3))
     print(f"accepted: {folder.name}, {record.outcome}; all reports mark it")
-
-
-def _plan_faults(run: Path, facts: Mapping[str, Any], stored: Stored) -> Iterator[str]:
-    """Yield why a trial that was removed from the run would go unnoticed."""
-    from pytest_webarena.results.completeness import sources
-    from pytest_webarena.results.plan import NOTED, has_plan, read_plan
-    from pytest_webarena.results.run_identity import IMPORTED
-
-    file = run / "plan.json"
-    if facts["schema_version"] < 2:  # from a version without digests
-        return
-    if not has_plan(run) and facts.get(IMPORTED):  # a single trial, or a run whose export said so
-        return
-    if not has_plan(run):
-        if all(each["planned"] for each in sources(run, facts)) or "merged" not in facts:
-            yield f"{file}: expected the planned trials, found none that can be read, so missing trials are unknown"
-        return
-    plan = read_plan(run)
-    if (run / NOTED).exists() or any(record.key in plan and not plan[record.key].recorded for record in stored.records):
-        yield (
-            f"{file}: expected a run that was closed, found that its process was killed; pytest --resume={run} "
-            "completes the run"
-        )
 
 
 def _name_missing(run: RunDir, facts: Mapping[str, Any], stored: Stored) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 
 from pytest_webarena.answers import as_text
 from pytest_webarena.checks.verdict import CheckResult, Part, Verdict
+from pytest_webarena.csv_text import csv_text, plain
 from pytest_webarena.errors import UsageError, closest
 from pytest_webarena.llm_judge.config import JudgeIdentity
 from pytest_webarena.llm_judge.judge import LONGEST
@@ -29,8 +30,6 @@ __all__ = ["Study", "read_points", "sheet", "study"]
 COLUMNS = ("task", "agent", "trial", "browser", "item", "of", "what", "points", "answer", "digest")
 _NEEDED = ("task", "trial", "item", "points", "digest")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]{1,6}(?:\.[0-9]{0,6})?|\.[0-9]{1,6})")
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""First characters of cells that spreadsheets read as formulas."""
 
 Place = tuple[str, str, str, str]
 """Task, trial, agent and browser; the latter two are empty where the file does not have them."""
@@ -61,27 +60,15 @@ class _Points:
 
 def sheet(run: RunDir) -> str:
     """Return a CSV file for people to fill in, with a row for each item of each answer that the run's judge graded."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
+    rows: list[Sequence[object]] = [COLUMNS]
     for record, parts in _graded(run):
         key = record.key
         for number, part in enumerate(parts, start=1):
             answer = _shown(as_text(record.answer) or "") if number == 1 else ""
             digest = _digest(record, number, part)
             row = [key.task, key.agent, key.trial, key.browser, number, f"{part.of:g}", part.what, "", answer, digest]
-            writer.writerow([_inert(each) if isinstance(each, str) else each for each in row])
-    return text.getvalue()
-
-
-def _inert(text: str) -> str:
-    """Escape ``text`` so that no spreadsheet reads it as a formula, because answers are hostile."""
-    return f"'{text}" if text[:1] in _FORMULA else text
-
-
-def _plain(text: str) -> str:
-    """Undo `_inert`."""
-    return text[1:] if text[:1] == "'" and text[1:2] in _FORMULA else text
+            rows.append(row)
+    return csv_text(rows)
 
 
 def _shown(answer: str) -> str:
@@ -142,7 +129,7 @@ def _row(row: Mapping[str, str], line: int, where: str) -> _Points | None:
             f"{where}, row {line}: expected points as a number with a decimal point, such as 2.5, found "
             f"{clip(row['points'], 20)!r}"
         )
-    task, trial, agent, browser = (_plain(row.get(name, "")) for name in ("task", "trial", "agent", "browser"))
+    task, trial, agent, browser = (plain(row.get(name, "")) for name in ("task", "trial", "agent", "browser"))
     return _Points(
         line=line,
         place=(task, trial, agent, browser),

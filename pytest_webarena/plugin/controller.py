@@ -29,7 +29,7 @@ from pytest_webarena.plugin.reporting.progress import Progress, has_foot
 from pytest_webarena.plugin.requested_nodes import unrequested_tasks
 from pytest_webarena.plugin.run_comparisons import between_agents, with_baseline
 from pytest_webarena.plugin.selection import LeftOut
-from pytest_webarena.plugin.stash import DESELECTED, LEFT_OUT, PLAN
+from pytest_webarena.plugin.stash import COLLECTED, DESELECTED, LEFT_OUT, PLAN
 from pytest_webarena.plugin.task_files import names_task
 from pytest_webarena.results import Attempt, RunDir, TrialKey, TrialRecord, summarise
 from pytest_webarena.results.attempts import read_steps
@@ -128,6 +128,8 @@ class Controller:
         node_ids = list(node_ids)
         if self._settings.resume is not None and any(map(names_task, node_ids)) and not self._node_ids:
             run = RunDir(self._settings.resume)
+            failed = self._uncollected + self._other_failures
+            self._config.stash.setdefault(COLLECTED, {"tasks": "", "errors": failed})  # only workers collect with -n
             with self._recording_errors(run):
                 resuming.note(self._config, run, self._start.info().facts)
         self._node_ids.update(node_ids)
@@ -331,7 +333,7 @@ class Controller:
             folder = self._settings.run_dir  # it was created when the run started
             if folder is not None and not folder.exists() and not self._config.getoption("collectonly"):
                 self.problem = f"expected the run's records in {folder}, found the directory gone"
-            elif self._settings.shard is not None and self.left_out.other_shards and not self._node_ids:
+            elif self._is_empty_part():
                 planning.record_empty_part(self._config, self._start.info())
             self._cover(None, ())
             return
@@ -350,6 +352,11 @@ class Controller:
             self._report(run, [*lost, *self._ended(lost, since=chosen.facts["started"])])
         if self._settings.run_dir is None:
             point_latest(run.path)
+
+    def _is_empty_part(self) -> bool:
+        """Whether the run is a part (``--shard``) that has no tasks, with all tasks collected."""
+        others = self._settings.shard is not None and self.left_out.other_shards
+        return bool(others) and not (self._node_ids or self._uncollected or self._other_failures)
 
     def _ended(self, lost: Sequence[TrialRecord], *, since: float) -> Iterator[TrialRecord]:
         """Records of trials whose process was ended by its watchdog.

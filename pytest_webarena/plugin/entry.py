@@ -68,11 +68,11 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 
 @pytest.hookimpl(trylast=True)  # not in hooks, because a hook that is registered later would run last
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
     if SETTINGS in config.stash:
         from pytest_webarena.plugin import hooks
 
-        hooks.choose(config, items)
+        hooks.choose(config, items, collection_errors=session.testsfailed)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)  # outermost, after pytest-playwright

@@ -93,8 +93,9 @@ def prepare(config: pytest.Config) -> None:
         config.pluginmanager.register(junit.ErrorMarker(config), "webarena-junit")
 
 
-def choose(config: pytest.Config, items: list[pytest.Item]) -> None:
+def choose(config: pytest.Config, items: list[pytest.Item], *, collection_errors: int) -> None:
     """Deselect items and sort the rest; called by `entry`."""
+    planning.note_collected(config, items, errors=collection_errors)
     try:
         suite_items.narrow(config, items)
         selection.check_mark_expression(config, items)

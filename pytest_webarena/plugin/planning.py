@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from pytest_webarena.errors import UsageError
 from pytest_webarena.plugin.items import TaskItem
-from pytest_webarena.plugin.stash import CATALOGUE, PLAN, SETTINGS, VISITS
+from pytest_webarena.plugin.stash import CATALOGUE, COLLECTED, PLAN, SETTINGS, VISITS
 from pytest_webarena.results import TrialKey
 from pytest_webarena.results.plan import PlannedTrial, extend_plan, write_plan
 
@@ -19,7 +20,15 @@ if TYPE_CHECKING:
 
     from pytest_webarena.trials.run_info import RunInfo
 
-__all__ = ["check_keys", "check_needs", "expected_visits", "make_plan", "record_empty_part", "record_plan"]
+__all__ = [
+    "check_keys",
+    "check_needs",
+    "expected_visits",
+    "make_plan",
+    "note_collected",
+    "record_empty_part",
+    "record_plan",
+]
 
 
 _SHOWN = 3
@@ -69,6 +78,16 @@ def check_plugins(config: pytest.Config, items: Iterable[pytest.Item]) -> None:
         "-p no:playwright: expected the plugin pytest-playwright, from which tasks have --browser, found it switched "
         "off; leave the option out"
     )
+
+
+def note_collected(config: pytest.Config, items: Iterable[pytest.Item], *, errors: int) -> None:
+    """Store what was collected before parts (``--shard``) are chosen: a digest of the tasks' ids, and the errors.
+
+    With ``--lf``, each part has other tasks, so there is no digest.
+    """
+    tasks = sorted({item.task.id for item in items if isinstance(item, TaskItem)})
+    digest = "" if config.getoption("lf", default=False) else sha256("\n".join(tasks).encode()).hexdigest()[:16]
+    config.stash[COLLECTED] = {"tasks": digest, "errors": errors}
 
 
 def make_plan(config: pytest.Config, items: Iterable[pytest.Item]) -> None:

@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_webarena.plugin.stash import CATALOGUE, SUITES, settings_of
+from pytest_webarena.plugin.stash import CATALOGUE, COLLECTED, SUITES, settings_of
 from pytest_webarena.sites.catalogues.external import EXTERNAL
 from pytest_webarena.suites.published import data_facts, find_suite
 
@@ -56,6 +56,7 @@ def run_facts(config: pytest.Config, controller_facts: Mapping[str, Any]) -> dic
         "allow_unreset": settings.allow_unreset,
         "reach": list(settings.options.reach) if settings.options.reach is not None else None,
         "asked": controller_facts.get("asked"),
+        "collected": config.stash.get(COLLECTED, None),
         "suites": [data_facts(find_suite(name)) for name in config.stash[SUITES]],
         "limits": {"steps": settings.max_steps, "seconds": settings.time_limit, "stop_rule": settings.stop_rule},
         "overrides": _given(asdict(settings.overrides)),

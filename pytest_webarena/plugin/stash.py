@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CATALOGUE",
     "CLUSTER",
+    "COLLECTED",
     "CONTROLLER",
     "DESELECTED",
     "FEWER_WORKERS",
@@ -54,6 +55,8 @@ SITES: pytest.StashKey[Mapping[str, Collection[str] | None]] = pytest.StashKey()
 """Names of the catalogue's sites with those of their accounts, in all processes, once a task file has been read."""
 SUITES: pytest.StashKey[dict[str, tuple[str, ...]]] = pytest.StashKey()
 """Published suites to collect, with the requested items of each (none means all); set together with `SETTINGS`."""
+COLLECTED: pytest.StashKey[dict[str, Any]] = pytest.StashKey()
+"""A digest of the ids of all collected tasks, before parts are chosen, and the number of collection errors."""
 REQUESTED: pytest.StashKey[dict[str, Any]] = pytest.StashKey()
 """What was requested, as `resuming.requested_options` returns it; set together with `SETTINGS`."""
 CONTROLLER: pytest.StashKey[Controller] = pytest.StashKey()

@@ -349,13 +349,25 @@ def notes(path: Path) -> list[Mapping[str, Any]]:
     Raises `RunChanged` if an entry was changed after it was written, or one before it was removed.
     """
     found, before = _entries(path), ""
+    is_sealed = _run_has_digest(path.parent)
+    if is_sealed and path.exists() and not found:
+        raise RunChanged(f"{path}: expected its entries as they were written, found none; bring the file back")
     for each in found:
-        if (before or SEAL in each) and each.get(SEAL) != _entry_digest(before, each):
+        if (is_sealed or before or SEAL in each) and each.get(SEAL) != _entry_digest(before, each):
             raise RunChanged(
                 f"{path}: expected its entries as they were written, found one changed; bring the file back"
             )
         before = str(each.get(SEAL, ""))
     return [{name: value for name, value in each.items() if name != SEAL} for each in found]
+
+
+def _run_has_digest(run: Path) -> bool:
+    """Whether the version that wrote a run wrote digests."""
+    try:
+        version = json.loads((run / "run.json").read_bytes())["schema_version"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+    return isinstance(version, int) and version > 1
 
 
 def add_note(path: Path, entry: Mapping[str, Any]) -> None:

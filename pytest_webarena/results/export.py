@@ -6,9 +6,7 @@ raises ``schema_version``. Documented in ``docs/results.md``.
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -17,6 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from pytest_webarena.csv_text import csv_text
 from pytest_webarena.file_digests import seal
 from pytest_webarena.llm.model_calls import calls_of, read_model_calls
 from pytest_webarena.results.comparing.uncertainty import bounds
@@ -125,14 +124,9 @@ def gradings_json(comparisons: Mapping[str, Comparison]) -> dict[str, Any]:
 
 def results_csv(records: Sequence[TrialRecord]) -> str:
     """Return one line per trial, after a header line of `COLUMNS`."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    for record in records:
-        writer.writerow(
-            {name: printable(value) if isinstance(value, str) else value for name, value in _row(record).items()}
-        )
-    return text.getvalue()
+    rows = [_row(record) for record in records]
+    cells = [[row[name] for name in COLUMNS] for row in rows]
+    return csv_text([COLUMNS, *([printable(cell) if isinstance(cell, str) else cell for cell in row] for row in cells)])
 
 
 def _row(record: TrialRecord) -> dict[str, Any]:

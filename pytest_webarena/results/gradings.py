@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pytest_webarena.csv_text import csv_text
 from pytest_webarena.results.records import Outcome, TrialKey, TrialRecord, is_undecided
 from pytest_webarena.results.statistics import Rate, cluster_of, grouped, rate_of
 from pytest_webarena.results.table_forms import Table
@@ -165,17 +164,15 @@ def rate_table(found: Mapping[str, Comparison], differing: Mapping[str, Sequence
 
 def rate_csv(found: Mapping[str, Comparison]) -> str:
     """Return the same in numbers, rates from 0 to 1."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
     counts = ("passed", "judged", "undecided", "not_computed", "disputed")
-    writer.writerow(("agent", "browser", "grading", "counts", "rate", "low", "high", *counts))
+    rows: list[Sequence[object]] = [("agent", "browser", "grading", "counts", "rate", "low", "high", *counts)]
     for each in found.values():
         for name, rate in each.rates.items():
             known = "" if rate.value is None else f"{rate.value:.6f}"
             bounds = (f"{bound:.6f}" if known else "" for bound in rate.interval)
             cells = (rate.passed, rate.judged, rate.undecided, rate.errors, len(each.disagreements))
-            writer.writerow((each.agent, each.browser, name, int(name == each.headline), known, *bounds, *cells))
-    return text.getvalue()
+            rows.append((each.agent, each.browser, name, int(name == each.headline), known, *bounds, *cells))
+    return csv_text(rows)
 
 
 def render(comparison: Comparison, width: int = 80) -> Iterator[str]:

@@ -6,13 +6,12 @@ WebArena-Verified's leaderboard takes trajectories instead: ``webarena runs expo
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 import re
 from collections.abc import Sequence
 
+from pytest_webarena.csv_text import csv_text
 from pytest_webarena.results.conditions import invocations
 from pytest_webarena.results.paper_differences import SUITE
 from pytest_webarena.results.records import TrialRecord
@@ -41,9 +40,7 @@ def leaderboard_files(run: RunDir, records: Sequence[TrialRecord]) -> dict[str, 
     if all(record.source.get("suite") != SUITE for record in records):
         return {}
     found: dict[str, bytes] = {}
-    sheet = io.StringIO()
-    writer = csv.writer(sheet, lineterminator="\n")
-    writer.writerow(_SHEET)
+    sheet: list[Sequence[object]] = [_SHEET]
     facts = run.facts()
     began = began_at(invocations(run.path, facts))
     for row in gather([run.path], grading=_GRADING):
@@ -56,7 +53,7 @@ def leaderboard_files(run: RunDir, records: Sequence[TrialRecord]) -> dict[str, 
         note = "; ".join((*row.unlike, *row.mixed, *undecided))
         score = round(100 * share, 2)
         models = ", ".join(sorted({record.model for record in own} - {""}))
-        writer.writerow([began.strftime("%m/%Y"), "", "", models or row.agent, score, "Self-reported", "", "", note])
+        sheet.append([began.strftime("%m/%Y"), "", "", models or row.agent, score, "Self-reported", "", "", note])
         entry = {
             "agent_name": row.agent,
             "study_id": facts["id"],
@@ -73,4 +70,4 @@ def leaderboard_files(run: RunDir, records: Sequence[TrialRecord]) -> dict[str, 
         }
         folder = re.sub(r"[^A-Za-z0-9._-]+", "-", row.name).strip(".-")[:120] or "agent"
         found[f"leaderboards/{folder}/webarena.json"] = json.dumps([entry], indent=2).encode()
-    return {**found, "leaderboards/webarena.csv": sheet.getvalue().encode()} if found else {}
+    return {**found, "leaderboards/webarena.csv": csv_text(sheet).encode()} if found else {}

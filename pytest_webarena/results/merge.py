@@ -28,7 +28,7 @@ from pytest_webarena.results.memory import memories_of
 from pytest_webarena.results.plan import accept_removal, extend_plan, has_plan, read_plan, write_plan
 from pytest_webarena.results.records import TrialKey
 from pytest_webarena.results.repeated_trials import Copy, take
-from pytest_webarena.results.run_identity import IMPORTED
+from pytest_webarena.results.run_identity import IMPORTED, PACKAGE
 from pytest_webarena.results.rundir import RunDir
 from pytest_webarena.results.stored_records import Unreadable, removed_trials
 
@@ -38,7 +38,7 @@ _SHOWN = 8
 """Number of differences that an error message lists."""
 
 
-_OWN_FACTS = ("id", "ids", "merged", "mixed", "parts")
+_OWN_FACTS = ("collected", "id", "ids", "merged", "mixed", PACKAGE, "parts")
 """Facts of one run that say nothing about a merged one."""
 
 

@@ -19,7 +19,7 @@ from pytest_webarena import __version__
 from pytest_webarena.errors import UsageError, closest
 from pytest_webarena.record_files import is_record
 from pytest_webarena.results.atomic_folders import made_whole
-from pytest_webarena.results.package_checks import Package, content_faults, digest, digest_faults
+from pytest_webarena.results.package_checks import Package, content_faults, digest, digest_faults, mark_imported
 from pytest_webarena.results.record_archive import (
     Layout,
     has_manifest,
@@ -134,5 +134,5 @@ def unpack_trial(source: Path, target: Path) -> TrialKey:
         for fault in (*digests, *content_faults(run, package)):
             if not fault.startswith("tasks/"):  # somebody may have named another file; the caller reports it
                 raise UsageError(f"{source}: {fault}")
-        (made / MANIFEST).write_text(json.dumps(manifest, indent=1), encoding="utf-8")
+        mark_imported(made, manifest, MANIFEST)
     return key

@@ -19,17 +19,29 @@ from pytest_webarena import __version__
 from pytest_webarena.errors import UsageError
 from pytest_webarena.file_digests import seal
 from pytest_webarena.results.export import results_csv, whole_summary
+from pytest_webarena.results.files import write_atomically
 from pytest_webarena.results.leaderboards import leaderboard_files
-from pytest_webarena.results.run_identity import PACKED_RUN, PACKED_TRIAL, package_manifest
+from pytest_webarena.results.plan_faults import plan_faults
+from pytest_webarena.results.run_identity import PACKAGE, PACKED_RUN, PACKED_TRIAL, package_manifest
 from pytest_webarena.results.run_readme import readme
 from pytest_webarena.results.rundir import RunDir
 from pytest_webarena.results.stored_records import Stored, changed_derived_files
 from pytest_webarena.results.tables import Row, gather
-from pytest_webarena.results.task_files import task_fault
+from pytest_webarena.results.task_files import task_fault, tasks_without_file
 from pytest_webarena.secrets import scrub
-from pytest_webarena.text import clip
+from pytest_webarena.text import clip, shorten
 
-__all__ = ["Package", "computed_files", "content_faults", "digest", "digest_faults", "figures", "package_faults"]
+__all__ = [
+    "Package",
+    "computed_files",
+    "content_faults",
+    "digest",
+    "digest_faults",
+    "facts_as_packed",
+    "figures",
+    "mark_imported",
+    "package_faults",
+]
 
 _SUMMARY = "summary.json"
 _OUTPUTS = frozenset({"view.html", "labels.csv", ".gitignore", "har"})
@@ -51,6 +63,8 @@ class Package:
     files: Mapping[str, str]
     """SHA-256 of each file; empty for trials that an older version exported."""
     figures: Sequence[Mapping[str, Any]]
+    without_tasks: frozenset[str] | None
+    """Ids of tasks whose file the package lacks; None for packages that do not say so."""
 
     @classmethod
     def from_json(cls, name: str, data: Mapping[str, Any]) -> Package:
@@ -61,6 +75,7 @@ class Package:
             version=str(data.get("pytest_webarena", "")),
             files={str(each): str(known) for each, known in dict(files).items()},
             figures=[dict(each) for each in data["figures"]] if name == PACKED_RUN else (),
+            without_tasks=frozenset(map(str, data["without_tasks"])) if "without_tasks" in data else None,
         )
 
 
@@ -71,13 +86,37 @@ def package_faults(run: Path) -> list[str]:
     """
     file = package_manifest(run)
     if file is None:
-        return []
+        name = RunDir(run).facts().get(PACKAGE)
+        return [f"{clip(str(name))}: expected the list of the files that were imported, found none"] if name else []
     try:
         package = Package.from_json(file.name, json.loads(file.read_bytes()))
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise UsageError(f"{file}: expected the manifest of an imported package, found: {clip(str(error))}") from None
     digests = digest_faults(run, package.files) if package.files else ()
     return [*digests, *content_faults(RunDir(run), package)]
+
+
+def facts_as_packed(run: Path) -> Path | bytes:
+    """Return the ``run.json`` of a run for a package: the file, or its content without the mark of an import."""
+    file = run / "run.json"
+    data = json.loads(file.read_bytes())
+    return (
+        seal({name: each for name, each in data.items() if name != PACKAGE}, indent=2).encode()
+        if PACKAGE in data
+        else file
+    )
+
+
+def mark_imported(run: Path, manifest: Mapping[str, Any], name: str) -> None:
+    """Write a package's manifest into the folder of its run, and its name into ``run.json``.
+
+    The run then shows that its manifest is missing. Call it once the package has been checked.
+    """
+    file = run / "run.json"
+    write_atomically(file, seal({**json.loads(file.read_bytes()), PACKAGE: name}, indent=2))
+    files = manifest.get("files")
+    known = {"files": {**files, file.name: digest(file.read_bytes())}} if files else {}
+    (run / name).write_text(json.dumps({**manifest, **known}, indent=1), encoding="utf-8")
 
 
 def digest_faults(folder: Path, expected: Mapping[str, str]) -> Iterator[str]:
@@ -109,6 +148,13 @@ def content_faults(run: RunDir, package: Package) -> Iterator[str]:
     for file in task_files:
         if fault := task_fault(file, stored.records):
             yield f"tasks/{file.name}: {fault}"
+    if package.name == PACKED_RUN and (package.without_tasks is not None or task_files):
+        lacking = tasks_without_file(task_files, stored.records) - (package.without_tasks or frozenset())
+        if lacking:
+            named = clip(", ".join(sorted(lacking)), 200)
+            yield f"tasks: expected the task files of all trials, found none with {named}"
+    if package.name == PACKED_RUN:
+        yield from (fault.replace(prefix, "") for fault in plan_faults(run.path, run.facts(), stored))
     if not stored.records:
         yield "trials: expected the record of a finished trial, found none"
     if package.name == PACKED_TRIAL or not stored.records:
@@ -175,7 +221,7 @@ def _digests(folder: Path) -> dict[str, str]:
 
 
 def _shown(found: str) -> str:
-    return f"{found[:_SHOWN]}…" if len(found) > _SHOWN else found
+    return shorten(found, _SHOWN + 1)
 
 
 def _figure_faults(claimed: Sequence[Mapping[str, Any]], found: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -32,7 +32,9 @@ from pytest_webarena.results.package_checks import (
     content_faults,
     digest,
     digest_faults,
+    facts_as_packed,
     figures,
+    mark_imported,
 )
 from pytest_webarena.results.record_archive import (
     Layout,
@@ -46,9 +48,10 @@ from pytest_webarena.results.record_archive import (
 from pytest_webarena.results.records import TrialRecord
 from pytest_webarena.results.run_identity import IMPORTED, PACKED_RUN
 from pytest_webarena.results.run_readme import suites_of
+from pytest_webarena.results.run_verification import run_faults
 from pytest_webarena.results.rundir import RunDir
 from pytest_webarena.results.tables import gather
-from pytest_webarena.results.task_files import changed_tasks
+from pytest_webarena.results.task_files import changed_tasks, tasks_without_file
 from pytest_webarena.tasks.loader import read_tasks
 
 __all__ = ["MANIFEST", "PackedRun", "UnpackedRun", "is_run_file", "pack_run", "unpack_run"]
@@ -116,6 +119,8 @@ def pack_run(run: RunDir, target: Path, *, roots: Sequence[Path], evidence_only:
     stored = run.read()
     faults = [str(each) for each in stored.unreadable]
     faults += (fault for record in stored.records for fault in run.changes(record, every_file=not evidence_only))
+    if not faults and (other := run_faults(run, stored, rescored=True)):
+        raise UsageError(f"{other[0]}; webarena runs verify {run.path} names all that differs")
     if faults:
         raise UsageError(
             f"{faults[0]}. Bring the file back, or keep it as it is: webarena runs verify {run.path} --accept TRIAL "
@@ -130,7 +135,8 @@ def pack_run(run: RunDir, target: Path, *, roots: Sequence[Path], evidence_only:
         if not record.source
     }
     changed = {file: name for file in set(tasks.values()) if file and (name := changed_tasks(file, stored.records))}
-    task_files = _task_entries(file for file in tasks.values() if file not in changed)
+    included_files = {file for file in tasks.values() if file is not None and file not in changed}
+    task_files = _task_entries(file for file in tasks.values() if file in included_files)
     files, left_out = _files_of(run, stored.records, evidence_only=evidence_only)
     files |= task_files
     left_out += [f"trials/{name}" for name in stored.unfinished]
@@ -145,6 +151,7 @@ def pack_run(run: RunDir, target: Path, *, roots: Sequence[Path], evidence_only:
         "schema_version": _LAYOUT.version,
         "pytest_webarena": __version__,
         "figures": figures(rows),
+        "without_tasks": sorted(tasks_without_file(included_files, stored.records)),
         "files": dict(sorted(digests.items())),
     }
 
@@ -173,9 +180,8 @@ def _files_of(
     run: RunDir, records: Sequence[TrialRecord], *, evidence_only: bool
 ) -> tuple[dict[str, Path | bytes], list[str]]:
     """Return the run's files by their names in the archive, and the names of files that are left out."""
-    found: dict[str, Path | bytes] = {
-        name: run.path / name for name in ("run.json", *_OWN) if (run.path / name).is_file()
-    }
+    found: dict[str, Path | bytes] = {name: run.path / name for name in _OWN if (run.path / name).is_file()}
+    found["run.json"] = facts_as_packed(run.path)
     for file in sorted((run.path / REPLIES).glob("*/*.json")):
         if _REPLY.fullmatch(name := file.relative_to(run.path).as_posix()):
             found[name] = file
@@ -232,7 +238,7 @@ def unpack_run(source: Path, target: Path) -> UnpackedRun:
             package = replace(package, version=__version__, files=files)
             manifest |= {"pytest_webarena": __version__, "files": files}
         _refuse(source, made, next(content_faults(run, package), ""))
-        (made / MANIFEST).write_text(json.dumps(manifest, indent=1), encoding="utf-8")
+        mark_imported(made, manifest, MANIFEST)
     return UnpackedRun(trials=len(stored.records), rewritten=tuple(rewritten))
 
 

@@ -6,13 +6,25 @@ import json
 import os
 from pathlib import Path
 
-__all__ = ["IMPORTED", "PACKED_RUN", "PACKED_TRIAL", "claim", "ignore", "own_id", "package_manifest", "point_latest"]
+__all__ = [
+    "IMPORTED",
+    "PACKAGE",
+    "PACKED_RUN",
+    "PACKED_TRIAL",
+    "claim",
+    "ignore",
+    "own_id",
+    "package_manifest",
+    "point_latest",
+]
 
 IMPORTED = "imported"
 """Fact of a run that `webarena runs import` made of records from an unknown source.
 
 Such a run determines no options, no code, and no endpoint that gets a key of this machine.
 """
+PACKAGE = "package"
+"""Fact of an imported run: the name of the manifest that the import kept in its folder."""
 PACKED_RUN, PACKED_TRIAL = "webarena-run.json", "webarena-trial.json"
 """Manifests of exported runs and trials. An import keeps the file, which marks the folder as imported."""
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
+from pytest_webarena.csv_text import csv_text
 from pytest_webarena.results.metrics import Metrics
 from pytest_webarena.results.published import published, published_groups, published_people, published_templates
 from pytest_webarena.results.statistics import Rate
@@ -18,9 +17,7 @@ __all__ = ["as_csv", "as_json"]
 
 def as_csv(rows: Sequence[Row]) -> str:
     """Return one line per run, agent, browser and group of tasks, in numbers."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(
+    lines: list[list[object]] = [
         [
             "run",
             "agent",
@@ -40,7 +37,7 @@ def as_csv(rows: Sequence[Row]) -> str:
             "guard",
             "robots",
         ]
-    )
+    ]
     for row in rows:
         for group, rate, interval in _all_rates(row.metrics):
             value = "" if rate.value is None else f"{rate.value:.6f}"
@@ -52,8 +49,8 @@ def as_csv(rows: Sequence[Row]) -> str:
                 *map("{:.6f}".format, failed.interval),
             ]
             cells = [row.run, row.agent, row.grading, group, *counts, value, low, high, row.browser, rate.undecided]
-            writer.writerow([*cells, *failed_figures, row.guard, row.robots])
-    return text.getvalue()
+            lines.append([*cells, *failed_figures, row.guard, row.robots])
+    return csv_text(lines)
 
 
 def _all_rates(metrics: Metrics) -> Iterator[tuple[str, Rate, tuple[float, float]]]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from pytest_webarena.results.records import TrialRecord
 from pytest_webarena.tasks.loader import read_tasks
 from pytest_webarena.text import clip
 
-__all__ = ["changed_tasks", "task_fault"]
+__all__ = ["changed_tasks", "task_fault", "tasks_without_file"]
 
 _SHOWN = 12
 """Digits of a digest that messages show."""
@@ -37,6 +37,12 @@ def task_fault(file: Path, records: Collection[TrialRecord]) -> str:
             f"one, {found[:_SHOWN]}…"
         )
     return ""
+
+
+def tasks_without_file(files: Iterable[Path], records: Iterable[TrialRecord]) -> set[str]:
+    """Return the ids of recorded tasks that no file has. Tasks of suites come with packages and need none."""
+    known = {each.id for file in files for each in read_tasks(file)[0]}
+    return {record.key.task for record in records if not record.source} - known
 
 
 def _changed(file: Path, records: Collection[TrialRecord]) -> dict[str, tuple[str, str]]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator, Sequence
 
+from pytest_webarena.csv_text import csv_text
 from pytest_webarena.results.comparing.comparison import Comparison
 from pytest_webarena.results.comparing.difference import Difference
 from pytest_webarena.results.comparing.wording import group_words, headline, interval_words, p_words, points, titled
@@ -49,11 +48,7 @@ def _cells(found: Difference) -> tuple[str, ...]:
 
 def comparison_csv(comparisons: Sequence[Comparison]) -> str:
     """Return the same in numbers, rates from 0 to 1."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(_COLUMNS)
-    writer.writerows(row for each in comparisons for row in _lines(each))
-    return text.getvalue()
+    return csv_text([_COLUMNS, *(row for each in comparisons for row in _lines(each))])
 
 
 def _lines(each: Comparison) -> Iterator[tuple[object, ...]]:

@@ -156,3 +156,12 @@ def test_all_invalid_rows_are_reported_at_once(run: Path, tmp_path: Path, capsys
 def test_missing_label_file_is_an_error(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["judge", "annotate", "compare", str(run), str(tmp_path / "no.csv")]) == 2
     assert "expected a CSV file" in capsys.readouterr().err
+
+
+def test_row_of_another_record_is_refused(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folders = {each.key.task: f"trials/{each.key.folder}" for each in RECORDS}
+    good = labels(tmp_path, f"task,label,record\nboth,yes,{folders['both']}\n")
+    assert main(["judge", "annotate", "compare", str(run), good]) == 0
+    swapped = labels(tmp_path, f"task,label,record\nboth,yes,{folders['none']}\n")
+    assert main(["judge", "annotate", "compare", str(run), swapped]) != 0
+    assert f"record: expected '{folders['both']}' of both, a, trial 1" in capsys.readouterr().err

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
 from pytest_webarena.commands.cli import main
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
-from pytest_webarena.results.conditions import RESUMED
+from pytest_webarena.results.conditions import RESUMED, add_note
 from pytest_webarena.results.gate import BELOW_THRESHOLD, STOPPED_EARLY, TOO_MANY_ERRORS
 from pytest_webarena.results.merge import merge_runs
 from pytest_webarena.results.plan import PlannedTrial, extend_plan, write_plan
@@ -139,14 +138,14 @@ def test_shards_of_different_runs_fail_the_gate(tmp_path: Path, capsys: pytest.C
     merge_runs([part(tmp_path, 1, 4, "a"), *(part(tmp_path / "x", n, 4, f"t{n}", tests="few") for n in (2, 3, 4))],
                tmp_path / "tests")  # fmt: skip
     assert gated(tmp_path / "tests") == TOO_MANY_ERRORS
-    assert "(runs of different tests)" in capsys.readouterr().out
+    assert "(parts of different tests, agents, trials or browsers)" in capsys.readouterr().out
 
 
 def test_resumed_merged_run_is_complete(tmp_path: Path) -> None:
     merge_runs([part(tmp_path, 1, 2, "a")], whole := tmp_path / "whole")
-    (whole / RESUMED).write_text(json.dumps([{"asked": {"options": {"-k": "a"}, "tests": ["tasks"]}}]))
+    add_note(whole / RESUMED, {"agents": ["mine"], "asked": {"options": {"-k": "a"}, "tests": ["tasks"]}})
     assert gated(whole) == TOO_MANY_ERRORS  # of a part of it
-    (whole / RESUMED).write_text(json.dumps([{"asked": {"options": {}, "tests": ["tasks"]}}]))
+    add_note(whole / RESUMED, {"agents": ["mine"], "asked": {"options": {}, "tests": ["tasks"]}})
     assert gated(whole) == 0
 
 

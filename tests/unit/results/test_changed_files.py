@@ -330,6 +330,7 @@ UNSEALED = {"started.json", "results.csv", ".gitignore"}
 def test_a_changed_byte_in_any_file_is_found(run: RunDir, capsys: pytest.CaptureFixture[str]) -> None:
     make_trial(run, "again", "failed")
     make_trial(run, "again")  # its first record is set aside
+    extend_plan(run.path, [PlannedTrial(key=each.key) for each in run.records()])
     export(run)
     assert main(["runs", "verify", str(run.path)]) == 0
     unnoticed, tried = [], 0
@@ -464,6 +465,7 @@ def test_edited_entries_of_later_invocations_are_refused(run: RunDir, edit: str)
 
 
 def test_entries_of_older_versions_are_read(run: RunDir) -> None:
+    (run.path / "run.json").write_text('{"schema_version": 1}')
     (run.path / RESUMED).write_text('[{"agents": ["a"]}]')
     add_note(run.path / RESUMED, {"agents": ["b"]})
     assert [note["agents"] for note in notes(run.path / RESUMED)] == [["a"], ["b"]]

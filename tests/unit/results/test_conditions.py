@@ -13,7 +13,7 @@ from pytest_webarena.commands.cli import main
 from pytest_webarena.errors import UsageError
 from pytest_webarena.plugin.reporting.rates import summary_lines
 from pytest_webarena.results import JudgeRecord, RunDir, summarise
-from pytest_webarena.results.conditions import RESCORED, RESUMED, differences, mixed, source_of
+from pytest_webarena.results.conditions import RESCORED, RESUMED, add_note, differences, mixed, source_of
 from pytest_webarena.results.export import export
 from pytest_webarena.results.merge import merge_runs
 from tests.made_up import make_run, make_trial
@@ -206,16 +206,15 @@ def test_judge_prompts_are_compared_per_kind(tmp_path: Path) -> None:
 def test_latest_rescore_determines_the_grading(tmp_path: Path) -> None:
     sources = [run(tmp_path / "1", "t"), run(tmp_path / "2", "u")]
     note = {"grading": {"name": "original", "without": []}, "judge": None}
-    (sources[0] / RESCORED).write_text(json.dumps([note]))
+    add_note(sources[0] / RESCORED, note)
     with pytest.raises(UsageError, match="a: --grading: original in 1 and repaired in 2"):
         merge_runs(sources, tmp_path / "out")
 
 
 def test_resumed_invocations_are_compared_too(tmp_path: Path) -> None:
     source = run(tmp_path / "1", "t")
-    (source / RESUMED).write_text(
-        json.dumps([{**FACTS, "agents": ["a"], "limits": {**FACTS["limits"], "steps": 5}}, {"agents": ["b"]}])
-    )
+    for note in ({**FACTS, "agents": ["a"], "limits": {**FACTS["limits"], "steps": 5}}, {"agents": ["b"]}):
+        add_note(source / RESUMED, note)
     (found,) = differences([source_of(source, RunDir(source).facts(), RunDir(source).records())])
     assert str(found) == "a: --max-steps: 30 in 1 and 5 in 1"
     assert found.matters

@@ -47,7 +47,7 @@ def test_exported_trial_can_be_imported(packed: Path, tmp_path: Path, capsys: py
     assert names[1] <= names[0]
     assert main(["runs", "verify", "back"]) == 0
     assert read_evidence(folders[1] / "attempt-1") == read_evidence(folders[0] / "attempt-1")
-    assert after.facts() == {**before.facts(), "imported": True}
+    assert after.facts() == {**before.facts(), "imported": True, "package": "webarena-trial.json"}
 
 
 def test_import_names_a_task_that_is_not_the_one_that_ran(

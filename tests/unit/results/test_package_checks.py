@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from pytest_webarena.commands.cli import main
+from pytest_webarena.file_digests import seal
 from pytest_webarena.results import RunDir
 from pytest_webarena.results.conditions import RESCORED, add_note
 from pytest_webarena.results.package_checks import digest, package_faults
@@ -149,3 +150,61 @@ def test_digests_of_a_package_are_those_of_its_files(exported: Path) -> None:
     with zipfile.ZipFile(exported / "mine.zip") as archive:
         listed = json.loads(archive.read(MANIFEST))["files"]
         assert listed == {name: digest(archive.read(name)) for name in archive.namelist() if name != MANIFEST}
+
+
+def empty_plan(entries: dict[str, bytes]) -> None:
+    plan = json.loads(entries["plan.json"])
+    entries["plan.json"] = seal({**plan, "trials": []}).encode()
+
+
+def hide_missing_task(entries: dict[str, bytes]) -> None:
+    manifest = json.loads(entries[MANIFEST])
+    entries[MANIFEST] = json.dumps({**manifest, "without_tasks": []}).encode()
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        (drop("plan.json"), "plan.json: expected the planned trials, found none"),
+        (empty_plan, "plan.json: expected all trials that have a record, found no buy"),
+        (hide_missing_task, "tasks: expected the task files of all trials, found none with sell"),
+    ],
+)
+def test_records_without_a_plan_or_a_task_are_named(
+    theirs: Path, capsys: pytest.CaptureFixture[str], change: Change, found: str
+) -> None:
+    edit(theirs, change, digests=True)
+    assert main(["runs", "verify", str(theirs)]) == 1
+    assert found in capsys.readouterr().out
+
+
+def test_missing_list_of_imported_files_is_named(theirs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (theirs / MANIFEST).unlink()
+    assert main(["runs", "verify", str(theirs)]) == 1
+    assert f"{MANIFEST}: expected the list of the files that were imported" in capsys.readouterr().out
+
+
+def test_rescoring_without_a_digest_is_refused(theirs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (theirs / RESCORED).write_text(json.dumps([{"grading": {"name": "", "without": []}, "judge": None}]))
+    assert main(["runs", "verify", str(theirs)]) != 0
+    assert "expected its entries as they were written" in "".join(capsys.readouterr())
+
+
+@pytest.mark.parametrize("forge", ["trial", "records"])
+def test_run_that_verify_rejects_is_not_exported(
+    exported: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], forge: str
+) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(exported / "run", run)
+    if forge == "trial":
+        shutil.rmtree(next((run / "trials").glob("sell*")))
+        (run / "plan.json").unlink()
+    else:
+        entries = {file.as_posix(): file.read_bytes() for file in (run / "trials").glob("sell*/trial.json")}
+        for name, content in entries.items():
+            Path(name).write_text(seal({**json.loads(content), "outcome": "passed"}))
+    assert main(["runs", "verify", str(run)]) == 1
+    (sentence, *_) = capsys.readouterr().out.splitlines()
+    assert main(["runs", "export", str(run), "-o", str(tmp_path / "out.zip")]) != 0
+    assert sentence in capsys.readouterr().err
+    assert not (tmp_path / "out.zip").exists()

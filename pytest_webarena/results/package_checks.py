@@ -124,13 +124,13 @@ def digest_faults(folder: Path, expected: Mapping[str, str]) -> Iterator[str]:
     found = _digests(folder)
     for name in sorted({*found, *expected}):
         if name not in found:
-            yield f"{clip(name, 200)}: expected a file with the SHA-256 {expected[name][:_SHOWN]}…, found none"
+            yield f"{clip(name, 200)}: expected a file with the SHA-256 {_shown(expected[name])}, found none"
         elif name not in expected:
             yield f"{clip(name, 200)}: expected only files of the package, found one that it does not list"
         elif found[name] != expected[name]:
             yield (
                 f"{clip(name, 200)}: expected the file as it was exported, with the SHA-256 "
-                f"{expected[name][:_SHOWN]}…, found {_shown(found[name])}"
+                f"{_shown(expected[name])}, found {_shown(found[name])}"
             )
 
 

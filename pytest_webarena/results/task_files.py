@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pytest_webarena.results.records import TrialRecord
 from pytest_webarena.tasks.loader import read_tasks
-from pytest_webarena.text import clip
+from pytest_webarena.text import clip, shorten
 
 __all__ = ["changed_tasks", "task_fault", "tasks_without_file"]
 
@@ -33,8 +33,8 @@ def task_fault(file: Path, records: Collection[TrialRecord]) -> str:
         return f"expected a task that its trials ran, found {clip(', '.join(each.id for each in tasks), 200)}"
     for name, (expected, found) in _changed(file, records).items():
         return (
-            f"expected the task {clip(name)} that its trials ran, with the digest {expected[:_SHOWN]}…, found another "
-            f"one, {found[:_SHOWN]}…"
+            f"expected the task {clip(name)} that its trials ran, with the digest {shorten(expected, _SHOWN + 1)}, found another "
+            f"one, {shorten(found, _SHOWN + 1)}"
         )
     return ""
 

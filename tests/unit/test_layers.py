@@ -19,6 +19,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
         "answers",
         "changes",
         "credentials",
+        "csv_text",
         "death_signal",
         "element_paths",
         "rpc_proxies",

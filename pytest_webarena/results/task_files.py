@@ -33,8 +33,8 @@ def task_fault(file: Path, records: Collection[TrialRecord]) -> str:
         return f"expected a task that its trials ran, found {clip(', '.join(each.id for each in tasks), 200)}"
     for name, (expected, found) in _changed(file, records).items():
         return (
-            f"expected the task {clip(name)} that its trials ran, with the digest {shorten(expected, _SHOWN + 1)}, found another "
-            f"one, {shorten(found, _SHOWN + 1)}"
+            f"expected the task {clip(name)} that its trials ran, with the digest {shorten(expected, _SHOWN + 1)}, "
+            f"found another one, {shorten(found, _SHOWN + 1)}"
         )
     return ""
 

@@ -23,6 +23,8 @@ _REPLY_TOKENS = 8192
 _LEAST_THINKING = 1024
 """Smallest budget for thoughts that the API accepts."""
 _EPHEMERAL = {"type": "ephemeral"}
+_NO_TEXT = "(no text)"
+"""In place of a reply whose texts are blank, which the API does not accept back."""
 _THOUGHTS = ("thinking", "redacted_thinking")
 _COUNTS = (
     "input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens", "output_tokens_details",
@@ -196,9 +198,10 @@ def _blocks(message: Message) -> list[dict[str, Any]]:
     if message.role == "tool":
         return [{"type": "tool_result", "tool_use_id": message.answers, "content": message.text}]
     if message.items:
-        return [_sent_back(item) for item in message.items if item.get("type") != "text" or item.get("text")]
+        kept = [item for item in message.items if item.get("type") != "text" or str(item.get("text", "")).strip()]
+        return [_sent_back(item) for item in kept] or [{"type": "text", "text": _NO_TEXT}]  # blank texts are refused
     text = labelled(message)
-    blocks: list[dict[str, Any]] = [{"type": "text", "text": text}] if text else []
+    blocks: list[dict[str, Any]] = [{"type": "text", "text": text}] if text.strip() else []
     blocks += [_image(image) for image in message.images]
     for call in message.tool_calls:
         blocks.append({"type": "tool_use", "id": call.id, "name": call.name, "input": object_of(call.arguments)})

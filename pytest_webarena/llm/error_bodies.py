@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pytest_webarena.secrets import scrub
+
 __all__ = ["ErrorBody", "read_error"]
 
 _MAX_DEPTH = 12
@@ -60,7 +62,7 @@ def read_error(body: object) -> ErrorBody:
                 rest, inner = _split_message(value)
                 deeper += [("", each) for each in inner]
                 if rest and not _is_page(rest):
-                    messages.append(rest[:_LONGEST])
+                    messages.append(scrub(rest)[:_LONGEST])
             elif isinstance(value, Mapping):
                 codes += _codes(value)
                 deeper += [(str(key), each) for key, each in value.items() if key not in _ECHOES]

@@ -64,7 +64,7 @@ def fault_of_status(
     ``message`` is used where the answer's ``content`` has none. ``spent`` says that a quota is used up.
     """
     body = _body_of(content)
-    detail = error_text(body) or _text_of(message)[:_MESSAGE_LENGTH]
+    detail = error_text(body) or scrub(_text_of(message))[:_MESSAGE_LENGTH]
     # 501: a server that does not know the method, as when its address belongs to something else.
     is_retryable = status in (408, 409, 429) or (status >= 500 and status != 501)
     # OpenAI's and Anthropic's own clients obey this header, too.
@@ -83,7 +83,7 @@ def error_text(body: object) -> str:
     """Return the first message of an error's body, shortened."""
     if messages := read_error(body).messages:
         return messages[0][:_MESSAGE_LENGTH]
-    return _text_of(str(body))[:_MESSAGE_LENGTH] if body else ""
+    return scrub(_text_of(str(body)))[:_MESSAGE_LENGTH] if body else ""
 
 
 def _failed_generation(body: object) -> str | None:
@@ -110,7 +110,7 @@ def _text_of(body: str) -> str:
     """
     if "<html" not in body[:2000].lower() and "<!doctype" not in body[:100].lower():
         return body
-    text = re.sub(r"(?is)<(script|style|head)\b.*?</\1\s*>|<!--.*?-->|<[^>]*>", " ", body[:_PAGE])
+    text = re.sub(r"(?is)<(script|style|head)\b.*?</\1\s*>|<!--.*?-->|<[^>]*>", " ", scrub(body)[:_PAGE])
     if not (words := " ".join(html.unescape(text).split())):
         title = re.search(r"(?is)<title[^>]*>([^<]*)", body[:_PAGE])
         words = " ".join(html.unescape(title[1]).split()) if title else "without text"

@@ -55,8 +55,7 @@ def test_trace_contains_page_snapshots_and_requests(project: Path) -> None:
 def test_allure_attaches_trace(project: Path) -> None:
     results = [json.loads(path.read_text()) for path in (project / "allure").glob("*-result.json")]
     named = {
-        result["status"]: [each for each in result["attachments"] if each["name"] == "Playwright trace"]
-        for result in results
+        result["status"]: [each for each in result["attachments"] if each["name"] == "Trace"] for result in results
     }
     assert [len(named["failed"]), len(named["passed"])] == [1, 0]
     assert (project / "allure" / named["failed"][0]["source"]).stat().st_size > 1000

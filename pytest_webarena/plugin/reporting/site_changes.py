@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pytest_webarena.docs_site import docs
 from pytest_webarena.plugin.reporting.summary_lines import Line, plural
 from pytest_webarena.results.program_changes import program_changes
-from pytest_webarena.sites.protocol.messages import PROOF_CHANGED
+from pytest_webarena.sites.protocol.report import PROOF_CHANGED
 
 if TYPE_CHECKING:
     from pytest_webarena.results import TrialRecord

@@ -15,7 +15,7 @@ from pytest_webarena.sites.backends.reset_hook import SHOWN, ask, call_of, reset
 from pytest_webarena.sites.backends.reset_proofs import ResetProofs
 from pytest_webarena.sites.catalogues.manifest import AppManifest
 from pytest_webarena.sites.catalogues.running import HttpCall
-from pytest_webarena.sites.protocol.messages import PROOF_CHANGED
+from pytest_webarena.sites.protocol.report import PROOF_CHANGED
 
 __all__ = ["agreed", "difference", "proof_change", "require_proof", "require_same", "stable_response"]
 

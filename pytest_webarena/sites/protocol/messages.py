@@ -65,7 +65,6 @@ from pytest_webarena.sites.protocol.wire import dumps
 from pytest_webarena.tasks.model import LiveTerms
 
 __all__ = [
-    "PROOF_CHANGED",
     "VERSION",
     "Grant",
     "LiveWishes",
@@ -80,8 +79,6 @@ __all__ = [
 ]
 
 VERSION = 6
-PROOF_CHANGED = "its proof has changed"
-"""Start of the reason in `ReleaseReport` if hosted data changed although nobody sent a write."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-__all__ = ["AppReport", "AppStatus", "BrokerReport", "BrokerStatus", "Durations", "ReplicaStatus", "WaitStatus"]
+__all__ = [
+    "PROOF_CHANGED",
+    "AppReport",
+    "AppStatus",
+    "BrokerReport",
+    "BrokerStatus",
+    "Durations",
+    "ReplicaStatus",
+    "WaitStatus",
+]
+
+PROOF_CHANGED = "its proof has changed"
+"""Start of the reason in `ReleaseReport` if hosted data changed although nobody sent a write."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

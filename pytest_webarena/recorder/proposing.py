@@ -104,7 +104,7 @@ class ProposedRow:
     described: Mapping[str, str] = field(default_factory=dict)
     """Descriptions by column, in place of the value."""
     former: FormerRows = field(default_factory=FormerRows)
-    """The rows that an added row is told from."""
+    """The rows that existed before, which the query of an added row must exclude."""
 
 
 def proposed_checks(

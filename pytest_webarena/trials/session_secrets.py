@@ -12,7 +12,7 @@ from pytest_webarena.secrets import learn
 
 if TYPE_CHECKING:
     from pytest_webarena.browser.config import SessionConfig
-    from pytest_webarena.evidence import Evidence
+    from pytest_webarena.evidence import Evidence, RequestRecord
     from pytest_webarena.trials.trial_environment import TrialEnvironment
 
 __all__ = ["SessionSecrets"]
@@ -27,6 +27,8 @@ class SessionSecrets:
 
     def __init__(self, environment: TrialEnvironment) -> None:
         self._environment = environment
+        self._learned: set[RequestRecord] = set()
+        """Requests whose credentials are known. One that gets its response later is another record."""
         sites = environment.lease.sites.values() if environment.lease is not None else ()
         config: SessionConfig | None = getattr(environment.session, "config", None)  # agents without pages have none
         self.wanted = bool(config is not None and SECRET_ARGS & config.context_args.keys()) or any(
@@ -44,7 +46,9 @@ class SessionSecrets:
                 page = self._environment.session.html() if shown else ""  # its hidden fields are in no observation
                 learn(in_pages([shown, page]))
             with suppress(TrialError):
-                learn(in_requests(self._environment.requests()))
+                fresh = set(self._environment.requests()) - self._learned
+                self._learned |= fresh
+                learn(in_requests(fresh))
 
     def learn_all(self) -> None:
         """Learn what traffic and storage contain. Called while the session is open, however the trial ended."""

@@ -28,12 +28,11 @@ def by_agent(run: RunDir, target: Path) -> dict[str, dict[str, Any]]:
 
 
 @each_case(("oracle", "suspect"), [("failed", True), ("passed", False)])
-def test_failure_is_undecided_where_the_oracle_failed_too(
-    run: RunDir, tmp_path: Path, oracle: str, suspect: bool
-) -> None:
+def test_failure_is_undecided_where_the_oracle_failed_too(tmp_path: Path, oracle: str, suspect: bool) -> None:
+    run = make_run(tmp_path / oracle)
     make_trial(run, outcome="failed")
     make_trial(run, outcome=oracle, agent="oracle", privileged=True)
-    text = by_agent(run, tmp_path / "allure")["a"]["description"]
+    text = by_agent(run, tmp_path / f"allure of {oracle}")["a"]["description"]
     assert ("its checks are suspect" in text) is suspect
     assert ("whose fault: undecided" in text) is suspect
     assert ("whose fault: the agent" in text) is not suspect

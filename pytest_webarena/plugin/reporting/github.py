@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple, get_args
 import pytest
 
 from pytest_webarena.plugin.reporting.summary_lines import plural
+from pytest_webarena.results.markdown import RATE_HEAD, gate_line, rate_rows, safe, table_row
 from pytest_webarena.results.trial_outcome import Kind, reported_outcome
-from pytest_webarena.results.wording import cost_words, errors_failed_words, if_met_words, mixed_words, passed_words
 from pytest_webarena.text import clip
 from pytest_webarena.workflow_commands import Level, annotation
 
@@ -29,7 +29,6 @@ _NOTES = 10
 """Maximum of annotations per step and level that GitHub shows."""
 _ROWS = 100
 """Maximum of rows for trials that did not pass, because a step's summary is limited to 1 MiB."""
-_WIDTH = 200
 
 
 class TaskPlace(NamedTuple):
@@ -98,19 +97,17 @@ def summary(
 
     ``repository`` is the address of its files at the commit; empty: tasks are not links.
     """
-    lines = ["### Web tasks", "", "| agent | passed | rate | 95 % interval | errors | not run | cost |"]
-    lines.append("|---|--:|--:|--:|--:|--:|--:|")
-    for name in dict.fromkeys([*summaries, *coverages]):
-        lines.append(_row(_cells(name, summaries.get(name), coverages.get(name))))
+    lines = ["### Web tasks", "", *RATE_HEAD, *rate_rows(summaries, coverages)]
     if ruling is not None:
-        sign = "❌" if ruling.exit_code else "✅"
-        lines += ["", f"{sign} gate: {_safe(ruling.message)}"]
+        lines += ["", gate_line(ruling)]
     found = [record for record in records if record.outcome != "passed"]
     if found:
         found.sort(key=lambda record: get_args(Kind).index(reported_outcome(record).kind))
         lines += ["", f"<details open><summary>{plural(len(found), 'trial')} did not pass</summary>", ""]
         lines += ["| task | agent | | why |", "|---|---|---|---|"]
-        lines += [_row(_failure(record, places.get(record.key.folder), repository, folder)) for record in found[:_ROWS]]
+        lines += [
+            table_row(_failure(record, places.get(record.key.folder), repository, folder)) for record in found[:_ROWS]
+        ]
         if len(found) > _ROWS:
             lines += ["", f"and {len(found) - _ROWS} more: the run directory has them all"]
         lines += ["", "</details>"]
@@ -156,51 +153,18 @@ def write_summary(reporter: pytest.TerminalReporter, controller: Controller, env
         reporter.write_line(f"webarena: the job's summary could not be written to {path}: {error.strerror}", red=True)
 
 
-def _cells(name: str, found: Summary | None, coverage: Coverage | None) -> Iterator[str]:
-    missing = str(coverage.missing) if coverage is not None and coverage.missing else ""
-    yield f"**{_safe(name)}**"
-    if found is None or found.rate.value is None:
-        errors = found.rate.errors if found is not None else 0
-        yield from ("0/0", "", "", str(errors or ""), missing, "")
-        return
-    rate = found.rate
-    yield passed_words(rate)
-    yield (
-        f"{rate.value:.1%}{if_met_words(rate)}"
-        + (" (sees the solutions)" if found.privileged else "")
-        + (f" ({_safe(mixed_words(found.mixed))})" if found.mixed else "")
-    )
-    judged = rate.corrected
-    known = "" if judged is None else "; with the judge's errors {:.1%} to {:.1%}".format(*judged.interval)
-    failed = f"; {errors_failed_words(rate)}" if rate.excluded else ""
-    yield "{:.1%} to {:.1%}".format(*rate.interval) + known + failed
-    yield str(rate.errors or "")
-    yield missing
-    yield "" if found.usage is None or found.usage.cost is None else cost_words(found.usage)
-
-
 def _failure(record: TrialRecord, place: TaskPlace | None, repository: str, folder: str) -> Iterator[str]:
-    task = _safe(record.key.task)
+    task = safe(record.key.task)
     if place is not None and repository:
         file = (Path(folder) / place.file).as_posix()
         task = f'<a href="{html.escape(repository)}/{html.escape(file)}#L{place.line}">{task}</a>'
     yield task
     tried = f" (trial {record.key.trial})" if record.key.trial > 1 else ""
-    yield _safe(record.key.agent) + tried
+    yield safe(record.key.agent) + tried
     yield reported_outcome(record).words
-    yield _safe((place.failure if place is not None else "") or record.message)
+    yield safe((place.failure if place is not None else "") or record.message)
 
 
 def _repository(environment: Mapping[str, str]) -> str:
     server, name, commit = (environment.get(f"GITHUB_{part}", "") for part in ("SERVER_URL", "REPOSITORY", "SHA"))
     return f"{server}/{name}/blob/{commit}" if server and name and commit else ""
-
-
-def _row(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
-def _safe(text: str) -> str:
-    """``text`` without effect in Markdown, because agents and sites have written some of it."""
-    flat = html.escape(clip(text, _WIDTH))
-    return "".join(f"&#{ord(c)};" if c in r"\`*_{}[]()#+!|~@:" else c for c in flat)

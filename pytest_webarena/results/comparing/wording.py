@@ -13,6 +13,7 @@ from pytest_webarena.results.comparing.effort import MEASURES, Effort, Growth, M
 from pytest_webarena.results.comparing.first_difference import FirstDifference, parting_of, walk_of
 from pytest_webarena.results.comparing.groups import Group
 from pytest_webarena.results.comparing.repeats import about
+from pytest_webarena.results.markdown import plain_markdown
 from pytest_webarena.results.wording import DECIDE, dollars, errors_failed_words, mixed_words, rate_words, seconds_words
 from pytest_webarena.text import clip
 
@@ -377,7 +378,7 @@ def in_markdown(comparisons: Sequence[Comparison], *, shown: int = 20) -> Iterat
         one, other = titled(each)
         found = each.difference
         sign = {"better": "🟢", "worse": "🔴"}.get(each.verdict, "⚪")
-        yield from (f"### {sign} {_escaped(headline(each))}", "")
+        yield from (f"### {sign} {plain_markdown(headline(each))}", "")
         yield from ("| | first | second | difference | interval |", "|---|--:|--:|--:|:-:|")
         level = _level(found)
         yield (
@@ -393,7 +394,7 @@ def in_markdown(comparisons: Sequence[Comparison], *, shown: int = 20) -> Iterat
             )
         for group in each.groups:
             yield (
-                f"| {group.kind} {_escaped(group.name)} ({_count(group.difference.tasks, 'task')}) | "
+                f"| {group.kind} {plain_markdown(group.name)} ({_count(group.difference.tasks, 'task')}) | "
                 f"{group.difference.rates[0]:.1%} | {group.difference.rates[1]:.1%} | "
                 f"{points(group.difference.value or 0.0)} | {interval_words(group.difference.sample)}; "
                 f"{p_words(group.adjusted)}: {group_words(group)} |"
@@ -409,7 +410,11 @@ def in_markdown(comparisons: Sequence[Comparison], *, shown: int = 20) -> Iterat
                 if first.saved or second.saved:
                     yield f"| … saved by the cache | {saved_words(first)} | {saved_words(second)} | | |"
         moved = each.transitions
-        yield from ("", f"first: {_escaped(one)}; second: {_escaped(other)}. {each.test}, {p_words(each.p)}.", "")
+        yield from (
+            "",
+            f"first: {plain_markdown(one)}; second: {plain_markdown(other)}. {each.test}, {p_words(each.p)}.",
+            "",
+        )
         yield from ("| pairs of trials | second passed | second failed |", "|---|--:|--:|")
         yield f"| first passed | {moved[True, True]} | {moved[True, False]} |"
         yield f"| first failed | {moved[False, True]} | {moved[False, False]} |"
@@ -422,8 +427,8 @@ def in_markdown(comparisons: Sequence[Comparison], *, shown: int = 20) -> Iterat
                     parted = parted_at(each, task)
                     where = f"step {parted.step}: {parted.first} / {parted.second}" if parted else ""
                     yield (
-                        f"| {_escaped(task.task)} | {task.first.passed}/{task.first.judged} | "
-                        f"{task.second.passed}/{task.second.judged} | {_escaped(where)} |"
+                        f"| {plain_markdown(task.task)} | {task.first.passed}/{task.first.judged} | "
+                        f"{task.second.passed}/{task.second.judged} | {plain_markdown(where)} |"
                     )
                 if len(some) > shown:
                     yield f"| and {len(some) - shown} more | | | |"
@@ -436,10 +441,6 @@ def in_markdown(comparisons: Sequence[Comparison], *, shown: int = 20) -> Iterat
             *([f"pairs: {unpaired_words(each)[0]}"] if unpaired_words(each) else []),
             *([f"the judge was {', '.join(judge_words(each))}"] if any(each.by_judge) else []),
             *(f"differs too: {line}" for line in each.differing),
-            *(f"**no comparison**: {line}" for line in each.forced),
         ]
-        yield from ("", *(f"- {_escaped(note)}" for note in notes), *([""] if notes else []))
-
-
-def _escaped(text: str) -> str:
-    return text.replace("|", "\\|").replace("<", "&lt;").replace("\n", " ").replace("`", "'")
+        lines = [*map(plain_markdown, notes), *(f"**no comparison**: {plain_markdown(line)}" for line in each.forced)]
+        yield from ("", *(f"- {line}" for line in lines), *([""] if lines else []))

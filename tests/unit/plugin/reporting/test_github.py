@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import re
 from typing import Any
 
 from pytest_webarena.plugin.reporting.github import TaskPlace, notes, summary
@@ -71,7 +73,7 @@ def test_agent_text_cannot_end_an_annotation_line() -> None:
 def test_summary_has_rates_gate_and_trials_that_did_not_pass() -> None:
     text = page(record("cart"), record("ok", "passed"), ruling=FAILS, repository="https://github.com/a/b/blob/abc")
     assert "| **mine** | 1/2 | 50.0% | 9.5% to 90.5% |  |  |  |" in text
-    assert "❌ gate: mine&#58; 50.0% passed" in text
+    assert "❌ gate: mine: 50.0% passed" in text
     link = '<a href="https://github.com/a/b/blob/abc/web/tasks/shop.yaml#L3">cart</a>'
     assert f"| {link} | mine | failed | found 5 |" in text
     assert "ok" not in text.partition("</summary>")[2]
@@ -91,9 +93,28 @@ def test_summary_lists_failures_before_errors_and_counts_the_rest() -> None:
 
 
 @each_case(
-    "failure", ["a | b", "<img src=x onerror=y>", "[x](http://evil.test)", "**b**", "@everyone", "`code`", "a\n| b"]
+    "failure",
+    [
+        "a | b",
+        "<img src=x onerror=y>",
+        "[x](http://evil.test)",
+        "**b**",
+        "@everyone",
+        "`code`",
+        "a\n| b",
+        "see #7",
+        "!12",
+        "at www.evil.test",
+        "GH-7",
+        "$x$",
+        ":tada:",
+    ],
 )
 def test_agent_text_is_escaped_in_the_summary(failure: str) -> None:
     row = next(line for line in page(record("cart"), failure=failure).splitlines() if "cart" in line)
     assert row.count("|") == 5
-    assert not set(row.split("failed | ")[1].removesuffix(" |")) & set("<[*@`")
+    cell = row.split("failed | ")[1].removesuffix(" |")
+    assert not set(cell) & set("<[*@`!$")
+    shown = html.unescape(cell)
+    assert not re.search(r"[@#!]\w|www\.|GH-", shown), shown  # a host would link or notify
+    assert ":t" not in cell

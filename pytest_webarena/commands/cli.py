@@ -166,6 +166,7 @@ def make_parser(chosen: Sequence[str] = ()) -> argparse.ArgumentParser:
         module("verify").add_command(groups["runs"])
         _add_merge_arguments(groups["runs"].add_parser("merge", help="merge run directories"))
         module("gate").add_command(groups["runs"])
+        module("comment").add_command(groups["runs"])
     if "compare" in wanted:
         module("compare").add_commands(groups["compare"])
         module("results").add_gradings(groups["compare"])

@@ -27,12 +27,12 @@ from pytest_webarena.plugin.reporting.outcomes import (
 )
 from pytest_webarena.plugin.reporting.progress import Progress, has_foot
 from pytest_webarena.plugin.requested_nodes import unrequested_tasks
-from pytest_webarena.plugin.run_comparisons import between_agents, with_baseline
 from pytest_webarena.plugin.selection import LeftOut
 from pytest_webarena.plugin.stash import COLLECTED, DESELECTED, LEFT_OUT, PLAN
 from pytest_webarena.plugin.task_files import names_task
 from pytest_webarena.results import Attempt, RunDir, TrialKey, TrialRecord, summarise
 from pytest_webarena.results.attempts import read_steps
+from pytest_webarena.results.comparing.run_comparisons import between_agents, with_baseline
 from pytest_webarena.results.conditions import summaries_of
 from pytest_webarena.results.export import export
 from pytest_webarena.results.gate import STOPPED_EARLY, TOO_MANY_ERRORS

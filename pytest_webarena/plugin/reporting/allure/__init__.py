@@ -197,7 +197,7 @@ def write_results(run: RunDir, target: Path, *, root: Path | None = None) -> int
 
     ``root`` is the folder of relative node ids, for links to task files. Raises `UsageError` when ``run`` is not a run.
     """
-    from pytest_webarena.plugin.run_comparisons import between_agents
+    from pytest_webarena.results.comparing.run_comparisons import between_agents
 
     facts = run.facts()
     stored = run.read()

@@ -15,9 +15,9 @@ _LONGEST_SECRET = 4000
 _COLOURS = re.compile(r"\x1b\[[0-9;:]*m")
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
 """Control characters, direction overrides, line separators, and code points that UTF-8 can't encode."""
-_COMMANDS = re.compile(r"(?<!\S)::|##(?=\w*\[)")
-"""Beginnings of lines that CI hosts take for commands: ``::`` after any space, because lines are wrapped there;
-``##[``, ``##vso[``, ``##teamcity[`` anywhere in a line."""
+_COMMANDS = re.compile(r"(?<!\S)::|##(?=\w*\[)|\[\[(?=ATTACHMENT\|)")
+"""Text that CI hosts take for commands: ``::`` after any space, because lines are wrapped there; ``##[``, ``##vso[``,
+``##teamcity[`` anywhere in a line; ``[[ATTACHMENT|`` anywhere in JUnit reports, which names a file to publish."""
 _LEADING_WORDS = (
     "a an and are as at be but by for from has have how if in into is it its my of on or that the their this to was "
     "were what when where which who whose will with your"
@@ -67,7 +67,7 @@ def printable(text: str) -> str:
     'tests/a.yaml::sum failed'
     """
     plain = _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", _COLOURS.sub("", text.replace("\r\n", "\n")))
-    return _COMMANDS.sub(lambda found: "\\::" if found[0] == "::" else "#\\#", plain)
+    return _COMMANDS.sub(lambda found: "\\::" if found[0] == "::" else f"{found[0][0]}\\{found[0][1]}", plain)
 
 
 def plain_id(text: str) -> str:

@@ -90,7 +90,7 @@ def prepare(config: pytest.Config) -> None:
         start.guard()
         config.stash[CONTROLLER] = controller = Controller(config, settings, start, held)
         config.pluginmanager.register(controller, "webarena-controller")  # it counts reports
-        config.pluginmanager.register(junit.ErrorMarker(config), "webarena-junit")
+        config.pluginmanager.register(junit.ErrorMarker(config, lambda: controller.run_dir), "webarena-junit")
 
 
 def choose(config: pytest.Config, items: list[pytest.Item], *, collection_errors: int) -> None:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pytest_webarena.agents.protocol import InputImage
     from pytest_webarena.browser.observation import Observation
 
-__all__ = ["INTENT_IMAGES", "TRACE", "VIDEOS", "AttemptWriter", "read_evidence", "read_steps"]
+__all__ = ["INTENT_IMAGES", "TRACE", "VIDEOS", "AttemptWriter", "final_screenshot", "read_evidence", "read_steps"]
 
 INTENT_IMAGES = "intent_images"
 """Folder of an attempt with the pictures of the intent: ``0.png``, …"""
@@ -245,3 +245,16 @@ def read_steps(attempt: Path) -> tuple[StepRecord, ...]:
     except (OSError, ValueError, TypeError):
         pass  # there is no file, or its process died while it wrote a line
     return tuple(steps)
+
+
+def final_screenshot(trial: Path, attempt: int) -> Path | None:
+    """Return the picture of the last page of an attempt, or of its last step; None where none was kept.
+
+    ``trial`` is the trial's folder.
+    """
+    try:
+        found = sorted((trial / f"attempt-{attempt}" / "screenshots").iterdir())
+    except OSError:
+        return None
+    pictures = [path for path in found if path.suffix in (".png", ".jpg", ".webp") and path.is_file()]
+    return next((path for path in pictures if path.stem == "final"), pictures[-1] if pictures else None)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 from urllib.parse import quote
 
+from pytest_webarena.results.attempts import final_screenshot
 from pytest_webarena.results.markdown import RATE_HEAD, gate_line, plain_markdown, rate_rows, safe, table_row
 from pytest_webarena.results.trial_outcome import Kind, reported_outcome
 from pytest_webarena.secrets import scrub
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from pytest_webarena.results.gate import Ruling
     from pytest_webarena.results.plan import Coverage
 
-__all__ = ["LONGEST", "PATH", "comment_on", "final_screenshot", "marker", "no_result"]
+__all__ = ["LONGEST", "PATH", "comment_on", "marker", "no_result"]
 
 LONGEST = 65_536
 """Maximum length of a comment that GitHub accepts, in characters. GitLab accepts more."""
@@ -29,7 +30,6 @@ PATH = "{path}"
 _RESERVED = 500
 """Characters for the sentence about what was cut."""
 _SENTENCE = 2000
-_PICTURES = (".png", ".jpg", ".webp")
 
 
 def marker(name: str) -> str:
@@ -38,7 +38,7 @@ def marker(name: str) -> str:
     >>> marker("nightly --> tasks")
     '<!-- pytest-webarena comment: nightly-tasks -->'
     """
-    return f"<!-- pytest-webarena comment: {re.sub(r'[^A-Za-z0-9_.]+', '-', name).strip('-') or 'tasks'} -->"
+    return f"<!-- pytest-webarena comment: {re.sub(r'[^A-Za-z0-9_.]+', '-', name).strip('-')[:100] or 'tasks'} -->"
 
 
 def comment_on(
@@ -67,7 +67,8 @@ def comment_on(
         text.add(gate_line(ruling, _SENTENCE), "")
     elif records:
         text.add(f"{len(records) - len(failed)} of {len(records)} trials passed.", "")
-    text.add(*_source(run, commit, link), "")
+    if source := _source(run, commit, link):
+        text.add(source, "")
     text.add_rows(RATE_HEAD, rate_rows(summaries, coverages), "rows of the table of agents")
     if comparisons:
         from pytest_webarena.results.comparing.wording import headline
@@ -93,16 +94,6 @@ def no_result(why: str, *, name: str = "tasks", commit: str = "", link: str = ""
     return _Limited([marker(name), "### Web tasks", "", f"❌ no result: {safe(why, _SENTENCE)}", "", *source]).finish()
 
 
-def final_screenshot(trial: Path, attempt: int) -> Path | None:
-    """Return the picture of the last page of an attempt, or of its last step; None where none was kept."""
-    folder = trial / f"attempt-{attempt}" / "screenshots"
-    try:
-        pictures = sorted(path for path in folder.iterdir() if path.suffix in _PICTURES and path.is_file())
-    except OSError:
-        return None
-    return next((path for path in pictures if path.stem == "final"), pictures[-1] if pictures else None)
-
-
 _FAILED_HEAD = ("| task | agent | outcome | why | last page |", "|---|---|---|---|---|")
 
 
@@ -112,7 +103,7 @@ def _failure(run: Path, record: TrialRecord, link: str) -> Iterator[str]:
     browser = f" in {record.key.browser}" if record.key.browser != "chromium" else ""
     yield safe(record.key.agent + browser) + tried
     yield safe(reported_outcome(record).words)
-    yield safe(record.message)
+    yield safe(record.message.partition("\n")[0])
     picture = final_screenshot(run / "trials" / record.key.folder, record.attempt)
     if picture is None:
         yield ""
@@ -121,11 +112,11 @@ def _failure(run: Path, record: TrialRecord, link: str) -> Iterator[str]:
     yield f"[picture]({_address(link.replace(PATH, quote(path)))})" if PATH in link else f"<code>{safe(path)}</code>"
 
 
-def _source(run: RunDir, commit: str, link: str) -> Iterator[str]:
+def _source(run: RunDir, commit: str, link: str) -> str:
     parts = [*_origin(commit, link)]
     if PATH in link and (run.path / "view.html").is_file():
         parts.append(f"[All trials]({_address(link.replace(PATH, 'view.html'))})")
-    yield " · ".join(parts)
+    return " · ".join(parts)
 
 
 def _origin(commit: str, link: str) -> Iterator[str]:

@@ -9,6 +9,8 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.plugin.conftest import CANNED_RUNTIME
+
 MakeTasks = Callable[..., None]
 
 pytestmark = pytest.mark.usefixtures("every_plugin")
@@ -68,6 +70,60 @@ def test_junit_separates_errors_from_failures(
     }
     (suite,) = tree.iter("testsuite")
     assert (suite.get("errors"), suite.get("failures"), suite.get("tests")) == ("1", "1", "3")
+
+
+def keep_pages(project: pytest.Pytester) -> None:
+    """Let each canned trial keep a picture of its last page."""
+    record = "        record = TrialRecord("
+    picture = "        writer.screenshot('final', bytes.fromhex('89504e470d0a1a0a'))\n"
+    project.makeconftest(CANNED_RUNTIME.replace(record, picture + record))
+
+
+@pytest.mark.matrix(1)
+@pytest.mark.parametrize("logging", ["no", "log", "system-out"])
+def test_junit_is_as_gitlab_jenkins_and_azure_read_it(
+    canned: pytest.Pytester, make_tasks: MakeTasks, monkeypatch: pytest.MonkeyPatch, logging: str
+) -> None:
+    monkeypatch.delenv("WORKSPACE", raising=False)
+    monkeypatch.setenv("CI_PROJECT_DIR", str(canned.path))
+    keep_pages(canned)
+    make_tasks("right", "odd", "wrong")
+    make_tasks("away", name="skips")
+    file = canned.path / "tasks" / "skips.yaml"
+    file.write_text(file.read_text().replace("id: away", "id: away\n    skip: not today"))
+    family = ("-o", "junit_family=xunit1", "-o", f"junit_logging={logging}")
+    canned.runpytest("--junitxml=junit.xml", "--run-dir=run", *family)
+    (suite,) = ET.parse(canned.path / "junit.xml").iter("testsuite")
+    cases = {str(case.get("name")): case for case in suite.iter("testcase")}
+    assert len({(case.get("classname"), case.get("name")) for case in cases.values()}) == len(suite.findall("testcase"))
+    for name, case in cases.items():
+        assert case.get("classname") == case.get("file", "").replace("/", "."), name
+        assert (canned.path / str(case.get("file"))).is_file()
+        assert float(str(case.get("time"))) >= 0
+        assert {each.tag for each in case} <= {"properties", "failure", "error", "skipped", "system-out"}
+        assert len(case.findall("system-out")) <= 1 or case.find("skipped") is not None  # GitLab reads one of failures
+        results = [each for each in case if each.tag in ("failure", "error", "skipped")]
+        assert all(each.get("message") and each.get("type") for each in results), name
+        assert len(results) == (name != "right[chromium]")
+    types = {name: [each.get("type") for each in case if each.get("type")] for name, case in cases.items()}
+    assert types["wrong[chromium]"] == ["failed"]
+    assert types["odd[chromium]"] == ["error: site"]
+    skipped = cases["away[chromium]"].find("skipped")
+    assert skipped is not None
+    assert skipped.get("message") == "not today"
+    counts = {tag: len(list(suite.iter(tag))) for tag in ("failure", "error", "skipped", "testcase")}
+    assert counts == {
+        "failure": int(suite.get("failures", 0)), "error": int(suite.get("errors", 0)),
+        "skipped": int(suite.get("skipped", 0)), "testcase": int(suite.get("tests", 0)),
+    }  # fmt: skip
+    for name in ("wrong[chromium]", "odd[chromium]"):
+        lines = str(cases[name].findtext("system-out")).splitlines()
+        (line,) = [line for line in lines if "ATTACHMENT" in line]
+        path = line.removeprefix("[[ATTACHMENT|").removesuffix("]]")
+        assert line == f"[[ATTACHMENT|{path}]]"  # Jenkins wants a line of its own
+        assert not path.startswith("/")  # GitLab wants a path in the project
+        assert (canned.path / path).is_file()
+    assert "ATTACHMENT" not in "".join(cases["right[chromium]"].itertext())
 
 
 def test_pytest_html_reports_tasks(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:

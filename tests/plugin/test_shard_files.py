@@ -1,4 +1,4 @@
-"""The example files for Slurm, Kubernetes and CI: tests run their shell parts in the environment that these set."""
+"""The example files for Slurm and Kubernetes: tests run their shell parts in the environment that these set."""
 
 from __future__ import annotations
 
@@ -36,13 +36,6 @@ def shell(script: str | Path, project: Path, **more: str) -> subprocess.Complete
     return subprocess.run(
         command, cwd=project, env=environment(project, **more), capture_output=True, text=True, check=False
     )
-
-
-def workflow_commands(name: str) -> tuple[str, str]:
-    """Return the shell text of the workflow's two named steps: one part, and the whole."""
-    jobs = yaml.safe_load((SHARDS / name).read_text())["jobs"]
-    runs = {each["name"]: each["run"] for job in jobs.values() for each in job["steps"] if "name" in each}
-    return runs["play"], runs["decide"]
 
 
 def pod() -> dict[str, Any]:
@@ -146,14 +139,3 @@ def test_kubernetes_indexed_job_pods_merge_into_one_run(project: Path) -> None:
     whole = shell(merge, project)
     assert whole.returncode == 0, whole.stdout + whole.stderr
     assert len(RunDir(project / "runs" / "whole").records()) == 6
-
-
-@pytest.mark.exhaustive
-def test_github_matrix_jobs_merge_into_one_run(project: Path) -> None:
-    play, decide = workflow_commands("github.yaml")
-    for number in range(1, PARTS + 1):
-        part = shell(play, project, PART=str(number), PARTS=str(PARTS))
-        assert part.returncode == 0, part.stdout + part.stderr
-    whole = shell(decide, project)
-    assert whole.returncode == 0, whole.stdout + whole.stderr
-    assert len(RunDir(project / "whole").records()) == 6

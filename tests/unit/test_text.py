@@ -66,6 +66,7 @@ def test_texts_are_shortened_in_one_place() -> None:
         ("see ::x", r"see \::x"),  # wrapped, it could begin a line
         ("tests/a.yaml::sum a[::2] C++::x", "tests/a.yaml::sum a[::2] C++::x"),
         ("a ##[group]b ##vso[x] ## Title", r"a #\#[group]b #\#vso[x] ## Title"),
+        ("see [[ATTACHMENT|/etc/passwd]] [[x]]", r"see [\[ATTACHMENT|/etc/passwd]] [[x]]"),
         (r"\::x #\#[y]", r"\::x #\#[y]"),  # once is enough
     ],
 )

@@ -9,6 +9,7 @@ import argparse
 import configparser
 import tomllib
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 from pytest_webarena.commands.own_app_options import add_arguments, is_wanted
@@ -17,17 +18,17 @@ from pytest_webarena.errors import writing
 __all__ = ["add_command", "start_project"]
 
 _HERE = Path(__file__).parent
-_FILES = {
-    "sites.yaml": "sites.yaml",
-    "app/app.py": "app/app.py",
-    "tasks/todo.yaml": "tasks/todo.yaml",
-    "agents/mine.yaml": "agents/mine.yaml",
-    "agents/mine.py": "agents/mine.py",
-    ".github/workflows/webarena.yml": "workflows/webarena.yml",
+_APP = {"sites.yaml": "sites.yaml", "app/app.py": "app/app.py", "tasks/todo.yaml": "tasks/todo.yaml"}
+_AGENT = {"agents/mine.yaml": "agents/mine.yaml", "agents/mine.py": "agents/mine.py"}
+_CI = {
+    "github": {
+        ".github/workflows/webarena.yml": "workflows/webarena.yml",
+        ".github/actions/webarena-run/action.yml": "../../ci/github/run/action.yml",
+        ".github/actions/webarena-gate/action.yml": "../../ci/github/gate/action.yml",
+    },
+    "gitlab": {".gitlab-ci.yml": "../../ci/gitlab.yml"},
 }
-"""Files of the project, with their sources in this folder."""
-_REST = {name: source for name, source in _FILES.items() if name.startswith((".github", "agents"))}
-"""Those that fit any app."""
+"""Files of the project for each host, with their sources seen from this folder, like those above."""
 _INI = "pytest.ini"
 _ABOUT = {
     "sites.yaml": "how your app is started, and its accounts",
@@ -36,9 +37,13 @@ _ABOUT = {
     "agents/mine.yaml": "definition of an agent",
     "agents/mine.py": "code of the agent",
     ".github/workflows/webarena.yml": "workflow that runs the tasks in CI",
+    ".github/actions/webarena-run/action.yml": "its action that runs them",
+    ".github/actions/webarena-gate/action.yml": "its action that decides and comments",
+    ".gitlab-ci.yml": "jobs that run the tasks in CI",
     _INI: "where pytest finds sites and tasks",
 }
 """Descriptions of the files."""
+_WIDTH = max(map(len, _ABOUT))
 
 
 def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -52,6 +57,7 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         metavar="DIR",
         help="directory of the project (default: here)",
     )
+    parser.add_argument("--ci", choices=sorted(_CI), default="github", help="whose CI runs the tasks (default: github)")
     add_arguments(parser)
     parser.set_defaults(run=_run)
 
@@ -60,12 +66,12 @@ def _run(options: argparse.Namespace) -> int:
     if is_wanted(options):
         from pytest_webarena.commands.own_app import set_up  # these modules take long to import
 
-        return set_up(options, _write_rest)
-    written, kept, settings = start_project(options.directory)
+        return set_up(options, partial(_write_rest, ci=options.ci))
+    written, kept, settings = start_project(options.directory, ci=options.ci)
     for name in written:
-        print(f"  {name:<31} {_ABOUT[name]}")
+        print(f"  {name:<{_WIDTH}} {_ABOUT[name]}")
     for name in kept:
-        print(f"  {name:<31} exists and is unchanged")
+        print(f"  {name:<{_WIDTH}} exists and is unchanged")
     _print_settings(settings)
     place = f"cd {options.directory} && " if options.directory != Path() else ""
     print(
@@ -77,10 +83,10 @@ def _run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _write_rest(directory: Path) -> None:
+def _write_rest(directory: Path, *, ci: str) -> None:
     """Write a project's files other than catalogue, app and tasks."""
-    written, _, settings = start_project(directory, _REST)
-    print("\n".join(f"  {name:<31} {_ABOUT[name]}" for name in written))
+    written, _, settings = start_project(directory, {}, ci=ci)
+    print("\n".join(f"  {name:<{_WIDTH}} {_ABOUT[name]}" for name in written))
     _print_settings(settings)
 
 
@@ -90,8 +96,10 @@ def _print_settings(settings: Path | None) -> None:
         print("\n".join(f"  {line}" for line in _settings(toml=settings.suffix == ".toml")))
 
 
-def start_project(directory: Path, files: Mapping[str, str] = _FILES) -> tuple[list[str], list[str], Path | None]:
-    """Write the files that do not exist yet.
+def start_project(
+    directory: Path, app: Mapping[str, str] = _APP, *, ci: str = "github"
+) -> tuple[list[str], list[str], Path | None]:
+    """Write the files that do not exist yet: those of ``app``, the agent's, and those for the host ``ci``.
 
     Returns:
         The names of written files, the names of existing files, and an existing file with pytest's settings. Existing
@@ -103,7 +111,7 @@ def start_project(directory: Path, files: Mapping[str, str] = _FILES) -> tuple[l
     written: list[str] = []
     kept: list[str] = []
     settings = _settings_file(directory)
-    files = files if settings else {**files, _INI: _INI}
+    files = {**app, **_AGENT, **_CI[ci], **({} if settings else {_INI: _INI})}
     for name, source in files.items():
         target = directory / name
         with writing(target):

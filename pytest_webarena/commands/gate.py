@@ -10,6 +10,7 @@ from typing import Any
 
 from pytest_webarena.commands.compare import share
 from pytest_webarena.errors import RunChanged, UsageError
+from pytest_webarena.plugin.option_values import increase
 from pytest_webarena.results import RunDir, Summary, TrialRecord
 from pytest_webarena.results.comparing.comparison import Comparison
 from pytest_webarena.results.comparing.run_comparisons import with_baseline
@@ -61,6 +62,9 @@ def add_thresholds(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--baseline", type=Path, metavar="FILE|RUN", help="fail if an agent is worse than in this")
     parser.add_argument("--confidence", type=share, default=0.95, metavar="C", help="of the comparison (default: 95)")
+    parser.add_argument(
+        "--max-cost-increase", type=increase, metavar="SHARE", help="fail if trials cost more by this, e.g. 20%%"
+    )
     parser.add_argument("--fail-unsettled", action="store_true", help="fail if that is unsettled")
     parser.add_argument(
         "--allow-undetectable", action="store_true", help="accept a baseline with too few or missing tasks"
@@ -82,6 +86,10 @@ def judge_run(options: argparse.Namespace) -> Judged:
     ``options`` are those of `add_thresholds`, and the run's directory. Raises `UsageError` for a directory that is no
     run, and for a run without rates.
     """
+    if options.baseline is None:
+        for name in ("fail_unsettled", "allow_undetectable", "max_cost_increase"):
+            if getattr(options, name) not in (None, False):
+                raise UsageError(f"--{name.replace('_', '-')}: expected --baseline, found none")
     run = RunDir(options.run_dir)
     gate = Gate(
         min_pass_rate=options.min_pass_rate,
@@ -90,6 +98,7 @@ def judge_run(options: argparse.Namespace) -> Judged:
         rate_end=options.min_pass_rate_end,
         baseline=options.baseline,
         confidence=options.confidence,
+        max_cost_increase=options.max_cost_increase,
         fail_unsettled=options.fail_unsettled,
         allow_undetectable=options.allow_undetectable,
     )

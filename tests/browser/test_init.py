@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -39,11 +40,12 @@ def test_init_keeps_existing_files_and_prints_needed_settings(
     output = capsys.readouterr().out
     assert (target / "sites.yaml").read_text() == "apps: {}\n"
     assert not (target / "pytest.ini").exists()
-    assert "sites.yaml                      exists and is unchanged" in output
+    assert re.search(r"sites\.yaml +exists and is unchanged", output)
     assert 'webarena_sites = "./sites.yaml"' in output
     written, kept, _ = start_project(target)
     assert not written
-    assert len(kept) == 6
+    assert len(kept) == 8
+    assert start_project(target, ci="gitlab")[0] == [".gitlab-ci.yml"]
 
 
 @pytest.mark.parametrize(

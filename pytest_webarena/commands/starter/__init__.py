@@ -31,7 +31,7 @@ _CI = {
 """Files of the project for each host, with their sources seen from this folder, like those above."""
 _INI = "pytest.ini"
 _ABOUT = {
-    "sites.yaml": "how your app is started, and its accounts",
+    "sites.yaml": "how your app starts, and its accounts",
     "app/app.py": "a to-do list in place of your app",
     "tasks/todo.yaml": "two tasks, their checks and solutions",
     "agents/mine.yaml": "definition of an agent",

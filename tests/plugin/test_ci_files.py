@@ -149,15 +149,20 @@ def clear(runner: CiRunner) -> None:
 @pytest.mark.exhaustive
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize(
-    ("tests", "code"),
-    [("def test_a(): assert False\n", 1), ("def test_a(: pass\n", 2), (None, 0)],
-    ids=["failed-test", "unreadable-file", "no-tests"],
+    ("name", "content", "code"),
+    [
+        ("test_other.py", "def test_a(): assert False\n", 1),
+        ("test_other.py", "def test_a(: pass\n", 1),
+        ("other.yaml", "tasks: [{id: other, sites: [], intent: Say x}]\n", TOO_MANY_ERRORS),
+        ("notes.txt", "", 0),
+    ],
+    ids=["failed-test", "unreadable-test", "unreadable-task", "only-trials"],
 )
-def test_part_fails_only_for_what_the_gate_does_not_see(runner: CiRunner, tests: str | None, code: int) -> None:
+def test_part_fails_only_for_what_the_gate_does_not_see(runner: CiRunner, name: str, content: str, code: int) -> None:
     write_tasks(runner.project, wrong=6)
-    if tests:
-        (runner.project / "tasks" / "test_other.py").write_text(tests)
-    assert runner.action(runner.project / RUN, {}, {}).code == code
+    (runner.project / "tasks" / name).write_text(content)
+    done = runner.action(runner.project / RUN, {}, {})
+    assert done.code == code, done.output
     assert (runner.artifacts / "webarena-part-1" / "junit-1.xml").is_file()
 
 

@@ -111,7 +111,7 @@ def test_missing_token_is_explained_and_the_summary_has_the_text(
         (403, "may not comment on pull request 7 of o/r. Pull requests from forks get a token that only reads"),
         (404, "expected pull request 7 of o/r, and a token that sees it"),
         (422, "was answered with 422 (Resource not accessible by integration)"),
-        (307, "was answered with 307"),
+        (302, "was answered with 302"),
     ],
 )
 @pytest.mark.usefixtures("job")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pytest_webarena.commands.cli import main
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
 from pytest_webarena.results.conditions import RESUMED, add_note
-from pytest_webarena.results.gate import BELOW_THRESHOLD, STOPPED_EARLY, TOO_MANY_ERRORS
+from pytest_webarena.results.gate import BELOW_THRESHOLD, STOPPED_EARLY, TOO_MANY_ERRORS, WORSE
 from pytest_webarena.results.merge import merge_runs
 from pytest_webarena.results.plan import PlannedTrial, extend_plan, write_plan
 from tests.rewritten import rewrite
@@ -163,3 +164,26 @@ def test_missing_plan_fails_the_gate(
     merge_runs([run, part(tmp_path, 1, 1, "z")], tmp_path / "whole", allow_mixed=True)
     assert main(["runs", "gate", str(tmp_path / "whole"), *thresholds]) == TOO_MANY_ERRORS
     assert "1 of 2 merged runs had no readable plan.json" in capsys.readouterr().out
+
+
+def eight_tasks(path: Path, outcome: Any) -> Path:
+    run = RunDir(path)
+    run.describe({"agents": ["mine"], "trials": 1})
+    keys = [TrialKey(f"t{number}", "mine", 1) for number in range(8)]
+    for key in keys:
+        folder = run.folder(key)
+        writer = folder.begin(worker="main", node_id="")
+        folder.finish(TrialRecord(key=key, outcome=outcome, template=key.task, attempt=writer.number))
+    extend_plan(run.path, [PlannedTrial(key=key) for key in keys])
+    return path
+
+
+def test_gate_compares_a_finished_run_with_a_baseline(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before, after = (eight_tasks(tmp_path / name, name) for name in ("passed", "failed"))
+    assert main(["runs", "gate", str(after), f"--baseline={before}"]) == WORSE
+    assert "mine in failed is worse than mine in passed: −100.0 points" in capsys.readouterr().out
+    assert main(["runs", "gate", str(before), f"--baseline={before}"]) == 0
+    assert main(["runs", "gate", str(before), f"--baseline={tmp_path / 'none'}"]) == TOO_MANY_ERRORS
+    assert "expected a run directory with a run.json, found none" in capsys.readouterr().out
+    assert main(["runs", "gate", str(before), "--max-errors=1", "--fail-unsettled"]) == 2
+    assert "--fail-unsettled: expected --baseline, found none" in capsys.readouterr().err

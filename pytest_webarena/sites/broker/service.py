@@ -411,6 +411,7 @@ class LeaseService:
             login=app.login.get(site.name),
             api=site.api,
             forbid_side_effects=app.forbid_side_effects and not app.read_only,
+            engines={name: database.engine for name, database in app.databases.items()},
             sessions=self._sessions.of(app.name, site.name, replica.edition if replica is not None else 0),
         )
 

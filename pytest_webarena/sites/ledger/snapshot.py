@@ -29,7 +29,7 @@ class Moment:
     """Databases and files of one app."""
 
     databases: Mapping[str, bytes] = field(default_factory=dict, repr=False)
-    """Content by name, as one SQLite file."""
+    """Content by name, as one SQLite file; of servers, a copy of their tables (`server_content`)."""
     files: Mapping[str, str] | None = None
     """Fingerprint of each file by path relative to the data folder. None: unknown."""
     unknown: str = ""
@@ -37,11 +37,11 @@ class Moment:
 
 
 def moment_below(directory: Path, app: AppManifest) -> Moment:
-    """Returns the data of ``app`` from its data folder. Raises `SiteBusy`, as `database_file` does."""
+    """Returns the files of ``app`` in its data folder: SQLite databases, and others. Raises `SiteBusy`, as
+    `database_file` does."""
     unknown, databases = [], {}
     for name, database in app.databases.items():
         if database.engine != "sqlite":
-            unknown.append(f"the database {name} is no SQLite file, which alone can be compared")
             continue
         try:
             databases[name] = database_file(directory / database.path)

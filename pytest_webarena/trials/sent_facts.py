@@ -14,6 +14,7 @@ from pytest_webarena.changes import Value
 from pytest_webarena.checks.bodies import header
 from pytest_webarena.gateway.log_entry import SAFE_METHODS
 from pytest_webarena.trials.other_values import near_misses
+from pytest_webarena.trials.row_places import Unable
 from pytest_webarena.trials.written_facts import Fact, Tried, Untried
 
 if TYPE_CHECKING:
@@ -66,8 +67,17 @@ def request_facts(
             for index, each in requests.items():
                 changed[index] = each[path][1][number]
             attempts.append(replace(evidence, requests=tuple(changed)))
-        attempt = partial(_tried, name, path, "request parameter", value, attempts, passes)
+        kept = tuple(each for index, each in enumerate(evidence.requests) if index not in requests)
+        tried = partial(_tried, name, path, "request parameter", value, attempts, passes)
+        attempt = partial(_if_read, replace(evidence, requests=kept), passes, tried)
         yield Fact(what=_named(name, path), unit="request parameter", chosen=True, group=(name, path), attempt=attempt)
+
+
+def _if_read(without: Evidence, passes: _Passes, tried: Callable[[], Tried]) -> Tried:
+    """Try a parameter of requests that the verdict depends on. Others, such as those of a sign-in, prove nothing."""
+    if passes(without) is not False:
+        raise Unable("no check reads the request")
+    return tried()
 
 
 def changed_leaves(data: Any) -> Iterator[tuple[str, Value, list[Any]]]:

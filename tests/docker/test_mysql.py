@@ -45,16 +45,16 @@ def mariadb_image(engine: DockerClient, python_image: str) -> Iterator[str]:
 
 
 SCHEMA = """
-create table tickets (id int auto_increment primary key, title text, state varchar(9), price decimal(30, 2),
-  open tinyint(1), pic blob, meta json);
+create table tickets (id int auto_increment primary key, title text, state varchar(9), price decimal(30, 2), meta json);
 create table comments (id int auto_increment primary key, ticket int, body text,
   foreign key (ticket) references tickets (id));
-create table logs (nr int, word text);
-insert into tickets (title, state, open, pic) values ('a', 'open', 1, x'00ff'), ('b', 'closed', 0, null);
-insert into logs values (1, 'x')
+create table logs (nr int);
+insert into tickets (title, state) values ('a', 'open'), ('b', 'closed');
+insert into logs values (1)
 """
 
 
+@pytest.mark.exhaustive
 def test_mariadb_is_compared_and_its_written_values_are_changed(
     backend: DockerBackend, mariadb_image: str, run: Callable[..., Any]
 ) -> None:

@@ -44,15 +44,15 @@ def postgresql_image(engine: DockerClient, python_image: str) -> Iterator[str]:
 
 SCHEMA = """
 create schema other; create table other.things (id uuid primary key default gen_random_uuid());
-create table tickets (id serial primary key, title text, state text, price numeric(30, 2), open boolean, pic bytea,
-  meta jsonb);
+create table tickets (id serial primary key, title text, state text, price numeric(30, 2), meta jsonb);
 create table comments (id int generated always as identity primary key, ticket int references tickets, body text);
-create table logs (nr int, word text);
-insert into tickets (title, state, open, pic) values ('a', 'open', true, '\\x00ff'), ('b', 'closed', false, null);
-insert into logs values (1, 'x'); insert into other.things default values
+create table logs (nr int);
+insert into tickets (title, state) values ('a', 'open'), ('b', 'closed');
+insert into logs values (1); insert into other.things default values
 """
 
 
+@pytest.mark.exhaustive
 def test_postgresql_is_compared_and_its_written_values_are_changed(
     backend: DockerBackend, postgresql_image: str, run: Callable[..., Any]
 ) -> None:

@@ -40,8 +40,6 @@ class Dialect:
 
     same = "is"
     """Operator for equal values, of which NULL is one."""
-    size = "select 0"
-    """Query for the size of the tables in bytes."""
     _mark = '"'
 
     def name(self, name: str) -> str:
@@ -87,7 +85,8 @@ class Dialect:
     _overriding = ""
 
     def declaration(self, table: str = "") -> str:
-        """Return the query for the columns of one table, or of all, which `read_columns` parses."""
+        """Return the query for the columns of one table, or of all, which `read_columns` parses. Of a server, the last
+        value of each row is the size of all tables in bytes."""
         which = f"m.name is {self.literal(table)}" if table else "m.sql not like 'create virtual%'"
         return (
             'select m.name, p.name, p.type, p.pk, f."table", coalesce(f."to",'
@@ -145,10 +144,6 @@ class _Server(Dialect):
 
 class _PostgreSQL(_Server):
     same = "is not distinct from"
-    size = (
-        "select coalesce(sum(pg_table_size(c.oid)), 0) from pg_class c join pg_namespace n on n.oid = c.relnamespace"
-        " where c.relkind = 'r' and n.nspname !~ '^(pg_|information_schema$)'"
-    )
     _overriding = " overriding system value"
 
     def table(self, name: str) -> str:
@@ -171,7 +166,8 @@ class _PostgreSQL(_Server):
         other = self._NAME.replace("n.", "rn.").replace("c.", "rc.")
         return (
             f"select {self._NAME}, a.attname, format_type(a.atttypid, a.atttypmod),"
-            f" coalesce(array_position(p.conkey, a.attnum), 0), {other}, ra.attname from {self._TABLES}"
+            f" coalesce(array_position(p.conkey, a.attnum), 0), {other}, ra.attname,"
+            f" (select sum(pg_table_size(c.oid)) from {self._TABLES}) from {self._TABLES}"
             " join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped"
             " left join pg_constraint p on p.conrelid = c.oid and p.contype = 'p'"
             " left join pg_constraint f on f.conrelid = c.oid and f.contype = 'f' and a.attnum = any(f.conkey)"
@@ -189,7 +185,6 @@ class _PostgreSQL(_Server):
 
 class _MySQL(_Server):
     same = "<=>"
-    size = "select coalesce(sum(data_length), 0) from information_schema.tables where table_schema = database()"
     _mark = "`"
 
     def literal(self, value: Value) -> str:
@@ -208,7 +203,9 @@ class _MySQL(_Server):
         which = f" and c.table_name = {self.literal(table)}" if table else ""
         return (
             "select c.table_name, c.column_name, c.column_type, coalesce(p.ordinal_position, 0),"
-            " f.referenced_table_name, f.referenced_column_name from information_schema.columns c"
+            " f.referenced_table_name, f.referenced_column_name,"
+            " (select sum(data_length) from information_schema.tables where table_schema = database())"
+            " from information_schema.columns c"
             " join information_schema.tables t on t.table_schema = c.table_schema and t.table_name = c.table_name"
             " and t.table_type = 'BASE TABLE'"
             " left join information_schema.key_column_usage p on p.table_schema = c.table_schema"
@@ -248,7 +245,7 @@ def dialect_of(engine: str) -> Dialect:
 def read_columns(rows: Iterable[Sequence[Any]]) -> dict[str, tuple[Column, ...]]:
     """Return the columns by table from the result of `Dialect.declaration`."""
     found: dict[str, dict[str, Column]] = {}
-    for table, name, kind, place, other, to in rows:
+    for table, name, kind, place, other, to, *_ in rows:
         target = (other, to) if other and to else None
         column = Column(table=table, name=name, kind=kind or "", place=int(place or 0), target=target)
         columns = found.setdefault(table, {})

@@ -22,6 +22,7 @@ _KEYS = ("tried", "untried")
 _UNSENT = {
     "column": "computed by the site, and read by no check",
     "row": "computed by the site, and true of other rows, too",
+    "file": "files whose content no check reads",
     "empty column": "empty, and a value there is seen by no check",
 }
 _MENDS = {

@@ -132,7 +132,9 @@ class ValueChanger:
             for table in app.tables:
                 if table.table == FILES:
                     for row in table.rows:
-                        self.facts.skip(f"{site}: {row.key['path']}", "files are not changed", "file")
+                        what = f"{site}: {row.key['path']}"
+                        attempt = partial(self._file, what, site, row)
+                        self.facts.add(Fact(what=what, unit="file", chosen=False, group=what, attempt=attempt))
                     continue
                 try:
                     self._table(site, table, app)
@@ -247,6 +249,21 @@ class ValueChanger:
         if row.kind == "removed" or (row.kind == "changed" and not known.ordering.issuperset(written)):
             attempt = partial(self._neighbour, name, place, changes, row, chosen)
             self.facts.add(Fact(what=f"{name} (row)", unit="row", chosen=chosen, group=group, attempt=attempt))
+
+    def _file(self, name: str, site: str, row: RowChange) -> Tried:
+        """Change the content of a file."""
+        if row.kind == "removed":
+            raise Unable("it was removed")
+        path = str(row.key["path"])
+        self._lease.flip(site, path)
+        try:
+            passed = self._passes(self._lease.changes(), True)
+        finally:
+            self._lease.flip(site, path)
+        return Tried(
+            table=name, column="", unit="file", kind=row.kind, was="its content", became="another last byte",
+            caught=None if passed is None else not passed,
+        )  # fmt: skip
 
     def _document(self, place: Place, column: str, value: Value) -> Iterator[tuple[str, Value, list[str]]]:
         """Yield path, value and the literals of documents with other values, if a text is a JSON document."""

@@ -15,7 +15,7 @@ from pytest_webarena.sites.backends.base import Rows
 from pytest_webarena.sites.backends.sqlite_queries import query_sqlite
 from pytest_webarena.sites.catalogues.manifest import AppManifest, DatabaseManifest, SiteManifest
 from pytest_webarena.sites.ledger.comparing import between
-from pytest_webarena.sites.ledger.snapshot import moment_below
+from pytest_webarena.sites.ledger.snapshot import flipped, moment_below
 from pytest_webarena.tasks import parse_tasks
 from pytest_webarena.trials.tamper import tamper_with
 
@@ -35,6 +35,10 @@ class Leased:
 
     def changes(self) -> tuple[SiteChanges, ...]:
         return (between(self._app, self._before, moment_below(self._folder, self._app)),)
+
+    def flip(self, site: str, path: str) -> None:
+        file = self._folder / path
+        file.write_bytes(flipped(file.read_bytes(), path))
 
     def query(self, site: str, sql: str, *, database: str = "", write: bool = False) -> Rows:
         return query_sqlite(self._folder / "main.sqlite3", sql, write=write)

@@ -292,3 +292,22 @@ def test_empty_columns_of_a_new_row_get_a_value(changed: Any) -> None:
     [author, made] = [each for each in facts["tried"] if each["unit"] == "empty column"]
     assert (author["column"], author["became"], author["caught"], author["sent"]) == ("author", "'ada'", True, False)
     assert (made["column"], made["caught"]) == ("made", False)
+
+
+def test_content_of_a_written_file_is_changed_and_put_back(tmp_path: Path) -> None:
+    write(tmp_path / "main.sqlite3", SCHEMA)
+    (tmp_path / "old.txt").write_text("old")
+    leased: Any = Leased(tmp_path)
+    (tmp_path / "new.txt").write_text("new")
+    (tmp_path / "empty.txt").touch()
+    (tmp_path / "old.txt").unlink()
+    evidence = Evidence(answer="", stop_reason="answered", changes=leased.changes())
+    new = tmp_path / "new.txt"
+    facts = ValueChanger(leased, evidence, passes=lambda *_: new.read_text() == "new", sent=lambda *_: False).run()
+    assert [(each["table"], each["unit"], each["caught"]) for each in facts["tried"]] == [
+        ("shop: new.txt", "file", True)
+    ]
+    assert {(each["what"], each["why"]) for each in facts["untried"]} == {
+        ("shop: empty.txt", "the file empty.txt is empty"), ("shop: old.txt", "it was removed"),
+    }  # fmt: skip
+    assert new.read_text() == "new"

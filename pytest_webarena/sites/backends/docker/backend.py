@@ -20,7 +20,12 @@ from pytest_webarena.sites.backends.docker import containers, disk_space
 from pytest_webarena.sites.backends.docker.access import EngineAccess
 from pytest_webarena.sites.backends.docker.containers import Executed, Running
 from pytest_webarena.sites.backends.docker.conversation import Conversations
-from pytest_webarena.sites.backends.docker.copied_databases import moment_inside, program_missing, query_a_copy
+from pytest_webarena.sites.backends.docker.copied_databases import (
+    flip_inside,
+    moment_inside,
+    program_missing,
+    query_a_copy,
+)
 from pytest_webarena.sites.backends.docker.databases import query_argv, rows_from
 from pytest_webarena.sites.backends.docker.inside import program
 from pytest_webarena.sites.backends.docker.labels import RUN
@@ -242,6 +247,11 @@ class DockerBackend:
                 unknown.append(str(error))
         files = files if section(app).build else None
         return Moment(databases=databases, files=files, unknown="; ".join(unknown))
+
+    async def flip(self, app: AppManifest, replica: Replica, path: str) -> None:
+        """Invert the last bit of a file in the data directory."""
+        client, running = self._access.client(), _running(replica)
+        await self._access.call(lambda: flip_inside(client, running.id, section(app).data_dir, path))
 
     async def _without_python(
         self, app: AppManifest, running: Running, file: PurePosixPath, sql: str, *, write: bool

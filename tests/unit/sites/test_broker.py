@@ -131,7 +131,7 @@ def test_last_bit_of_a_file_is_inverted_and_restored(client: BrokerClient) -> No
             lease.flip("tiny", "main.sqlite3")
             assert lease.query("", "select text from notes").rows == ((text,),)
         for path in ("absent", "../tiny", "/etc/passwd", "."):
-            with pytest.raises(TaskError, match="expected a file .*, found none"):
+            with pytest.raises(TaskError, match=r"expected a file .*, found none"):
                 lease.flip("tiny", path)
 
 

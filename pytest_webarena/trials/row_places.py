@@ -6,13 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pytest_webarena.errors import TaskError
 from pytest_webarena.sites.ledger.dialects import Dialect, dialect_of
 from pytest_webarena.trials.other_values import Table
 
 if TYPE_CHECKING:
+    from pytest_webarena.changes import SiteChanges
     from pytest_webarena.sites.client.lease import Lease
 
-__all__ = ["Place", "Unable", "dialect_in"]
+__all__ = ["Place", "Unable", "dialect_in", "site_with"]
 
 
 class Unable(Exception):
@@ -51,6 +53,16 @@ class Place:
         return f"where {self.where}" if self.table.key else self.table.dialect.one_of(self.table.name, self.where)
 
 
+def site_with(lease: Lease, app: SiteChanges, database: str) -> str:
+    """Return a leased site by which a database of an app is queried: of the app itself, else of one that depends on
+    it; empty if there is none."""
+    own = (name for name in app.sites if name in lease.sites)
+    return next(own, next((name for name, site in lease.sites.items() if database in site.engines), ""))
+
+
 def dialect_in(lease: Lease, site: str, database: str) -> Dialect:
-    """Return the SQL of a database of a leased site."""
-    return dialect_of(lease.sites[site].engines[database])
+    """Return the SQL of a database of a leased site. Raises `TaskError` if it has no such database."""
+    engine = lease.sites[site].engines.get(database) if site in lease.sites else None
+    if engine is None:
+        raise TaskError(f"no site of the task can query the database {database}")
+    return dialect_of(engine)

@@ -14,7 +14,7 @@ from pytest_webarena.checks.unread_columns import CLOCK_NAMES
 from pytest_webarena.errors import SiteError, TaskError
 from pytest_webarena.sites.ledger.dialects import Column
 from pytest_webarena.trials.other_values import Table, is_clock, read_table
-from pytest_webarena.trials.row_places import dialect_in
+from pytest_webarena.trials.row_places import dialect_in, site_with
 
 if TYPE_CHECKING:
     from pytest_webarena.sites.client.lease import Lease
@@ -91,8 +91,8 @@ def read_written_tables(lease: Lease, changes: Iterable[SiteChanges]) -> Written
     """Return what is known of the written tables by app and table name. Tables that can't be read are left out."""
     found: dict[tuple[str, str], WrittenTable] = {}
     for app in changes:
-        site = next((name for name in app.sites if name in lease.sites), "")
         for table in app.tables:
+            site = site_with(lease, app, table.database)
             if table.table == FILES or not site:
                 continue
 

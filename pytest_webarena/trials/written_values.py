@@ -23,7 +23,7 @@ from pytest_webarena.errors import TaskError
 from pytest_webarena.sites.ledger.dialects import Dialect
 from pytest_webarena.trials.generated_values import Renumbering, renumberings
 from pytest_webarena.trials.other_values import Table, is_clock, is_state, other_values, read_table
-from pytest_webarena.trials.row_places import Place, Unable, dialect_in
+from pytest_webarena.trials.row_places import Place, Unable, dialect_in, site_with
 from pytest_webarena.trials.row_repairs import is_cut, repairs
 from pytest_webarena.trials.sent_facts import answer_facts, changed_leaves, request_facts
 from pytest_webarena.trials.sent_values import SentValues, is_addressed, is_same, sent_values
@@ -125,11 +125,11 @@ class ValueChanger:
     def run(self) -> dict[str, Any]:
         """Try all values and rows. Returns the facts for the trial's record, which `results.value_audit` reads."""
         for app in self.before:
-            site = next((name for name in app.sites if name in self._lease.sites), "")
             if app.unknown:
-                self.facts.skip(app.sites[0], f"its changes are unknown: {app.unknown}")
+                self.facts.skip(next(iter(app.sites), app.app), f"its changes are unknown: {app.unknown}")
                 continue
             for table in app.tables:
+                site = site_with(self._lease, app, table.database)
                 if table.table == FILES:
                     for row in table.rows:
                         what = f"{site}: {row.key['path']}"
@@ -392,12 +392,14 @@ class ValueChanger:
     def _repaired(self, now: tuple[SiteChanges, ...]) -> tuple[SiteChanges, ...]:
         """Restore rows that differ after a change was undone, such as those of triggers. Returns the changes then."""
         for was, app in zip(self.before, now, strict=False):
-            site = next((name for name in app.sites if name in self._lease.sites), "")
-            for database, statements in repairs(was, app, partial(dialect_in, self._lease, site)).items():
-                script = "; ".join(["begin", *statements, "commit"])
-                with suppress(TaskError):  # the comparison shows what is left
-                    self._lease.query(site, script, database=database, write=True)
+            with suppress(TaskError):  # the comparison shows what is left
+                for database, statements in repairs(was, app, partial(self._dialect, app)).items():
+                    script = "; ".join(["begin", *statements, "commit"])
+                    self._lease.query(site_with(self._lease, app, database), script, database=database, write=True)
         return self._lease.changes()
+
+    def _dialect(self, app: SiteChanges, database: str) -> Dialect:
+        return dialect_in(self._lease, site_with(self._lease, app, database), database)
 
     def _own(self, place: Place, columns: Iterable[str]) -> dict[str, str]:
         """The present values of a row as literals."""

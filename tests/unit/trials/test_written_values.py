@@ -311,3 +311,18 @@ def test_content_of_a_written_file_is_changed_and_put_back(tmp_path: Path) -> No
         ("shop: empty.txt", "the file empty.txt is empty"), ("shop: old.txt", "it was removed"),
     }  # fmt: skip
     assert new.read_text() == "new"
+
+
+def test_database_of_a_dependency_is_queried_by_the_site_that_depends_on_it(tmp_path: Path) -> None:
+    write(tmp_path / "main.sqlite3", SCHEMA)
+    leased: Any = Leased(tmp_path)
+    leased.query("shop", CLOSE, write=True)
+    [app] = leased.changes()
+    without = replace(app, app="db", sites=())
+    evidence = Evidence(answer="", stop_reason="answered", changes=(without,))
+    leased.changes = lambda changes=leased.changes: tuple(replace(each, app="db", sites=()) for each in changes())
+    facts = ValueChanger(leased, evidence, passes=lambda *_: True, sent=lambda *_: True).run()
+    assert {each["table"] for each in facts["tried"]} == {"shop: main.tickets"}
+    leased.sites["shop"].engines = {}
+    facts = ValueChanger(leased, evidence, passes=lambda *_: True, sent=lambda *_: True).run()
+    assert [each["why"] for each in facts["untried"]] == ["no site of the task can query the database main"]

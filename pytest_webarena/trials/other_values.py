@@ -128,12 +128,12 @@ def other_values(ask: Ask, table: Table, column: str, value: Value, own: str) ->
         return
     if len(options) <= _OPTIONS or not isinstance(value, str):
         yield from others[:_OTHERS]
-    if isinstance(value, str):
-        yield literal(f"{value} 2")
-        yield from others[:_OTHERS]
-    if value is None:
+    if value in (None, ""):
         yield literal(1)
         yield literal("x")
+    elif isinstance(value, str):
+        yield literal(f"{value} 2")
+        yield from others[:_OTHERS]
 
 
 def near_misses(value: Value) -> Iterator[Value]:

@@ -60,7 +60,9 @@ __all__ = [
     "evidence_sources",
     "is_unachievable",
     "last_effective_step",
+    "may_read_answer",
     "neighbourly_steps",
+    "reads_requests",
 ]  # fmt: skip
 
 ORACLE = "oracle"
@@ -173,7 +175,7 @@ def audit_trials(
     found = [trial(ORACLE, "replaying the solution")]
     if task.skip:
         return tuple(found)
-    answered = any(_may_read_answer(check) for check in _leaves(task.checks))
+    answered = may_read_answer(task)
     for agent, manner in NULL_FAMILY.items():
         if agent == "null" or (answered and not (agent == "na" and is_unachievable(task))):
             found.append(trial(agent, manner))
@@ -187,7 +189,8 @@ def audit_trials(
         mute = (*(step for step in task.solution if not isinstance(step, Stop)), Stop())
         found.append(trial(MUTE, "replaying the solution without giving its answer", solution=mute))
     compared = wants_ledger(task) and any(site in ledgers for site in task.sites)
-    changes_values = compared and task.mutates is not False and not is_unachievable(task) and not _only_answers(task)
+    writes = task.mutates is not False and not is_unachievable(task) and not _only_answers(task)
+    changes_values = writes and (compared or reads_requests(task))
     if compared:
         found.append(trial(STRAY, "replaying the solution and taking away something else"))
     if (sibling := _sibling(task, family)) is not None and sibling.solution is not None:
@@ -383,9 +386,14 @@ def _sources_of(check: TaskCheck) -> Collection[str] | None:
     return kind.sights(check.spec) if kind is not None else None
 
 
-def _may_read_answer(check: TaskCheck) -> bool:
-    sources = _sources_of(check)
-    return sources is None or "answer" in sources
+def may_read_answer(task: Task) -> bool:
+    """Whether one of the task's checks may read the answer."""
+    return any(sources is None or "answer" in sources for sources in map(_sources_of, _leaves(task.checks)))
+
+
+def reads_requests(task: Task) -> bool:
+    """Whether one of the task's checks reads requests."""
+    return any(getattr(find_kind(check.kind), "reads_requests", False) for check in _leaves(task.checks))
 
 
 def _reads_only_answer(check: TaskCheck) -> bool:

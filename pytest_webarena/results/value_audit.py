@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_webarena.agents.audit_trials import VALUES, AuditTrial
@@ -15,8 +16,21 @@ from pytest_webarena.text import clip
 
 __all__ = ["Coverage", "Unread", "coverage", "needed_numbers", "unproved", "unread_of", "unread_values", "value_notes"]
 
+OTHER = "other"
 _LONGEST = 40
 _KEYS = ("tried", "untried")
+_UNSENT = {
+    "column": "computed by the site, and read by no check",
+    "row": "computed by the site, and true of other rows, too",
+    "file": "files whose content no check reads",
+    "empty column": "empty, and a value there is seen by no check",
+}
+_MENDS = {
+    "column": "name the value in a check: a condition of `state`, or `where` in `changes`",
+    "row": "check the row's key or its owner",
+    "request parameter": "name it in `body` of a `network` check",
+    "answer part": "name it in an `answer` check",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,43 +43,37 @@ class Unread:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coverage:
-    """Numbers of what solutions wrote: columns of tables, and rows that have neighbours."""
+    """Numbers of facts that solutions wrote: columns, rows, files, request parameters, answer parts."""
 
-    columns: int = 0
-    columns_tried: int = 0
-    rows: int = 0
-    rows_tried: int = 0
+    tried: Mapping[str, int] = field(default_factory=dict)
+    """Facts that were changed, by unit (`trials.written_facts.Unit`)."""
+    untried: Mapping[str, int] = field(default_factory=dict)
+    """Facts that were not changed, by unit; ``other`` are those of sites and tables that can't be read."""
     chosen: int = 0
-    """Columns and rows that were changed, without what the site computed and no check reads."""
+    """Facts that were changed, without what the site computed and no check reads."""
     caught: int = 0
     """Those whose change fails the task."""
-    untried: int = 0
-    """Other things written that were not changed, such as files and sites whose data can't be compared."""
 
     def __add__(self, other: Coverage) -> Coverage:
         return Coverage(
-            columns=self.columns + other.columns,
-            columns_tried=self.columns_tried + other.columns_tried,
-            rows=self.rows + other.rows,
-            rows_tried=self.rows_tried + other.rows_tried,
+            tried=dict(Counter(self.tried) + Counter(other.tried)),
+            untried=dict(Counter(self.untried) + Counter(other.untried)),
             chosen=self.chosen + other.chosen,
             caught=self.caught + other.caught,
-            untried=self.untried + other.untried,
         )
 
     def lines(self) -> Iterator[str]:
-        """Yield how much was tried, in lines of at most 80 columns."""
-        if self.columns_tried or self.rows_tried:
-            share = f"{self.columns_tried} of {self.columns} columns, {self.rows_tried} of {self.rows} rows"
-            yield f"written values changed: {share}; {self.caught} of {self.chosen} caught"
+        """Yield how much was tried."""
+        if self.tried:
+            yield f"written facts: caught {self.caught} of {self.chosen}"
         else:
-            yield "written values changed: none, so the data that checks must read is not proved"
+            yield "written facts: none was changed, so what checks must read is not proved"
         if self.untried:
-            yield f"not changed: {self.untried} other written {_things(self.untried)} (-v lists them)"
+            yield f"untried: {', '.join(_counted(*each) for each in self.untried.items())} (-v lists them)"
 
 
-def _things(number: int) -> str:
-    return "thing" if number == 1 else "things"
+def _counted(unit: str, number: int) -> str:
+    return f"{number} {unit}" if number == 1 or unit == OTHER else f"{number} {unit}s"
 
 
 _Found = Iterable[tuple[AuditTrial, "TrialRecord | None"]]
@@ -82,12 +90,11 @@ def unread_of(facts: Iterable[Mapping[str, Any]]) -> Iterator[Unread]:
         if not each.get("sent"):
             continue
         was, became = (clip(str(each.get(key)), _LONGEST) for key in ("was", "became"))
-        if each.get("column"):
-            text = f"the verdict does not depend on {name}: it passes with {became} in place of {was}"
-            yield Unread(text, "name the value in a check: a condition of `state`, or `where` in `changes`")
-        else:
-            text = f"the verdict does not depend on which row of {name.removesuffix(' (row)')} was {each.get('kind')}"
-            yield Unread(f"{text}: it passes with {became} in place of {was}", "check the row's key or its owner")
+        unit = _unit(each)
+        which = f"which row of {name.removesuffix(' (row)')} was {each.get('kind')}" if unit == "row" else name
+        yield Unread(
+            f"the verdict does not depend on {which}: it passes with {became} in place of {was}", _MENDS.get(unit, "")
+        )
 
 
 def needed_numbers(facts: Mapping[str, Any]) -> Iterator[str]:
@@ -100,8 +107,9 @@ def value_notes(found: _Found) -> Iterator[str]:
     """Yields what the solution did not send, what was undecided, and what was not tried."""
     found = list(found)
     missed = _missed(_facts(found))
-    if computed := [name for name, each in missed.items() if not each.get("sent")]:
-        yield f"computed by the site, and read by no check: {', '.join(computed)}"
+    for unit, text in _UNSENT.items():
+        if names := [name for name, each in missed.items() if not each.get("sent") and _unit(each) == unit]:
+            yield f"{text}: {', '.join(names)}"
     undecided = {_name(each) for facts in _facts(found) for each in facts["tried"] if each.get("caught") is None}
     if undecided:
         yield f"undecided with another value: {', '.join(sorted(undecided))}"
@@ -116,20 +124,15 @@ def coverage(found: _Found) -> Coverage:
     total = Coverage()
     found = list(found)
     for facts in _facts(found):
-        tried = {_name(each): bool(each.get("column")) for each in facts["tried"]}
+        tried = {_name(each): _unit(each) for each in facts["tried"]}
         caught = {_name(each) for each in facts["tried"] if each.get("caught")}
         missed = {_name(each) for each in facts["tried"] if not each.get("caught")}
-        open_columns = {each["what"] for each in facts["untried"] if each.get("unit") == "column"} - tried.keys()
-        open_rows = {each["what"] for each in facts["untried"] if each.get("unit") == "row"} - tried.keys()
-        columns = sum(tried.values())
+        untried = {each["what"]: each.get("unit") or OTHER for each in facts["untried"] if each["what"] not in tried}
         total += Coverage(
-            columns=columns + len(open_columns),
-            columns_tried=columns,
-            rows=len(tried) - columns + len(open_rows),
-            rows_tried=len(tried) - columns,
+            tried=dict(Counter(tried.values())),
+            untried=dict(Counter(untried.values())),
             chosen=len(caught | {_name(each) for each in facts["tried"] if each.get("sent")}),
             caught=len(caught - missed),
-            untried=len({each["what"] for each in facts["untried"] if each.get("unit") not in ("column", "row")}),
         )
     return total
 
@@ -154,7 +157,12 @@ def _missed(trials: Iterable[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]
 
 
 def _name(tried: Mapping[str, Any]) -> str:
-    return f"{tried.get('table')}.{tried['column']}" if tried.get("column") else f"{tried.get('table')} (row)"
+    name = f"{tried.get('table')}.{tried['column']}" if tried.get("column") else str(tried.get("table"))
+    return f"{name} (row)" if _unit(tried) == "row" else name
+
+
+def _unit(tried: Mapping[str, Any]) -> str:
+    return str(tried.get("unit") or ("column" if tried.get("column") else "row"))
 
 
 def _facts(found: _Found) -> Iterator[Mapping[str, Any]]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_webarena.changes import FILES, RowChange, TableChanges, Value
-from pytest_webarena.trials.other_values import Table, literal, quoted, read_table
+from pytest_webarena.trials.other_values import Table, read_table
 from pytest_webarena.trials.sent_values import is_alike
 
 if TYPE_CHECKING:
@@ -34,23 +34,25 @@ def renumberings(
 ) -> Iterator[Renumbering]:
     """Yield what to try with one row. ``counted`` are columns with the next number, ``written`` the tables of the same
     app that were written to, of which those in the same database may refer to the row."""
-    source = quoted(table.name)
+    dialect = table.dialect
+    quoted, same = dialect.name, dialect.same
     for column in sorted({table.generated, *counted} - {""}):
         value = row.row.get(column)
         other = _further(value)
         if other is None:
             continue
-        old, new = literal(value), literal(other)
+        old, new = dialect.literal(value), dialect.literal(other)
         name = quoted(column)
-        places = [(source, name)]
+        places = [(dialect.table(table.name), name)]
         if column == table.generated:
             places += [
-                (quoted(child), quoted(reference)) for child, reference in _references(ask, table, value, written)
+                (dialect.table(child), quoted(reference))
+                for child, reference in _references(ask, table, value, written)
             ]
         yield Renumbering(
             column=column,
-            do=tuple(f"update {where} set {what} = {new} where {what} is {old}" for where, what in places),
-            undo=tuple(f"update {where} set {what} = {old} where {what} is {new}" for where, what in places),
+            do=tuple(f"update {where} set {what} = {new} where {what} {same} {old}" for where, what in places),
+            undo=tuple(f"update {where} set {what} = {old} where {what} {same} {new}" for where, what in places),
         )
 
 
@@ -59,7 +61,7 @@ def _references(ask: Ask, table: Table, key: Value, written: Sequence[TableChang
     for child in written:
         if child.table in (FILES, table.name):
             continue
-        declared = read_table(ask, child.table).references
+        declared = read_table(ask, child.table, table.dialect).references
         columns = dict.fromkeys(column for row in child.rows for column in (row.now or row.row))
         for column in columns:
             refers = any({**row.row, **row.now}.get(column) == key for row in child.rows)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import date, timedelta
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.changes import Value
+from pytest_webarena.sites.ledger.dialects import Dialect, dialect_of, read_columns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -16,12 +19,18 @@ if TYPE_CHECKING:
     Ask = Callable[[str], Sequence[Sequence[Any]]]
     """Runs a read-only statement and returns its rows."""
 
-__all__ = ["Table", "is_clock", "is_state", "literal", "other_values", "quoted", "read_table"]
+__all__ = ["SQLITE", "Table", "is_clock", "is_state", "near_misses", "other_values", "read_table"]
+
+SQLITE = dialect_of("sqlite")
 
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
 _MIDNIGHT = re.compile(r"\d{4}-\d\d-\d\d[T ]00:00(:00(\.0*)?)?(Z|[+-]00:?00)?\Z")
+_HEXADECIMAL = re.compile(r"(?P<before>\s*(?:[xX]'|E'\\\\x)[0-9a-fA-F]*)(?P<last>[0-9a-fA-F])'")
+"""Literals of bytes: ``X'00FF'`` and PostgreSQL's `` E'\\\\x00ff'``."""
 _OPTIONS = 12
 """Maximum number of distinct values of a column that is a choice of options."""
+_LETTERS = string.ascii_lowercase + string.ascii_uppercase
+_NEXT_LETTERS = str.maketrans(_LETTERS, _LETTERS[1:26] + "a" + _LETTERS[27:] + "A")
 _OTHERS = 3
 """Number of values of other rows that are tried."""
 
@@ -34,40 +43,43 @@ class Table:
         name: str,
         key: Sequence[str],
         references: Mapping[str, tuple[str, str]],
-        rowid: str = "",
+        kinds: Mapping[str, str] = MappingProxyType({}),
         others: Sequence[str] = (),
+        dialect: Dialect = SQLITE,
     ) -> None:
         self.name = name
         self.key = tuple(key)
         """Columns of the primary key."""
         self.references = references
         """Table and column that a foreign key refers to, by column."""
-        self.rowid = rowid
-        """Name of the hidden column that identifies a row of a table without a key; empty if columns hide it."""
+        self.kinds = kinds
+        """Declared type by column."""
         self.others = tuple(others)
         """Names of the database's other tables."""
+        self.dialect = dialect
 
     @property
     def generated(self) -> str:
         """The column whose value the database generates for a new row; empty for a key of several columns."""
         return self.key[0] if len(self.key) == 1 and self.key[0] not in self.references else ""
 
+    def as_literal(self, column: str) -> str:
+        """Return the expression for a column's value as a literal."""
+        return self.dialect.as_literal(column, self.kinds.get(column, ""))
 
-def read_table(ask: Ask, name: str) -> Table:
-    """Returns the declaration of a table of an SQLite database."""
-    text = literal(name)
-    columns = [(str(row[0]), row[1]) for row in ask(f"select name, pk from pragma_table_info({text}) order by pk")]
-    key = [column for column, place in columns if place]
-    names = {column.lower() for column, _ in columns}
-    rowid = next((each for each in ("rowid", "_rowid_", "oid") if each not in names), "") if not key else ""
-    references = {}
-    for column, other, to in ask(f'select "from", "table", "to" from pragma_foreign_key_list({text})'):
-        keys = ask(f"select name from pragma_table_info({literal(other)}) where pk")
-        found = to or next((row[0] for row in keys), "")
-        if found:
-            references[str(column)] = str(other), str(found)
-    others = [str(row[0]) for row in ask(f"select name from sqlite_master where type = 'table' and name is not {text}")]
-    return Table(name, key, references, rowid, others)
+
+def read_table(ask: Ask, name: str, dialect: Dialect = SQLITE) -> Table:
+    """Returns the declaration of a table."""
+    columns = read_columns(ask(dialect.declaration(name))).get(name, ())
+    key = sorted((each for each in columns if each.place), key=lambda each: each.place)
+    return Table(
+        name,
+        [each.name for each in key],
+        {each.name: each.target for each in columns if each.target is not None},
+        {each.name: each.kind for each in columns},
+        [str(row[0]) for row in ask(dialect.tables()) if row[0] != name],
+        dialect,
+    )
 
 
 def is_state(ask: Ask, table: Table, column: str, value: Value) -> bool:
@@ -75,32 +87,39 @@ def is_state(ask: Ask, table: Table, column: str, value: Value) -> bool:
     like the hash of a file."""
     if column in table.references:
         return True
-    name, source = quoted(column), quoted(table.name)
+    source = table.dialect.table(table.name)
     if isinstance(value, str):
-        return len(ask(f"select distinct {name} from {source} limit {_OPTIONS + 1}")) <= _OPTIONS
-    return not ask(f"select 1 from {source} where {name} not in (0, 1) limit 1")
+        return len(ask(f"select distinct {table.as_literal(column)} from {source} limit {_OPTIONS + 1}")) <= _OPTIONS
+    flags = ", ".join(map(table.dialect.literal, (0, 1)))
+    return not ask(f"select 1 from {source} where {table.dialect.name(column)} not in ({flags}) limit 1")
 
 
-def other_values(ask: Ask, table: Table, column: str, value: Value) -> Iterator[str]:
-    """Yields SQL literals of other values for a column, the likeliest mistake first.
+def other_values(ask: Ask, table: Table, column: str, value: Value, own: str) -> Iterator[str]:
+    """Yields SQL literals of other values for a column, the likeliest mistake first. ``own`` is the present one.
 
     Another row of the referenced table; another option of a column with few values; one unit, or one day, more; the
-    value of another row; a text with an addition.
+    value of another row; a text with an addition; other bytes.
     """
-    name, source = quoted(column), quoted(table.name)
-    own = literal(value)
+    dialect = table.dialect
+    name, source, literal = dialect.name(column), dialect.table(table.name), dialect.literal
     if column in table.references:
-        other, key = map(quoted, table.references[column])
+        other, key = table.references[column]
+        quoted = dialect.name(key)
         yield from _literals(ask(
-            f"select quote({key}) from {other} where {key} is not {own} order by {key} < {own}, {key} limit {_OTHERS}"
+            f"select {dialect.as_literal(key, table.kinds.get(column, ''))} from {dialect.table(other)}"
+            f" where not {quoted} {dialect.same} {own} order by {quoted} < {own}, {quoted} limit {_OTHERS}"
         ))  # fmt: skip
         return
-    some = f"select distinct quote({name}) from {source} where {name} is not null limit {_OPTIONS + 1}"
+    if found := _HEXADECIMAL.fullmatch(own):
+        last = f"{int(found['last'], 16) ^ 1:X}"
+        yield f"{found['before']}{last}'"
+        return
+    some = f"select distinct {table.as_literal(column)} from {source} where {name} is not null limit {_OPTIONS + 1}"
     options = _literals(ask(some))
     others = [each for each in options if each not in (own, "''")]
     if isinstance(value, int | float):
-        if value in (0, 1) and set(options) <= {"0", "1"}:
-            yield str(1 - int(value))
+        if value in (0, 1) and set(options) <= {literal(0), literal(1)}:
+            yield literal(1 - int(value))
             return
         yield literal(value + 1)
         yield literal(value - 1)
@@ -109,9 +128,31 @@ def other_values(ask: Ask, table: Table, column: str, value: Value) -> Iterator[
         return
     if len(options) <= _OPTIONS or not isinstance(value, str):
         yield from others[:_OTHERS]
-    if isinstance(value, str):
+    if value in (None, ""):
+        yield literal(1)
+        yield literal("x")
+    elif isinstance(value, str):
         yield literal(f"{value} 2")
         yield from others[:_OTHERS]
+
+
+def near_misses(value: Value) -> Iterator[Value]:
+    """Yields other values for one that is in no column, the likeliest mistake first.
+
+    >>> [list(near_misses(each)) for each in (True, 7, "2026-07-09", "Ada")]
+    [[False], [8], ['2026-07-10'], ['Ada 2', 'Beb']]
+    """
+    if isinstance(value, bool):
+        yield not value
+    elif isinstance(value, int | float):
+        yield value + 1
+    elif value is not None and (day := _next_day(value)):
+        yield day
+    elif value is not None and value.isdecimal():
+        yield str(int(value) + 1)
+    elif value:
+        yield f"{value} 2"
+        yield value.translate(_NEXT_LETTERS)
 
 
 def _literals(rows: Sequence[Sequence[Any]]) -> list[str]:
@@ -142,23 +183,3 @@ def is_clock(value: Value) -> bool:
         and isinstance(value, int | float)
         and any(9e8 * unit < value < 9e9 * unit for unit in (1, 1e3, 1e6))
     )
-
-
-def quoted(name: str) -> str:
-    """Returns a name as SQL.
-
-    >>> quoted("order")
-    '"order"'
-    """
-    return '"' + name.replace('"', '""') + '"'
-
-
-def literal(value: Value) -> str:
-    """Returns a value as an SQL literal, as SQLite's ``quote`` writes it.
-
-    >>> literal("Bob's"), literal(None), literal(True), literal(2.5)
-    ("'Bob''s'", 'NULL', '1', '2.5')
-    """
-    if isinstance(value, str):
-        return "'" + value.replace("'", "''") + "'"
-    return "NULL" if value is None else str(int(value)) if isinstance(value, bool) else repr(value)

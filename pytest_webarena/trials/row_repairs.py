@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from pytest_webarena.changes import FILES, LONGEST_VALUE, RowChange, SiteChanges, TableChanges, Value
-from pytest_webarena.trials.other_values import literal, quoted
+from pytest_webarena.sites.ledger.dialects import Dialect
 
 __all__ = ["is_cut", "repairs"]
 
 _Key = tuple[tuple[str, Value], ...]
 
 
-def repairs(before: SiteChanges, now: SiteChanges) -> dict[str, list[str]]:
-    """Return the statements by database. Rows that the comparisons do not have in full, and rows of tables without a
-    key, are left out: who runs the statements compares again."""
+def repairs(before: SiteChanges, now: SiteChanges, dialect: Callable[[str], Dialect]) -> dict[str, list[str]]:
+    """Return the statements by database; ``dialect`` returns a database's SQL.
+
+    Rows that the comparisons do not have in full, and rows of tables without a key, are left out: who runs the
+    statements compares again.
+    """
     was = {(table.database, table.table): table for table in before.tables}
     found: dict[str, list[str]] = {}
     tables = {(table.database, table.table): table for table in now.tables}
@@ -22,7 +25,7 @@ def repairs(before: SiteChanges, now: SiteChanges) -> dict[str, list[str]]:
         one, other = was.get((database, name)), tables.get((database, name))
         if name == FILES or any(table is not None and table.more for table in (one, other)):
             continue
-        statements = [*_statements(name, _rows(one), _rows(other))]
+        statements = [*_statements(dialect(database), name, _rows(one), _rows(other))]
         if statements:
             found.setdefault(database, []).extend(statements)
     return found
@@ -37,26 +40,29 @@ def _rows(table: TableChanges | None) -> dict[_Key, RowChange]:
     return {tuple(row.key.items()): row for row in table.rows if row.key} if table is not None else {}
 
 
-def _statements(name: str, was: Mapping[_Key, RowChange], now: Mapping[_Key, RowChange]) -> Iterator[str]:
+def _statements(
+    dialect: Dialect, name: str, was: Mapping[_Key, RowChange], now: Mapping[_Key, RowChange]
+) -> Iterator[str]:
+    source = dialect.table(name)
     for key in {**was, **now}:
         if was.get(key) == now.get(key):
             continue
         first = was.get(key) or now[key]
         untouched = None if first.kind == "added" else first.row  # as at the start, which both are compared with
         target, present = (_values(each.get(key), untouched) for each in (was, now))
-        where = " and ".join(f"{quoted(column)} is {literal(value)}" for column, value in key)
+        where = dialect.condition({column: dialect.literal(value) for column, value in key})
         if target is None:
-            yield f"delete from {quoted(name)} where {where}"
+            yield f"delete from {source} where {where}"
             continue
         changed = {column: value for column, value in target.items() if present is None or present.get(column) != value}
         if not changed or any(is_cut(value) for value in changed.values()):
             continue
-        columns, values = [quoted(each) for each in changed], [literal(each) for each in changed.values()]
+        values = {column: dialect.literal(value) for column, value in changed.items()}
         if present is None:
-            yield f"insert into {quoted(name)} ({', '.join(columns)}) values ({', '.join(values)})"
+            yield dialect.insert(name, values)
         else:
-            settings = ", ".join(f"{column} = {value}" for column, value in zip(columns, values, strict=True))
-            yield f"update {quoted(name)} set {settings} where {where}"
+            settings = ", ".join(f"{dialect.name(column)} = {value}" for column, value in values.items())
+            yield f"update {source} set {settings} where {where}"
 
 
 def _values(row: RowChange | None, untouched: Mapping[str, Value] | None) -> Mapping[str, Value] | None:

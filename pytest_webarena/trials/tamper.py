@@ -6,18 +6,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pytest_webarena.errors import TaskError
+from pytest_webarena.sites.ledger.dialects import read_columns
+from pytest_webarena.trials.row_places import dialect_in
 
 if TYPE_CHECKING:
     from pytest_webarena.sites.client.lease import Lease
     from pytest_webarena.tasks.model import Task
 
 __all__ = ["tamper_with"]
-
-_TABLES = """
-select m.name, group_concat(p.name) from sqlite_master m join pragma_table_info(m.name) p on p.pk
-where m.type = 'table' and m.name not like 'sqlite%' and m.sql not like 'create virtual%'
-group by m.name order by m.name
-"""
 
 
 def tamper_with(lease: Lease, task: Task) -> str:
@@ -32,10 +28,9 @@ def tamper_with(lease: Lease, task: Task) -> str:
     if site is None:
         raise TaskError(f"expected a site of {task.id} with 'forbid_side_effects', found none")
     before = _removed(lease)
-    for table, key in _candidates(lease, site):
-        statement = f'delete from "{table}" where ({key}) in (select {key} from "{table}" limit 1)'
+    for database, statement in _candidates(lease, site):
         try:
-            lease.query(site, statement, write=True)
+            lease.query(site, statement, database=database, write=True)
         except TaskError:
             continue  # a trigger of the app may refuse the deletion
         if _removed(lease) != before:
@@ -50,9 +45,17 @@ def _removed(lease: Lease) -> int:
 
 
 def _candidates(lease: Lease, site: str) -> Iterator[tuple[str, str]]:
-    """Tables with rows and the columns of their keys; tables that the trial has changed come last."""
+    """Databases, and statements that delete a row of a table with a key; tables that the trial has changed come
+    last."""
     touched = {table.table for app in lease.changes() for table in app.tables}
-    tables = [(str(name), str(key)) for name, key in lease.query(site, _TABLES).rows]
-    for table, key in sorted(tables, key=lambda pair: pair[0] in touched):
-        if lease.query(site, f'select 1 from "{table}" limit 1').rows:
-            yield table, ", ".join(f'"{column}"' for column in key.split(","))
+    for database in lease.sites[site].engines:
+        dialect = dialect_in(lease, site, database)
+        tables = read_columns(lease.query(site, dialect.declaration(), database=database).rows)
+        for table in sorted(tables, key=lambda name: (name in touched, name)):
+            source = dialect.table(table)
+            key = [column for column in tables[table] if column.place]
+            quotes = ", ".join(dialect.as_literal(column.name, column.kind) for column in key)
+            first = f"select {quotes} from {source} limit 1"
+            if key and (rows := lease.query(site, first, database=database).rows):
+                values = zip((column.name for column in key), map(str, rows[0]), strict=True)
+                yield database, f"delete from {source} where {dialect.condition(dict(values))}"

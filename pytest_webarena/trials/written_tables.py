@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 from pytest_webarena.changes import FILES, RowChange, SiteChanges, TableChanges, Value
 from pytest_webarena.checks.unread_columns import CLOCK_NAMES
 from pytest_webarena.errors import SiteError, TaskError
-from pytest_webarena.trials.other_values import Table, is_clock, quoted, read_table
+from pytest_webarena.sites.ledger.dialects import Column
+from pytest_webarena.trials.other_values import Table, is_clock, read_table
+from pytest_webarena.trials.row_places import dialect_in, site_with
 
 if TYPE_CHECKING:
     from pytest_webarena.sites.client.lease import Lease
@@ -89,8 +91,8 @@ def read_written_tables(lease: Lease, changes: Iterable[SiteChanges]) -> Written
     """Return what is known of the written tables by app and table name. Tables that can't be read are left out."""
     found: dict[tuple[str, str], WrittenTable] = {}
     for app in changes:
-        site = next((name for name in app.sites if name in lease.sites), "")
         for table in app.tables:
+            site = site_with(lease, app, table.database)
             if table.table == FILES or not site:
                 continue
 
@@ -98,17 +100,19 @@ def read_written_tables(lease: Lease, changes: Iterable[SiteChanges]) -> Written
                 return lease.query(site, sql, database=table.database)
 
             with suppress(SiteError, TaskError):
-                declared = read_table(lambda sql, ask=ask: ask(sql).rows, table.table)  # type: ignore[misc]
+                dialect = dialect_in(lease, site, table.database)
+                declared = read_table(lambda sql, ask=ask: ask(sql).rows, table.table, dialect)  # type: ignore[misc]
                 found[app.app, table.name] = written_table(ask, table, declared)
     return found
 
 
 def written_table(ask: Callable[[str], Any], changes: TableChanges, declared: Table) -> WrittenTable:
     """Return what is known of one table. ``ask`` runs a statement and returns its result."""
-    result = ask(f"select * from {quoted(changes.table)} limit {_MOST_ROWS + 1}")
+    columns = [Column(table=declared.name, name=name, kind=kind) for name, kind in declared.kinds.items()]
+    result = ask(declared.dialect.whole(changes.table, columns, _MOST_ROWS + 1))
     if len(result.rows) > _MOST_ROWS:
         return WrittenTable(references=declared.references, former=None)
-    rows = [dict(zip(result.columns, row, strict=True)) for row in result.rows]
+    rows = declared.dialect.rows(columns, result.columns, result.rows)
     return WrittenTable(
         orders=tuple(orders(changes, declared, rows)),
         counted=frozenset(counted_columns(changes, rows)) if declared.key else frozenset(),

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import partial
+from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from pytest_webarena.agents.audit_trials import may_read_answer, reads_requests
 from pytest_webarena.changes import FILES, LONGEST_VALUE, RowChange, SiteChanges, TableChanges, Value
 from pytest_webarena.checks import collect
 from pytest_webarena.checks.absence import found_subjects
@@ -17,12 +20,14 @@ from pytest_webarena.checks.bounded import judge_bounded
 from pytest_webarena.checks.judging import leaves
 from pytest_webarena.checks.state import StateSpec
 from pytest_webarena.errors import TaskError
-from pytest_webarena.text import clip
+from pytest_webarena.sites.ledger.dialects import Dialect
 from pytest_webarena.trials.generated_values import Renumbering, renumberings
-from pytest_webarena.trials.other_values import Table, is_clock, is_state, literal, other_values, quoted, read_table
-from pytest_webarena.trials.row_places import Place, Unable
+from pytest_webarena.trials.other_values import Table, is_clock, is_state, other_values, read_table
+from pytest_webarena.trials.row_places import Place, Unable, dialect_in, site_with
 from pytest_webarena.trials.row_repairs import is_cut, repairs
-from pytest_webarena.trials.sent_values import is_addressed, sent_values
+from pytest_webarena.trials.sent_facts import answer_facts, changed_leaves, request_facts
+from pytest_webarena.trials.sent_values import SentValues, is_addressed, is_same, sent_values
+from pytest_webarena.trials.written_facts import Fact, Facts, Tried, Unit, Untried
 from pytest_webarena.trials.written_tables import Order, WrittenTable, written_table
 
 if TYPE_CHECKING:
@@ -31,42 +36,15 @@ if TYPE_CHECKING:
     from pytest_webarena.tasks.model import Task
     from pytest_webarena.trials.trial_environment import TrialEnvironment
 
-__all__ = ["Tried", "Untried", "ValueChanger", "change_values"]
+__all__ = ["ValueChanger", "change_values"]
 
 MOST_SECONDS = 90.0
 """Seconds after which the remaining values of a task are not tried."""
 _MOST_ROWS = 4
 """Maximum number of rows of a table whose values are tried, for each kind of change."""
-_LONGEST_REASON = 120
+_MOST_FIELDS = 12
+"""Maximum number of values of a JSON document that are tried."""
 _CUT = f"its values are longer than {LONGEST_VALUE} characters"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tried:
-    """One value that was changed, or one row that took the place of another."""
-
-    table: str
-    """Site, and table with its database."""
-    column: str
-    """The column; empty when a whole row was replaced by its neighbour."""
-    kind: str
-    """What the solution did to the row: ``added``, ``changed`` or ``removed``."""
-    was: str
-    became: str
-    caught: bool | None
-    """Whether the verdict was a failure; None if it was undecided."""
-    sent: bool = False
-    """Whether the client sent this value, or the row existed before."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Untried:
-    """Something written that was not changed, and why."""
-
-    what: str
-    why: str
-    unit: str = ""
-    """``column`` or ``row``; empty for anything else."""
 
 
 def change_values(
@@ -74,13 +52,17 @@ def change_values(
 ) -> dict[str, Any]:
     """Change what the trial wrote, one value at a time, and judge again. Returns the facts for the trial's record."""
     lease = environment.lease
-    if lease is None or not any(app.total or app.unknown for app in evidence.changes or ()):
+    if lease is None:
         return {"tried": [], "untried": []}
     everything = task.every_check
     queries = [each for each, _ in leaves(everything) if isinstance(each.spec, StateSpec) and each.spec.api is None]
     tabs = [tab.url for tab in evidence.tabs]
-
     found: set[str] = set()
+
+    def judged(changed: Evidence) -> bool | None:
+        verdict = judge_bounded(task, changed, seconds=check_timeout)
+        found.update(found_subjects(everything, verdict))
+        return verdict.passed
 
     def passes(changes: tuple[SiteChanges, ...], pages: bool) -> bool | None:
         with environment.session.own_pages():
@@ -88,10 +70,7 @@ def change_values(
             again = collect(checks, environment.live, state="end", ends_session=task.ends_session, tabs=tabs)
         replaced = {(probe.check, probe.state): probe for probe in again}
         probes = tuple(replaced.get((probe.check, probe.state), probe) for probe in evidence.probes)
-        judged = replace(evidence, changes=changes, probes=probes)
-        verdict = judge_bounded(task, judged, seconds=check_timeout)
-        found.update(found_subjects(everything, verdict))
-        return verdict.passed
+        return judged(replace(evidence, changes=changes, probes=probes))
 
     sent = sent_values(evidence)
     changer = ValueChanger(
@@ -99,19 +78,25 @@ def change_values(
     )
     if passes(changer.before, True) is not True:
         return {"tried": [], "untried": [asdict(Untried(what="all values", why="the solution did not pass"))]}
+    for fact in _of_evidence(task, evidence, judged, sent):
+        changer.facts.add(fact)
     return {**changer.run(), "found": sorted(found)}
 
 
-@dataclass(frozen=True, slots=True)
-class _Attempt:
-    """One value or row to change."""
+def _of_evidence(
+    task: Task, evidence: Evidence, passes: Callable[[Evidence], bool | None], sent: SentValues
+) -> Iterator[Fact | Untried]:
+    """Yield what the answer and requests say, if a check reads them."""
+    if may_read_answer(task):
+        yield from answer_facts(evidence, passes)
+    if reads_requests(task):
+        rows = [row for app in evidence.changes or () for table in app.tables for row in table.rows]
+        written = [value for row in rows for value in (row.now if row.kind == "changed" else row.row).values()]
 
-    chosen: bool
-    group: int
-    """The row that it belongs to."""
-    what: str
-    unit: str
-    attempt: Callable[[], Tried]
+        def is_written(value: Value) -> bool:
+            return any(is_same(value, other) for other in written)
+
+        yield from request_facts(evidence, passes, lambda _, value: sent.is_entered(value), is_written)
 
 
 class ValueChanger:
@@ -134,40 +119,38 @@ class ValueChanger:
         self._lease, self._passes, self._sent, self._path_words = lease, passes, sent, path_words
         self._entered = entered
         self.before = tuple(evidence.changes or ())
-        self._ends = time.monotonic() + seconds
-        self._altered = ""
-        """Why the data are not as the solution left them; empty while they are."""
-        self._queue: list[_Attempt] = []
+        self.facts = Facts(ends=time.monotonic() + seconds)
         self._renumberings: list[tuple[str, Place, Renumbering]] = []
-        self.tried: list[Tried] = []
-        self.untried: list[Untried] = []
 
     def run(self) -> dict[str, Any]:
         """Try all values and rows. Returns the facts for the trial's record, which `results.value_audit` reads."""
         for app in self.before:
-            site = next((name for name in app.sites if name in self._lease.sites), "")
             if app.unknown:
-                self.untried.append(Untried(what=app.sites[0], why=f"its changes are unknown: {app.unknown}"))
+                self.facts.skip(next(iter(app.sites), app.app), f"its changes are unknown: {app.unknown}")
                 continue
             for table in app.tables:
+                site = site_with(self._lease, app, table.database)
                 if table.table == FILES:
-                    self._skip(f"{site}: {table.total} of its files", "files are not changed")
+                    for row in table.rows:
+                        what = f"{site}: {row.key['path']}"
+                        attempt = partial(self._file, what, site, row)
+                        self.facts.add(Fact(what=what, unit="file", chosen=False, group=what, attempt=attempt))
                     continue
                 try:
                     self._table(site, table, app)
                 except TaskError as error:
-                    self._skip(f"{site}: {table.name}", clip(str(error), _LONGEST_REASON))
-        self._work()
+                    self.facts.skip(f"{site}: {table.name}", str(error))
+        self.facts.work()
         return {
-            "tried": [asdict(each) for each in self.tried],
-            "untried": [asdict(each) for each in self.untried],
+            "tried": [asdict(each) for each in self.facts.tried],
+            "untried": [asdict(each) for each in self.facts.untried],
             "generated": list(dict.fromkeys(self._needed_numbers())),
         }
 
     def _needed_numbers(self) -> Iterator[str]:
         """Yield the generated values on which the verdict depends."""
         for name, place, each in self._renumberings:
-            if self._altered or time.monotonic() > self._ends:
+            if self.facts.is_over:
                 return
             with suppress(Unable, TaskError):  # some databases let nobody change a key
                 if self._judged(place, each.do, each.undo) is False:
@@ -176,18 +159,18 @@ class ValueChanger:
     def _table(self, site: str, changes: TableChanges, app: SiteChanges) -> None:
         name = f"{site}: {changes.name}"
         if changes.more:
-            self._skip(f"{name}: {changes.more} more rows", "the record lists no more")
+            self.facts.skip(f"{name}: {changes.more} more rows", "the record lists no more")
         ask = partial(self._lease.query, site, database=changes.database)
-        table = read_table(lambda sql: ask(sql).rows, changes.table)
+        table = read_table(lambda sql: ask(sql).rows, changes.table, dialect_in(self._lease, site, changes.database))
         known = written_table(ask, changes, table)
         for order in known.orders:
             self._order(name, site, changes, table, order)
         for kind in ("added", "changed", "removed"):
             rows = [row for row in changes.rows if row.kind == kind]
             if len(rows) > _MOST_ROWS:
-                self._skip(f"{name}: {len(rows) - _MOST_ROWS} more rows that are {kind}", "there are too many")
+                self.facts.skip(f"{name}: {len(rows) - _MOST_ROWS} more rows that are {kind}", "there are too many")
             for row in rows[:_MOST_ROWS]:
-                self._row(name, site, changes, table, known, row)
+                self._row(name, site, changes, table, known, row, is_first=row is rows[0])
                 if kind == "added":
                     written = [each for each in app.tables if each.database == changes.database]
                     place = Place(site, changes.database, table, "")
@@ -198,16 +181,16 @@ class ValueChanger:
         """Plan to swap the row that moved furthest with the next one."""
         rows = [order.rows[index] for index in order.neighbours]
         keys = [RowChange(kind="changed", key={column: row[column] for column in table.key}) for row in rows]
-        places = [Place(site, changes.database, table, _where(each)) for each in keys]
+        places = [Place(site, changes.database, table, _where(table, each)) for each in keys]
         attempt = partial(self._swap, name, places[0], places[1], order)
-        group = len(self._queue)
-        self._queue.append(_Attempt(True, group, f"{name}.{order.column}", "column", attempt))
+        what = f"{name}.{order.column}"
+        self.facts.add(Fact(what=what, unit="column", chosen=True, group=what, attempt=attempt))
 
     def _swap(self, name: str, one: Place, other: Place, order: Order) -> Tried:
         column = order.column
         first, second = (self._own(each, [column])[column] for each in (one, other))
         last: Any = order.rows[-1][column]
-        free = literal(f"{last}~" if isinstance(last, str) else last + 1)  # for columns that must not repeat
+        free = one.table.dialect.literal(f"{last}~" if isinstance(last, str) else last + 1)  # values may have to differ
 
         def exchange(mine: str, theirs: str) -> list[str]:
             return [one.update({column: free}), other.update({column: theirs}), one.update({column: mine})]
@@ -219,17 +202,22 @@ class ValueChanger:
         )  # fmt: skip
 
     def _row(
-        self, name: str, site: str, changes: TableChanges, table: Table, known: WrittenTable, row: RowChange
-    ) -> None:
+        self, name: str, site: str, changes: TableChanges, table: Table, known: WrittenTable, row: RowChange, *,
+        is_first: bool,
+    ) -> None:  # fmt: skip
         written = dict(row.now) if row.kind == "changed" else {} if row.kind == "removed" else _with_value(row.row)
         try:
-            place = self._place(site, changes, table, row)
+            place = Place(site, changes.database, table, _where(table, row))
         except Unable as error:
             for column in written:
-                self._skip(f"{name}.{column}", str(error), "column")
+                self.facts.skip(f"{name}.{column}", str(error), "column")
             return
         chosen = row.kind == "removed"
-        group = len(self._queue)
+        group = object()
+
+        def plan(what: str, unit: Unit, sent: bool, attempt: Callable[[], Tried]) -> None:
+            self.facts.add(Fact(what=f"{name}.{what}", unit=unit, chosen=sent, group=group, attempt=attempt))
+
         for column, value in written.items():
             if row.kind == "added" and column == table.generated:
                 continue  # which number a new row gets is not the agent's choice
@@ -237,69 +225,103 @@ class ValueChanger:
                 continue  # only the order of its values means something
             if row.kind == "added" and column in known.counted and not self._is_named(value):
                 continue
+            if fields := list(self._document(place, column, value)):
+                for path, leaf, others in fields:
+                    sent = self._sent(path.rpartition(".")[2], leaf)
+                    if (not sent and is_clock(leaf)) or self._is_generated(leaf):
+                        continue
+                    chosen |= sent
+                    plan(f"{column}.{path}", "column", sent, partial(
+                        self._value, name, place, row, column, leaf, sent, path=path, others=others,
+                    ))  # fmt: skip
+                continue
             sent = self._sent(column, value) or is_addressed(self._path_words(value), column, table)
             if is_clock(value or row.row.get(column)) and not sent:
                 continue  # nor is the time at which it writes
             sent |= row.kind == "changed" and is_state(place.ask(self._lease), table, column, value)
             chosen |= sent
-            attempt = partial(self._value, name, place, row, column, value, sent)
-            self._queue.append(_Attempt(sent, group, f"{name}.{column}", "column", attempt))
+            plan(column, "column", sent, partial(self._value, name, place, row, column, value, sent))
+        if row.kind == "added" and is_first:
+            for column in (each for each in row.row if each not in written):
+                value = row.row[column]
+                attempt = partial(self._value, name, place, row, column, value, False, unit="empty column")
+                plan(column, "empty column", False, attempt)
         if row.kind == "removed" or (row.kind == "changed" and not known.ordering.issuperset(written)):
             attempt = partial(self._neighbour, name, place, changes, row, chosen)
-            self._queue.append(_Attempt(chosen, group, f"{name} (row)", "row", attempt))
+            self.facts.add(Fact(what=f"{name} (row)", unit="row", chosen=chosen, group=group, attempt=attempt))
+
+    def _file(self, name: str, site: str, row: RowChange) -> Tried:
+        """Change the content of a file."""
+        if row.kind == "removed":
+            raise Unable("it was removed")
+        path = str(row.key["path"])
+        self._lease.flip(site, path)
+        try:
+            passed = self._passes(self._lease.changes(), True)
+        finally:
+            self._lease.flip(site, path)
+        return Tried(
+            table=name, column="", unit="file", kind=row.kind, was="its content", became="another last byte",
+            caught=None if passed is None else not passed,
+        )  # fmt: skip
+
+    def _document(self, place: Place, column: str, value: Value) -> Iterator[tuple[str, Value, list[str]]]:
+        """Yield path, value and the literals of documents with other values, if a text is a JSON document."""
+        if not isinstance(value, str) or value[:1] not in ("{", "["):
+            return
+        dialect = place.table.dialect
+        rows = place.ask(self._lease)(f"select {dialect.name(column)} from {place.source} where {place.where} limit 1")
+        try:
+            data = json.loads(str(rows[0][0]))
+        except (ValueError, IndexError):
+            return
+        for path, leaf, others in islice(changed_leaves(data), _MOST_FIELDS):
+            yield path, leaf, [dialect.literal(json.dumps(other, ensure_ascii=False)) for other in others]
+
+    def _is_generated(self, value: Value) -> bool:
+        """Whether a value is the key of a new row."""
+        rows = (row for app in self.before for table in app.tables for row in table.rows if row.kind == "added")
+        return any(value == key and type(value) is type(key) for row in rows for key in row.key.values())
 
     def _is_named(self, value: Value) -> bool:
         """Whether the client itself chose a number that the site could have counted on."""
         return self._entered(value) or bool(self._path_words(value))
 
-    def _place(self, site: str, changes: TableChanges, table: Table, row: RowChange) -> Place:
-        """The row's place in its table: by its key, or by its ``rowid`` if there is none, because a change of a value
-        would move a row that is found by its values."""
-        place = Place(site, changes.database, table, _where(row))
-        if row.key or row.kind == "removed" or not table.rowid:
-            return place
-        source = quoted(table.name)
-        found = place.ask(self._lease)(f"select {table.rowid} from {source} where {place.where} limit 1")
-        if not found:
-            raise Unable("no row has its values")
-        return replace(place, where=f"{table.rowid} = {found[0][0]}")
+    def _value(
+        self, name: str, place: Place, row: RowChange, column: str, value: Value, sent: bool, *,
+        unit: Unit = "column", path: str = "", others: Sequence[str] = (),
+    ) -> Tried:  # fmt: skip
+        """Change one value until the verdict is a failure, with at most two values for a text; then remove it."""
+        own = self._own(place, [column])[column]
 
-    def _work(self) -> None:
-        """Make all attempts, those with chosen values first, because time may not suffice for all."""
-        groups: dict[int, list[Tried]] = {}
-        for each in sorted(self._queue, key=lambda each: not each.chosen):
-            if self._altered:
-                self._skip(each.what, self._altered, each.unit)
-                continue
-            if time.monotonic() > self._ends:
-                self._skip(each.what, "the time for a task is up", each.unit)
-                continue
-            try:
-                groups.setdefault(each.group, []).append(each.attempt())
-            except (Unable, TaskError) as error:
-                self._skip(each.what, clip(str(error), _LONGEST_REASON), each.unit)
-        self.tried = [tried for row in groups.values() for tried in _accounted(row)]
+        def attempt(other: str) -> Tried:
+            replaced = {column: other} if column in row.key or not row.key else {}
+            moved = replace(place, where=_where(place.table, row, replaced))
+            passed = self._judged(place, [place.update({column: other})], [moved.update({column: own})])
+            return Tried(
+                table=name, column=f"{column}.{path}" if path else column, unit=unit, kind=row.kind,
+                was=str(value) if path else own, became=other, caught=None if passed is None else not passed, sent=sent,
+            )  # fmt: skip
 
-    def _value(self, name: str, place: Place, row: RowChange, column: str, value: Value, sent: bool) -> Tried:
-        """Change one value until the verdict is a failure, with at most two values for a text."""
-        own = self._own(place, [column])
+        if value is None and row.kind == "changed" and not is_cut(former := row.row.get(column)):
+            others = [place.table.dialect.literal(former)]
         refused = "no other value is known"
         found: Tried | None = None
         attempts = 2  # an addition to a text may be allowed
-        for other in other_values(place.ask(self._lease), place.table, column, value):
-            moved = replace(place, where=_where(row, {column: other})) if column in row.key else place
+        for other in others or other_values(place.ask(self._lease), place.table, column, value, own):
             try:
-                passed = self._judged(place, [place.update({column: other})], [moved.update(own)])
+                found = attempt(other)
             except TaskError as error:
                 refused = f"the database takes no other value: {error}"
                 continue
-            found = Tried(
-                table=name, column=column, kind=row.kind, was=own[column], became=other,
-                caught=None if passed is None else not passed, sent=sent,
-            )  # fmt: skip
             attempts -= 1
             if found.caught or not attempts or not isinstance(value, str):
                 break
+        may_be_null = unit == "column" and not path and value is not None and column not in row.key
+        if may_be_null and (found is None or found.caught):
+            with suppress(TaskError):  # a column may need a value
+                removed = attempt("NULL")
+                found = removed if found is None or removed.caught is False else found
         if found is None:
             raise Unable(refused)
         return found
@@ -307,33 +329,33 @@ class ValueChanger:
     def _neighbour(self, name: str, place: Place, changes: TableChanges, row: RowChange, chosen: bool) -> Tried:
         """Undo what was done to a row, and do it to its neighbour. A row of which the record lacks the former values
         gets those of its neighbour."""
-        table = place.table
-        source, key = quoted(table.name), ", ".join(map(quoted, table.key))
-        if not key:
+        table, dialect = place.table, place.table.dialect
+        if not table.key:
             raise Unable("its table has no key")
-        touched = " or ".join(f"({_where(each)})" for each in changes.rows)
-        first = f"{quoted(table.key[0])} < {literal(row.key[table.key[0]])}"
-        quotes = ", ".join(f"quote({quoted(each)})" for each in table.key)
-        others = f"select {quotes} from {source} where not ({touched}) order by {first}, {key} limit 1"
+        key = ", ".join(map(dialect.name, table.key))
+        touched = " or ".join(f"({_where(table, each)})" for each in changes.rows)
+        first = f"{dialect.name(table.key[0])} < {dialect.literal(row.key[table.key[0]])}"
+        quotes = ", ".join(map(table.as_literal, table.key))
+        others = f"select {quotes} from {place.source} where not ({touched}) order by {first}, {key} limit 1"
         nearest = place.ask(self._lease)(others)
         if not nearest:
             raise Unable("its table has no other row")
-        where = " and ".join(f"{quoted(c)} is {v}" for c, v in zip(table.key, nearest[0], strict=True))
+        where = dialect.condition(dict(zip(table.key, map(str, nearest[0]), strict=True)))
         other = replace(place, where=where)
         if row.kind == "changed":
             mine, theirs = self._own(place, row.now), self._own(other, row.now)
             whole = not any(is_cut(row.row[column]) for column in row.now)
-            old = _literals(row.row, row.now) if whole else theirs
+            old = _literals(dialect, row.row, row.now) if whole else theirs
             do = [place.update(old), other.update(mine)]
             undo = [other.update(theirs), place.update(mine)]
         else:
             theirs = self._own(other, row.row)
-            mine = _literals(row.row, row.row)
-            do = [f"delete from {source} where {where}", _insert(table, mine)]
-            undo = [f"delete from {source} where {place.where}", _insert(table, theirs)]
+            mine = _literals(dialect, row.row, row.row)
+            do = [other.delete(), dialect.insert(table.name, mine)]
+            undo = [place.delete(), dialect.insert(table.name, theirs)]
         passed = self._judged(place, do, undo)
         return Tried(
-            table=name, column="", kind=row.kind, was=place.where, became=where, sent=chosen,
+            table=name, column="", unit="row", kind=row.kind, was=place.where, became=where, sent=chosen,
             caught=None if passed is None else not passed,
         )  # fmt: skip
 
@@ -357,30 +379,34 @@ class ValueChanger:
         try:
             self._write(place, undo)
         except TaskError as error:
-            why = f": {clip(str(error), _LONGEST_REASON)}"
+            why = f": {error}"
         if (now := self._lease.changes()) != self.before:
             now = self._repaired(now)
         if now != self.before:
             if not self._passes(now, True):
-                self._altered = f"a change of {place.site}: {place.database}.{place.table.name} could not be put back"
+                table = f"{place.site}: {place.database}.{place.table.name}"
+                self.facts.altered = f"a change of {table} could not be put back"
                 raise Unable(f"it could not be put back{why}")
             self.before = now
 
     def _repaired(self, now: tuple[SiteChanges, ...]) -> tuple[SiteChanges, ...]:
         """Restore rows that differ after a change was undone, such as those of triggers. Returns the changes then."""
         for was, app in zip(self.before, now, strict=False):
-            site = next((name for name in app.sites if name in self._lease.sites), "")
-            for database, statements in repairs(was, app).items():
-                script = "; ".join(["begin", *statements, "commit"])
-                with suppress(TaskError):  # the comparison shows what is left
-                    self._lease.query(site, script, database=database, write=True)
+            with suppress(TaskError):  # the comparison shows what is left
+                for database, statements in repairs(was, app, partial(self._dialect, app)).items():
+                    script = "; ".join(["begin", *statements, "commit"])
+                    self._lease.query(site_with(self._lease, app, database), script, database=database, write=True)
         return self._lease.changes()
+
+    def _dialect(self, app: SiteChanges, database: str) -> Dialect:
+        return dialect_in(self._lease, site_with(self._lease, app, database), database)
 
     def _own(self, place: Place, columns: Iterable[str]) -> dict[str, str]:
         """The present values of a row as literals."""
         names = list(columns)
-        quotes = ", ".join(f"quote({quoted(each)})" for each in names)
-        rows = place.ask(self._lease)(f"select {quotes} from {quoted(place.table.name)} where {place.where}")
+        quotes = ", ".join(map(place.table.as_literal, names))
+        one = "" if place.table.key else " limit 1"
+        rows = place.ask(self._lease)(f"select {quotes} from {place.source} where {place.where}{one}")
         if len(rows) != 1:
             raise Unable(f"{len(rows)} rows have its key")
         return dict(zip(names, map(str, rows[0]), strict=True))
@@ -389,35 +415,20 @@ class ValueChanger:
         script = "; ".join(["begin", *statements, "commit"])
         self._lease.query(place.site, script, database=place.database, write=True)
 
-    def _skip(self, what: str, why: str, unit: str = "") -> None:
-        self.untried.append(Untried(what=what, why=why, unit=unit))
-
-
-def _accounted(row: Sequence[Tried]) -> list[Tried]:
-    """The changes of one row; numbers that were sent for another of its columns, whose change was caught, are not
-    marked as sent."""
-    read = {each.was for each in row if each.caught and each.was.isdecimal()}
-    return [replace(each, sent=False) if each.was in read and not each.caught else each for each in row]
-
-
-def _insert(table: Table, values: Mapping[str, str]) -> str:
-    columns = ", ".join(map(quoted, values))
-    return f"insert into {quoted(table.name)} ({columns}) values ({', '.join(values.values())})"
-
 
 def _with_value(row: Mapping[str, Value]) -> dict[str, Value]:
     return {column: value for column, value in row.items() if value not in (None, "")}
 
 
-def _literals(row: Mapping[str, Value], columns: Iterable[str]) -> dict[str, str]:
+def _literals(dialect: Dialect, row: Mapping[str, Value], columns: Iterable[str]) -> dict[str, str]:
     """Former values as literals. Raises `Unable` for one that the record does not have in full."""
     values = {column: row[column] for column in columns}
     if any(is_cut(value) for value in values.values()):
         raise Unable(_CUT)
-    return {column: literal(value) for column, value in values.items()}
+    return {column: dialect.literal(value) for column, value in values.items()}
 
 
-def _where(row: RowChange, replaced: Mapping[str, str] = MappingProxyType({})) -> str:
+def _where(table: Table, row: RowChange, replaced: Mapping[str, str] = MappingProxyType({})) -> str:
     """The condition that finds a row as it is now: by its key, else by all of its values."""
-    values = _literals(row.key or row.row, row.key or row.row) | dict(replaced)
-    return " and ".join(f"{quoted(column)} is {value}" for column, value in values.items())
+    values = _literals(table.dialect, row.key or row.row, row.key or row.row) | dict(replaced)
+    return table.dialect.condition(values)

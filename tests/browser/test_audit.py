@@ -131,7 +131,7 @@ def test_audit_finds_exactly_the_injected_faults(pytester: pytest.Pytester) -> N
     assert "the verdict does not depend on homepage: main.notes.body" in reasons["half-done"]
     assert "the verdict does not depend on which row of homepage: main.notes was removed" in reasons["neighbour"]
     assert found["valid"]["values"] == {
-        "columns": 3, "columns_tried": 3, "rows": 0, "rows_tried": 0, "chosen": 1, "caught": 1, "untried": 0,
+        "tried": {"answer part": 1, "column": 3, "empty column": 2}, "untried": {}, "chosen": 2, "caught": 2,
     }  # fmt: skip
     assert [task["line"] for task in data["tasks"]] == sorted(task["line"] for task in data["tasks"])
     assert result.ret == 12

@@ -6,22 +6,31 @@ import io
 import os
 import shutil
 import tarfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
-from pytest_webarena.sites.catalogues.manifest import AppManifest, DatabaseManifest, DockerManifest, ExecReady
+from pytest_webarena.sites.catalogues.manifest import (
+    AppManifest,
+    DatabaseManifest,
+    DockerManifest,
+    ExecReady,
+    SiteManifest,
+)
+from pytest_webarena.sites.ledger.comparing import between
 
 if TYPE_CHECKING:
     from docker import DockerClient
 
+    from pytest_webarena.changes import SiteChanges
     from pytest_webarena.sites.backends.docker import DockerBackend
 
-__all__ = ["image_with", "missing", "start_server"]
+__all__ = ["Server", "image_with", "missing", "start_server"]
 
 
 def missing(what: str, package: str) -> NoReturn:
@@ -67,28 +76,51 @@ def image_with(
         engine.images.remove(str(image.id), force=True)
 
 
+@dataclass
+class Server:
+    """A database server in a container, which can be queried, and leased as the site ``shop``."""
+
+    run: Callable[..., Any]
+    backend: DockerBackend
+    app: AppManifest
+    replica: Any
+    sites: Mapping[str, Any] = field(init=False)
+
+    def __post_init__(self) -> None:
+        engines = {name: database.engine for name, database in self.app.databases.items()}
+        self.sites = {"shop": SimpleNamespace(forbid_side_effects=True, engines=engines)}
+
+    def __call__(self, sql: str, *, write: bool = False, **changed: Any) -> Any:
+        """Run ``sql``; ``changed`` replaces fields of the database's manifest."""
+        app = replace(self.app, databases={"main": replace(self.app.databases["main"], **changed)})
+        return self.run(self.backend.query(app, self.replica, "main", sql, write=write))
+
+    def query(self, site: str, sql: str, *, database: str = "", write: bool = False) -> Any:
+        """Run ``sql`` as `Lease.query` does."""
+        return self(sql, write=write)
+
+    def mark(self) -> None:
+        """Record the content for `changes`."""
+        self._mark = self.run(self.backend.moment(self.app, self.replica))
+
+    def changes(self) -> tuple[SiteChanges, ...]:
+        """Return what differs since `mark`."""
+        return (between(self.app, self._mark, self.run(self.backend.moment(self.app, self.replica))),)
+
+
 def start_server(
     run: Callable[..., Any], backend: DockerBackend, database: DatabaseManifest, *, image: str, start: str,
     ready: Sequence[str],
-) -> Callable[..., Any]:  # fmt: skip
-    """Start the shell script ``start`` in a container, until ``ready`` succeeds in it: the replica ``server-1``.
-
-    Return a function that queries the database: ``query(sql, write=False, **changed)``, where ``changed`` replaces
-    fields of ``database``.
-    """
+) -> Server:  # fmt: skip
+    """Start the shell script ``start`` in a container, until ``ready`` succeeds in it: the replica ``server-1``."""
+    site = SiteManifest(name="shop", host="shop.test", app="server")
     app = AppManifest(
-        name="server", backend="docker", sites=(), databases={"main": database},
+        name="server", backend="docker", sites=(site,), databases={"main": database},
         ready=(ExecReady(run=tuple(ready)),), start_timeout=60,
         docker=DockerManifest(image=image, command=("sh", "-c", start)),
     )  # fmt: skip
     run(backend.prepare(app))
-    replica = run(backend.start(app, "server-1"))
-
-    def query(sql: str, *, write: bool = False, **changed: Any) -> Any:
-        changed_app = replace(app, databases={"main": replace(database, **changed)})
-        return run(backend.query(changed_app, replica, "main", sql, write=write))
-
-    return query
+    return Server(run=run, backend=backend, app=app, replica=run(backend.start(app, "server-1")))
 
 
 def _without_manuals(info: tarfile.TarInfo) -> tarfile.TarInfo | None:

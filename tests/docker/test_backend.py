@@ -211,6 +211,19 @@ def test_reset_restores_data_and_fingerprint(
     assert container_of(engine, backend, fresh).id != dirty
 
 
+def test_last_bit_of_a_file_is_inverted_and_restored(
+    engine: DockerClient, backend: DockerBackend, replica: Replica, homepage: AppManifest, run: Callable[..., Any]
+) -> None:
+    assert homepage.docker is not None
+    container, file = container_of(engine, backend, replica), f"{homepage.docker.data_dir}/note.txt"
+    for code, text in [(f"open('{file}', 'w').write('new')", "nev"), ("", "new")]:
+        assert container.exec_run(["python3", "-c", code])[0] == 0
+        run(backend.flip(homepage, replica, "note.txt"))
+        assert container.exec_run(["python3", "-c", f"print(open('{file}').read())"])[1] == f"{text}\n".encode()
+    with pytest.raises(TaskError, match="expected a file absent, found none"):
+        run(backend.flip(homepage, replica, "absent"))
+
+
 def test_killed_container_is_reported_and_stop_is_idempotent(
     engine: DockerClient, backend: DockerBackend, replica: Replica, homepage: AppManifest, run: Callable[..., Any]
 ) -> None:

@@ -12,6 +12,7 @@ import pytest
 from pytest_webarena.errors import SiteError, TaskError
 from pytest_webarena.sites.catalogues.manifest import DatabaseManifest
 from tests.docker.host_programs import image_with, missing, start_server
+from tests.docker.server_audits import try_audit
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -41,6 +42,29 @@ def mariadb_image(engine: DockerClient, python_image: str) -> Iterator[str]:
     programs, places = [Path(server), Path(client)], [Path(server).parent]
     with image_with(engine, python_image, programs=programs, folders=[SHARE], path=places) as image:
         yield image
+
+
+SCHEMA = """
+create table tickets (id int auto_increment primary key, title text, state varchar(9), price decimal(30, 2), meta json);
+create table comments (id int auto_increment primary key, ticket int, body text,
+  foreign key (ticket) references tickets (id));
+create table logs (nr int);
+insert into tickets (title, state) values ('a', 'open'), ('b', 'closed');
+insert into logs values (1)
+"""
+
+
+@pytest.mark.exhaustive
+def test_mariadb_is_compared_and_its_written_values_are_changed(
+    backend: DockerBackend, mariadb_image: str, run: Callable[..., Any]
+) -> None:
+    database = DatabaseManifest(
+        name="main", engine="mysql", database="shop", user="clerk", password="open", host="127.0.0.1"
+    )
+    server = start_server(
+        run, backend, database, image=mariadb_image, start=START, ready=[*database.client_argv, "--execute=select 1"]
+    )
+    try_audit(server, SCHEMA, "json_value(meta, '$.tags[0]') = 'red'")
 
 
 def test_mariadb_queries_return_typed_rows_and_reject_writes(

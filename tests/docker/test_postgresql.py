@@ -11,6 +11,7 @@ import pytest
 from pytest_webarena.errors import SiteError, TaskError
 from pytest_webarena.sites.catalogues.manifest import DatabaseManifest
 from tests.docker.host_programs import image_with, missing, start_server
+from tests.docker.server_audits import try_audit
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -39,6 +40,29 @@ def postgresql_image(engine: DockerClient, python_image: str) -> Iterator[str]:
     shared = [folder for folder in (Path("/usr/share/postgresql", home.name), home / "share") if folder.is_dir()]
     with image_with(engine, python_image, programs=programs, folders=shared, path=[home / "bin"]) as image:
         yield image
+
+
+SCHEMA = """
+create schema other; create table other.things (id uuid primary key default gen_random_uuid());
+create table tickets (id serial primary key, title text, state text, price numeric(30, 2), meta jsonb);
+create table comments (id int generated always as identity primary key, ticket int references tickets, body text);
+create table logs (nr int);
+insert into tickets (title, state) values ('a', 'open'), ('b', 'closed');
+insert into logs values (1); insert into other.things default values
+"""
+
+
+@pytest.mark.exhaustive
+def test_postgresql_is_compared_and_its_written_values_are_changed(
+    backend: DockerBackend, postgresql_image: str, run: Callable[..., Any]
+) -> None:
+    database = DatabaseManifest(
+        name="main", engine="postgresql", database="postgres", user="postmill", host="localhost"
+    )
+    server = start_server(
+        run, backend, database, image=postgresql_image, start=START, ready=["pg_isready", "--host=localhost"]
+    )
+    try_audit(server, SCHEMA, "meta->'tags'->>0 = 'red'")
 
 
 def test_postgresql_queries_return_rows_and_reject_writes(

@@ -25,6 +25,7 @@ __all__ = [
     "AskingBackend",
     "Backend",
     "BackendContext",
+    "FileBackend",
     "InstancesBackend",
     "KeepingBackend",
     "KeepsLogs",
@@ -248,6 +249,14 @@ class ListingBackend(Protocol):
 
     async def listing(self, app: AppManifest, replica: Replica) -> tuple[str, ...]:
         """Returns one line per entry: its state, a tab, its path."""
+
+
+@runtime_checkable
+class FileBackend(Protocol):
+    """Optional method of a backend that can change an app's files."""
+
+    async def flip(self, app: AppManifest, replica: Replica, path: str) -> None:
+        """Invert the last bit of a file in the data folder. Raises `TaskError` if there is none."""
 
 
 @runtime_checkable

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pytest_webarena.errors import SiteError, UsageError
+from pytest_webarena.errors import SiteError, TaskError, UsageError
 from pytest_webarena.sites.backends.base import BackendContext, Replica, Rows
 from pytest_webarena.sites.backends.files import files_digest, state_digest, state_listing
 from pytest_webarena.sites.backends.forking import ForkedReplica, ForkServer
@@ -20,7 +20,7 @@ from pytest_webarena.sites.backends.spawning import Child, CommonParents
 from pytest_webarena.sites.backends.sqlite_queries import query_sqlite
 from pytest_webarena.sites.catalogues.data_folders import data_problem
 from pytest_webarena.sites.catalogues.manifest import AppManifest, PortReady, ProcessManifest
-from pytest_webarena.sites.ledger.snapshot import Moment, moment_below
+from pytest_webarena.sites.ledger.snapshot import Moment, flipped, moment_below
 
 __all__ = ["ProcessBackend"]
 
@@ -105,6 +105,14 @@ class ProcessBackend:
     async def moment(self, app: AppManifest, replica: Replica) -> Moment:
         """Returns its SQLite files and its other files."""
         return await asyncio.to_thread(moment_below, _running(replica).data_dir, app)
+
+    async def flip(self, app: AppManifest, replica: Replica, path: str) -> None:
+        """Invert the last bit of a file in the replica's data folder."""
+        folder = _running(replica).data_dir
+        file = folder / path
+        if not file.resolve().is_relative_to(folder.resolve()) or not file.is_file():
+            raise TaskError(f"expected a file {path} of {replica.id}, found none")
+        file.write_bytes(flipped(file.read_bytes(), path))
 
     async def query(self, app: AppManifest, replica: Replica, database: str, sql: str, *, write: bool) -> Rows:
         """Run SQL in one of the replica's SQLite files."""

@@ -118,6 +118,13 @@ class LeaseTable:
             raise SiteError(f"{name} is archived, and an archive has no database: only the site itself can be asked")
         return await self._pool.query(held.lease, app.name, database, sql, write=write)
 
+    async def flip(self, lease: str, site: str, path: str) -> None:
+        """Invert the last bit of a file of a leased site's app."""
+        held = self.find(lease)
+        if held.ledger is None or site not in held.sites:
+            raise TaskError(f"expected a site of this lease whose data are compared, found {site!r}")
+        await held.ledger.flip(held.lease.replicas, held.sites[site].app, path)
+
     async def logs(self, lease: str, site: str, lines: int) -> str:
         """Returns the end of the log of a leased site's app."""
         held = self.find(lease)

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from pytest_webarena.changes import SiteChanges
-from pytest_webarena.errors import SiteBusy, WebArenaError
-from pytest_webarena.sites.backends.base import Backend, LedgerBackend, Replica
+from pytest_webarena.errors import SiteBusy, TaskError, WebArenaError
+from pytest_webarena.sites.backends.base import Backend, FileBackend, LedgerBackend, Replica
 from pytest_webarena.sites.catalogues.manifest import AppManifest
 from pytest_webarena.sites.ledger.comparing import between, nothing_known, nothing_possible
 from pytest_webarena.sites.ledger.snapshot import Moment
@@ -55,6 +55,13 @@ class Ledger:
             else:
                 found.append(await asyncio.to_thread(between, app, mark, now, listed=listed))
         return found
+
+    async def flip(self, replicas: Mapping[str, Replica], app: str, path: str) -> None:
+        """Invert the last bit of a file. Raises `TaskError` if that is impossible."""
+        backend = self.backend(self.apps[app].backend)
+        if not isinstance(backend, FileBackend) or app not in replicas:
+            raise TaskError(f"the backend {self.apps[app].backend} can't change files")
+        await backend.flip(self.apps[app], replicas[app], path)
 
     def _is_kept(self, app: AppManifest) -> bool:
         if app.forbid_side_effects or (self.required and app.databases):

@@ -57,6 +57,7 @@ class _Client:
             "ended": service.ended,
             "gateway": self._gateway,
             "headers": held.headers,
+            "flip": held.flip,
             "hello": self._hello,
             "instance": held.instance_problem,
             "join": service.join,

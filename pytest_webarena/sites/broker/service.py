@@ -38,7 +38,7 @@ from pytest_webarena.sites.broker.traffic import unsafe_by_app
 from pytest_webarena.sites.broker.trust import is_ours, require_trust
 from pytest_webarena.sites.catalogues.account_checks import unnamed_accounts
 from pytest_webarena.sites.catalogues.manifest import Catalogue, SiteManifest
-from pytest_webarena.sites.catalogues.units import Unit
+from pytest_webarena.sites.catalogues.units import Unit, units_of
 from pytest_webarena.sites.cleanup.private_directory import ReaperProcess
 from pytest_webarena.sites.protocol.messages import Grant, LiveWishes, ReleaseReport, ReplicaInfo, SiteAccess, Trust
 from pytest_webarena.sites.protocol.report import BrokerReport, BrokerStatus
@@ -411,6 +411,7 @@ class LeaseService:
             login=app.login.get(site.name),
             api=site.api,
             forbid_side_effects=app.forbid_side_effects and not app.read_only,
+            engines=units_of(self.catalogue.apps)[app.name].engines(app.name),
             sessions=self._sessions.of(app.name, site.name, replica.edition if replica is not None else 0),
         )
 

@@ -88,7 +88,7 @@ APP: Record[Mapping[str, Any]] = Record(
             Bool(),
             (
                 "Forbids changes under `mutates: false`, in impossible tasks, and on sites that a task does "
-                "not list ([side effects](side-effects.md)). For apps whose SQLite data only visitors "
+                "not list ([side effects](side-effects.md)). For apps whose data only visitors "
                 "change, except what `ignore` and `ignore_files` list."
             ),
             "forbid_side_effects: true\ndatabases: {main: {sqlite: main.sqlite3}}",

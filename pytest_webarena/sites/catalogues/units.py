@@ -63,6 +63,11 @@ class Unit:
                     holders.append(one)
         return found
 
+    def engines(self, name: str) -> Mapping[str, str]:
+        """Returns the engines of the databases of an app and its dependencies, by the database's name."""
+        holders = self.holders(name)
+        return {each: found[0].databases[each].engine for each, found in holders.items() if each and len(found) == 1}
+
     def _with_needs(self, name: str) -> list[AppManifest]:
         """Returns an app, and all its direct and indirect dependencies in the unit."""
         apps = {one.name: one for one in self.apps}

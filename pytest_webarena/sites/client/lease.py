@@ -266,6 +266,13 @@ class Lease:
         arguments = {"site": site, "sql": sql, "database": database, "write": write}
         return decode(Rows, self._connection.call("query", lease=self.id, **arguments))
 
+    def flip(self, site: str, path: str) -> None:
+        """Invert the last bit of a file of the app of ``site``, by its path in the data folder; again to restore it.
+
+        Raises `TaskError` if that is impossible.
+        """
+        self._connection.call("flip", lease=self.id, site=site, path=path)
+
     def set_headers(self, site: str, headers: Mapping[str, str]) -> None:
         """Let the gateway add ``headers`` to every request to ``site`` only; an empty mapping removes them."""
         self._connection.call("headers", lease=self.id, site=site, headers=dict(headers))

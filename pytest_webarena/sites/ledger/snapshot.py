@@ -9,10 +9,10 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pytest_webarena.errors import SiteBusy, SiteError
+from pytest_webarena.errors import SiteBusy, SiteError, TaskError
 from pytest_webarena.sites.catalogues.manifest import AppManifest
 
-__all__ = ["CHEAP", "DATABASE_PARTS", "Moment", "database_file", "files_below", "moment_below"]
+__all__ = ["CHEAP", "DATABASE_PARTS", "Moment", "database_file", "files_below", "flipped", "moment_below"]
 
 CHEAP = 64 * 1024 * 1024
 """Maximum size in bytes of a database of which a copy is kept for comparing."""
@@ -29,7 +29,7 @@ class Moment:
     """Databases and files of one app."""
 
     databases: Mapping[str, bytes] = field(default_factory=dict, repr=False)
-    """Content by name, as one SQLite file."""
+    """Content by name, as one SQLite file; of servers, a copy of their tables (`server_content`)."""
     files: Mapping[str, str] | None = None
     """Fingerprint of each file by path relative to the data folder. None: unknown."""
     unknown: str = ""
@@ -37,11 +37,11 @@ class Moment:
 
 
 def moment_below(directory: Path, app: AppManifest) -> Moment:
-    """Returns the data of ``app`` from its data folder. Raises `SiteBusy`, as `database_file` does."""
+    """Returns the files of ``app`` in its data folder: SQLite databases, and others. Raises `SiteBusy`, as
+    `database_file` does."""
     unknown, databases = [], {}
     for name, database in app.databases.items():
         if database.engine != "sqlite":
-            unknown.append(f"the database {name} is no SQLite file, which alone can be compared")
             continue
         try:
             databases[name] = database_file(directory / database.path)
@@ -78,6 +78,13 @@ def database_file(path: Path) -> bytes:
     if content[_WAL] == b"\2\2":  # a copy without a log must not require one
         content = content[: _WAL.start] + b"\1\1" + content[_WAL.stop :]
     return content
+
+
+def flipped(content: bytes, path: str) -> bytes:
+    """Returns a file's content with its last bit inverted. Raises `TaskError` for an empty file."""
+    if not content:
+        raise TaskError(f"the file {path} is empty")
+    return content[:-1] + bytes([content[-1] ^ 1])
 
 
 def files_below(directory: Path, databases: Collection[str]) -> Mapping[str, str] | None:

@@ -110,6 +110,8 @@ class SiteAccess:
     """How checks authenticate at its API."""
     forbid_side_effects: bool = False
     """Whether only visitors change its data (`changes`)."""
+    engines: Mapping[str, str] = field(default_factory=dict)
+    """Database engine by the database's name in the manifests of its app and of the app's dependencies."""
     sessions: Mapping[str, StoredSession] = field(default_factory=dict)
     """Sessions by account that the leased replica has from its start."""
 

@@ -50,14 +50,15 @@ def test_chosen_value_that_no_check_reads_is_a_weak_check() -> None:
 def test_column_is_missed_when_one_of_its_rows_is() -> None:
     found = record(tried("ticket", True), tried("ticket", False), tried("ticket", True))
     assert len(list(unread_values([(TRIAL, found)]))) == 1
-    assert coverage([(TRIAL, found)]) == Coverage(columns=1, columns_tried=1, chosen=1)
+    assert coverage([(TRIAL, found)]) == Coverage(tried={"column": 1}, chosen=1)
 
 
 def test_what_was_not_tried_is_counted_and_named() -> None:
     found = record(
         tried("body", True), tried("due", None), tried("", True), tried("author", False, sent=False),
         untried("shop: main.comments.kind", "the database takes no other value", "column"),
-        untried("shop: 2 of its files", "files are not changed"), {"number": "shop: main.comments.id"},
+        untried("shop: a.png", "it is empty", "file"), untried("shop: b.png", "it is empty", "file"),
+        untried("forum", "its changes are unknown"), {"number": "shop: main.comments.id"},
     )  # fmt: skip
     assert not list(unread_values([(TRIAL, found)]))
     assert list(value_notes([(TRIAL, found)])) == [
@@ -66,16 +67,18 @@ def test_what_was_not_tried_is_counted_and_named() -> None:
         "the verdict depends on shop: main.comments.id, which was generated: a right agent that does more may get"
         " another value",
         "not changed: shop: main.comments.kind: the database takes no other value",
-        "not changed: shop: 2 of its files: files are not changed",
+        "not changed: shop: a.png: it is empty",
+        "not changed: shop: b.png: it is empty",
+        "not changed: forum: its changes are unknown",
     ]
     total = coverage([(TRIAL, found)])
     assert list(total.lines()) == [
-        "written values changed: 3 of 4 columns, 1 of 1 rows; 2 of 3 caught",
-        "not changed: 1 other written thing (-v lists them)",
+        "written facts: caught 2 of 3",
+        "untried: 1 column, 2 files, 1 other (-v lists them)",
     ]
 
 
 def test_audit_without_changed_values_says_so() -> None:
     assert list(coverage([(TRIAL, None)]).lines()) == [
-        "written values changed: none, so the data that checks must read is not proved"
+        "written facts: none was changed, so what checks must read is not proved"
     ]

@@ -122,6 +122,19 @@ def test_sql_queries_and_their_errors(client: BrokerClient) -> None:
         lease.query("tiny", "select 1")
 
 
+def test_last_bit_of_a_file_is_inverted_and_restored(client: BrokerClient) -> None:
+    with client.lease(["tiny"], holder="a test", timeout=DEADLINE) as lease:
+        with pytest.raises(TaskError, match="expected a site of this lease whose data are compared, found 'other'"):
+            lease.flip("other", "main.sqlite3")
+        lease.mark(required=True)
+        for text in ("seedee", "seeded"):  # the last byte of the file is that of the only row
+            lease.flip("tiny", "main.sqlite3")
+            assert lease.query("", "select text from notes").rows == ((text,),)
+        for path in ("absent", "../tiny", "/etc/passwd", "."):
+            with pytest.raises(TaskError, match=r"expected a file .*, found none"):
+                lease.flip("tiny", path)
+
+
 def test_an_unknown_site_is_a_usage_error(client: BrokerClient) -> None:
     with pytest.raises(UsageError, match="no site 'tinny'; did you mean 'tiny'"):
         client.lease(["tinny"], holder="a test", timeout=DEADLINE)

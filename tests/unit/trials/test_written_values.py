@@ -39,8 +39,9 @@ def write(file: Path, script: str) -> None:
 
 
 def dump(file: Path) -> list[str]:
+    """Return the content. Equal rows of a table without a key may be in another order."""
     with closing(sqlite3.connect(file)) as connection:
-        return list(connection.iterdump())
+        return sorted(connection.iterdump())
 
 
 @pytest.fixture
@@ -79,7 +80,9 @@ def changed(tmp_path: Path) -> Callable[..., dict[str, Any]]:
 
 
 def outcomes(facts: dict[str, Any]) -> dict[str, tuple[str, bool | None, bool]]:
-    return {each["column"] or "row": (each["became"], each["caught"], each["sent"]) for each in facts["tried"]}
+    """Return the results by column, without those of empty columns."""
+    tried = [each for each in facts["tried"] if each["unit"] != "empty column"]
+    return {each["column"] or "row": (each["became"], each["caught"], each["sent"]) for each in tried}
 
 
 def test_comment_on_the_neighbouring_ticket_passes_a_check_that_reads_no_ticket(changed: Any) -> None:
@@ -139,7 +142,8 @@ def test_what_was_not_tried_has_a_reason(changed: Any) -> None:
 
 def test_value_that_the_database_must_have_is_named(changed: Any) -> None:
     """A column with a single possible value can't be changed."""
-    fixed = "create table only (id integer primary key, kind text check (kind = 'a')); insert into only values (1, 'a')"
+    table = "create table only (id integer primary key, kind text not null check (kind = 'a'))"
+    fixed = f"{table}; insert into only values (1, 'a')"
     facts = changed(fixed, "select 1")
     [untried] = facts["untried"]
     assert (untried["what"], untried["why"][:32]) == ("shop: main.only.kind", "the database takes no other valu")
@@ -248,3 +252,77 @@ def test_table_that_cannot_be_read_does_not_end_the_others(tmp_path: Path) -> No
     [untried] = facts["untried"]
     assert untried["what"] == "shop: main.comments"
     assert "no such table" in untried["why"]
+
+
+def test_field_of_a_document_is_changed_in_place_of_the_whole(changed: Any) -> None:
+    """Clocks in it and keys of new rows are left alone."""
+    notes = "create table notes (id integer primary key, data text)"
+    document = """{"tags": ["red", 5], "note": 7, "at": "2026-07-09T10:12:00"}"""
+    check = "select count(*) from notes where json_extract(data, '$.tags[0]') = 'red'"
+    found = outcomes(changed(f"insert into notes values (7, '{document}')", check, "red", 5, more=notes))
+    assert {column: result[1:] for column, result in found.items()} == {
+        "data.tags.0": (True, True), "data.tags.1": (False, True),
+    }  # fmt: skip
+
+
+def test_bytes_are_changed_by_one(changed: Any) -> None:
+    files = "create table files (id integer primary key, data blob)"
+    written = "insert into files values (1, x'00ff')"
+    assert outcomes(changed(written, "select 1", more=files))["data"] == ("X'00FE'", False, False)
+    assert outcomes(changed(written, "select data = x'00ff' from files", more=files))["data"][1] is True
+
+
+def test_removal_of_a_value_must_be_caught_as_another_value_is(changed: Any) -> None:
+    """A comparison with NULL is neither true nor false."""
+    check = "select count(*) = 0 from tickets where nr = 14 and due <> '2026-07-09'"
+    assert outcomes(changed(RATE, check))["due"] == ("NULL", False, True)
+
+
+def test_removed_value_is_given_back(changed: Any) -> None:
+    cleared = "update tickets set due = null where nr = 13"
+    assert outcomes(changed(cleared, "select due is null from tickets where nr = 13"))["due"][:2] == (
+        "'2026-07-01'", True,
+    )  # fmt: skip
+    assert outcomes(changed(cleared, "select 1"))["due"][1] is False
+
+
+def test_empty_columns_of_a_new_row_get_a_value(changed: Any) -> None:
+    written = "insert into comments (id, ticket, body) values (2, 12, 'Done')"
+    facts = changed(written, "select count(*) from comments where body = 'Done' and author is null", "Done", 12)
+    [author, made] = [each for each in facts["tried"] if each["unit"] == "empty column"]
+    assert (author["column"], author["became"], author["caught"], author["sent"]) == ("author", "'ada'", True, False)
+    assert (made["column"], made["caught"]) == ("made", False)
+
+
+def test_content_of_a_written_file_is_changed_and_put_back(tmp_path: Path) -> None:
+    write(tmp_path / "main.sqlite3", SCHEMA)
+    (tmp_path / "old.txt").write_text("old")
+    leased: Any = Leased(tmp_path)
+    (tmp_path / "new.txt").write_text("new")
+    (tmp_path / "empty.txt").touch()
+    (tmp_path / "old.txt").unlink()
+    evidence = Evidence(answer="", stop_reason="answered", changes=leased.changes())
+    new = tmp_path / "new.txt"
+    facts = ValueChanger(leased, evidence, passes=lambda *_: new.read_text() == "new", sent=lambda *_: False).run()
+    assert [(each["table"], each["unit"], each["caught"]) for each in facts["tried"]] == [
+        ("shop: new.txt", "file", True)
+    ]
+    assert {(each["what"], each["why"]) for each in facts["untried"]} == {
+        ("shop: empty.txt", "the file empty.txt is empty"), ("shop: old.txt", "it was removed"),
+    }  # fmt: skip
+    assert new.read_text() == "new"
+
+
+def test_database_of_a_dependency_is_queried_by_the_site_that_depends_on_it(tmp_path: Path) -> None:
+    write(tmp_path / "main.sqlite3", SCHEMA)
+    leased: Any = Leased(tmp_path)
+    leased.query("shop", CLOSE, write=True)
+    [app] = leased.changes()
+    without = replace(app, app="db", sites=())
+    evidence = Evidence(answer="", stop_reason="answered", changes=(without,))
+    leased.changes = lambda changes=leased.changes: tuple(replace(each, app="db", sites=()) for each in changes())
+    facts = ValueChanger(leased, evidence, passes=lambda *_: True, sent=lambda *_: True).run()
+    assert {each["table"] for each in facts["tried"]} == {"shop: main.tickets"}
+    leased.sites["shop"].engines = {}
+    facts = ValueChanger(leased, evidence, passes=lambda *_: True, sent=lambda *_: True).run()
+    assert [each["why"] for each in facts["untried"]] == ["no site of the task can query the database main"]

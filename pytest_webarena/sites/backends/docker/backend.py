@@ -8,6 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from math import inf
 from pathlib import PurePosixPath
 from textwrap import shorten
 from typing import TYPE_CHECKING, TypeVar
@@ -19,7 +20,12 @@ from pytest_webarena.sites.backends.docker import containers, disk_space
 from pytest_webarena.sites.backends.docker.access import EngineAccess
 from pytest_webarena.sites.backends.docker.containers import Executed, Running
 from pytest_webarena.sites.backends.docker.conversation import Conversations
-from pytest_webarena.sites.backends.docker.copied_databases import moment_inside, program_missing, query_a_copy
+from pytest_webarena.sites.backends.docker.copied_databases import (
+    flip_inside,
+    moment_inside,
+    program_missing,
+    query_a_copy,
+)
 from pytest_webarena.sites.backends.docker.databases import query_argv, rows_from
 from pytest_webarena.sites.backends.docker.inside import program
 from pytest_webarena.sites.backends.docker.labels import RUN
@@ -27,11 +33,13 @@ from pytest_webarena.sites.backends.docker.starting import GRACE, PROGRAM_SECOND
 from pytest_webarena.sites.backends.docker.steps import output_text, run_steps
 from pytest_webarena.sites.backends.docker.unit_images import UnitImages
 from pytest_webarena.sites.catalogues.units import Unit
+from pytest_webarena.sites.ledger.server_content import server_content
 from pytest_webarena.sites.ledger.snapshot import DATABASE_PARTS, Moment
 
 if TYPE_CHECKING:
+    from pytest_webarena.evidence import JsonValue
     from pytest_webarena.sites.backends.base import BackendContext
-    from pytest_webarena.sites.catalogues.manifest import AppManifest
+    from pytest_webarena.sites.catalogues.manifest import AppManifest, DatabaseManifest
 
 __all__ = ["DockerBackend"]
 
@@ -176,11 +184,7 @@ class DockerBackend:
         """Run SQL with the container's own client, or its Python for SQLite. Raises `TaskError` for a bad statement."""
         wanted, client, running = app.database(database), self._access.client(), _running(replica)
         if wanted.engine != "sqlite":
-            argv = query_argv(wanted, sql, write=write, seconds=PROGRAM_SECONDS)
-            done = await self._starter.execute(running, *argv)
-            if argv[0] == "mysql" and program_missing(done):  # newer images of MariaDB have no mysql
-                done = await self._starter.execute(running, "mariadb", *argv[1:])
-            return rows_from(wanted, done, sql, replica.id)
+            return rows_from(wanted, await self._ask_server(wanted, running, sql, write=write), sql, replica.id)
         file = PurePosixPath(section(app).data_dir, wanted.path)
         mode, limit = "rw" if write else "ro", f"{PROGRAM_SECONDS:g}"
         arguments = str(file), mode, limit, sql
@@ -201,12 +205,21 @@ class DockerBackend:
             raise kind(f"the database {file} of {replica.id} can't be used: {result['error']}")
         return Rows(columns=tuple(result["columns"]), rows=tuple(tuple(row) for row in result["rows"]))
 
+    async def _ask_server(
+        self, database: DatabaseManifest, running: Running, sql: str, *, write: bool = False
+    ) -> Executed:
+        argv = query_argv(database, sql, write=write, seconds=PROGRAM_SECONDS)
+        done = await self._starter.execute(running, *argv)
+        if argv[0] == "mysql" and program_missing(done):  # newer images of MariaDB have no mysql
+            done = await self._starter.execute(running, "mariadb", *argv[1:])
+        return done
+
     def reads_cheaply(self, app: AppManifest) -> bool:
-        """Returns False: databases must be copied out of the container, which is frozen meanwhile."""
+        """Returns False: databases must be copied out of the container, whose files are frozen meanwhile."""
         return False
 
     async def moment(self, app: AppManifest, replica: Replica) -> Moment:
-        """Returns the SQLite files, and other files if all of them are known to be in the data directory."""
+        """Returns the databases, and other files if all of them are known to be in the data directory."""
         client, running = self._access.client(), _running(replica)
         self._paused.add(running.id)  # until the copy is complete
         try:
@@ -215,8 +228,30 @@ class DockerBackend:
             self._paused.discard(running.id)
         database_files = {database.path + ending for database in app.databases.values() for ending in DATABASE_PARTS}
         lines = (line.rpartition("\t") for line in await self.listing(app, replica))
-        files = {path: state for state, _, path in lines if path not in database_files and not state.startswith("d")}
-        return replace(found, files=files if section(app).build else None)
+        files: Mapping[str, str] | None = {
+            path: state for state, _, path in lines if path not in database_files and not state.startswith("d")
+        }
+        databases, unknown = dict(found.databases), [found.unknown] if found.unknown else []
+        for name, database in app.databases.items():
+            if database.engine == "sqlite":
+                continue
+
+            async def ask(sql: str, database: DatabaseManifest = database) -> Sequence[Sequence[JsonValue]]:
+                return rows_from(
+                    database, await self._ask_server(database, running, sql), sql, replica.id, most=inf
+                ).rows
+
+            try:
+                databases[name] = await server_content(database, ask)
+            except (SiteError, TaskError) as error:
+                unknown.append(str(error))
+        files = files if section(app).build else None
+        return Moment(databases=databases, files=files, unknown="; ".join(unknown))
+
+    async def flip(self, app: AppManifest, replica: Replica, path: str) -> None:
+        """Invert the last bit of a file in the data directory."""
+        client, running = self._access.client(), _running(replica)
+        await self._access.call(lambda: flip_inside(client, running.id, section(app).data_dir, path))
 
     async def _without_python(
         self, app: AppManifest, running: Running, file: PurePosixPath, sql: str, *, write: bool

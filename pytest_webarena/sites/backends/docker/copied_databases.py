@@ -14,17 +14,18 @@ from typing import TYPE_CHECKING
 
 from docker.errors import NotFound
 
+from pytest_webarena.errors import TaskError
 from pytest_webarena.sites.backends.docker import containers
 from pytest_webarena.sites.backends.docker.containers import Executed
 from pytest_webarena.sites.backends.docker.inside import program
-from pytest_webarena.sites.ledger.snapshot import Moment, moment_below
+from pytest_webarena.sites.ledger.snapshot import Moment, flipped, moment_below
 
 if TYPE_CHECKING:
     from docker import DockerClient
 
     from pytest_webarena.sites.catalogues.manifest import AppManifest
 
-__all__ = ["copy_out", "moment_inside", "program_missing", "query_a_copy"]
+__all__ = ["copy_out", "flip_inside", "moment_inside", "program_missing", "query_a_copy"]
 
 _NOT_FOUND = frozenset({126, 127})
 _BESIDE = ("", "-wal", "-journal")
@@ -76,6 +77,25 @@ def moment_inside(client: DockerClient, container: str, app: AppManifest, data_d
         if wanted:
             copy_out(client, container, wanted)
         return replace(moment_below(Path(folder), app), files=None)
+
+
+def flip_inside(client: DockerClient, container: str, folder: str, path: str) -> None:
+    """Invert the last bit of a file in a container. Blocks. Raises `TaskError` if there is none."""
+    file = PurePosixPath(folder, path)
+    try:
+        parts, _ = client.api.get_archive(container, str(file))
+    except NotFound:
+        raise TaskError(f"expected a file {path}, found none") from None
+    with tarfile.open(fileobj=io.BytesIO(b"".join(parts))) as archive:
+        info = archive.getmembers()[0]
+        content = archive.extractfile(info)
+        if content is None:
+            raise TaskError(f"{path} is no file")
+        data = flipped(content.read(), path)
+    changed = io.BytesIO()
+    with tarfile.open(fileobj=changed, mode="w") as archive:  # with the file's owner, mode and time
+        archive.addfile(info, io.BytesIO(data))
+    client.api.put_archive(container, str(file.parent), changed.getvalue())
 
 
 def _fetch(client: DockerClient, container: str, path: str, target: Path) -> None:

@@ -43,8 +43,8 @@ def query_argv(database: DatabaseManifest, sql: str, *, write: bool, seconds: fl
     return (*database.client_argv, *options, f"--command={settings}", f"--command={sql}")
 
 
-def rows_from(database: DatabaseManifest, done: Executed, sql: str, replica: str) -> Rows:
-    """Parse the client's output, with all values as texts; None is NULL.
+def rows_from(database: DatabaseManifest, done: Executed, sql: str, replica: str, *, most: float = _MAX_ROWS) -> Rows:
+    """Parse the client's output of at most ``most`` rows, with all values as texts; None is NULL.
 
     Raises `TaskError` when the statement is at fault, `SiteError` when the server or its client is.
     """
@@ -54,8 +54,8 @@ def rows_from(database: DatabaseManifest, done: Executed, sql: str, replica: str
             raise TaskError(f"the SQL statement failed: {message}: {shorten(sql, 200, placeholder='…')}")
         raise SiteError(f"can't query the database {database.name} of {replica}: exit code {done.code}: {message}")
     columns, rows = _from_xml(done.stdout) if database.engine == "mysql" else _from_csv(done.stdout)
-    if len(rows) > _MAX_ROWS:
-        raise TooLarge(f"the SQL statement failed: it gave more than {_MAX_ROWS} rows; add a LIMIT")
+    if len(rows) > most:
+        raise TooLarge(f"the SQL statement failed: it gave more than {most} rows; add a LIMIT")
     return Rows(columns=tuple(columns), rows=tuple(tuple(row) for row in rows))
 
 

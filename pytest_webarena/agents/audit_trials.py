@@ -187,7 +187,8 @@ def audit_trials(
         mute = (*(step for step in task.solution if not isinstance(step, Stop)), Stop())
         found.append(trial(MUTE, "replaying the solution without giving its answer", solution=mute))
     compared = wants_ledger(task) and any(site in ledgers for site in task.sites)
-    changes_values = compared and task.mutates is not False and not is_unachievable(task) and not _only_answers(task)
+    writes = task.mutates is not False or any(check.kind == "state" for check in _leaves(task.checks))
+    changes_values = compared and writes and not is_unachievable(task) and not _only_answers(task)
     if compared:
         found.append(trial(STRAY, "replaying the solution and taking away something else"))
     if (sibling := _sibling(task, family)) is not None and sibling.solution is not None:

@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 
 from pytest_webarena.agents.audit_trials import VALUES, AuditTrial
-from pytest_webarena.checks.absence import never_found
+from pytest_webarena.changes import SiteChanges, literal
 from pytest_webarena.results.records import TrialRecord
-from pytest_webarena.results.verdict_atoms import verdict_of
-from pytest_webarena.tasks.model import Task
 from pytest_webarena.text import clip
 
-__all__ = ["Coverage", "Unread", "coverage", "needed_numbers", "unproved", "unread_of", "unread_values", "value_notes"]
+__all__ = [
+    "Coverage",
+    "Unread",
+    "coverage",
+    "needed_numbers",
+    "seen_to_fail",
+    "unproven_values",
+    "unread_of",
+    "unread_values",
+    "value_notes",
+    "written_days",
+]
 
 _LONGEST = 40
+_MOMENT = re.compile(r"'\d{4}-\d\d-\d\d[T ](?!00:00)\d\d:\d\d")
 _KEYS = ("tried", "untried")
+_READ = "name the value in a check: a condition of `state`, or `where` in `changes`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +95,11 @@ def unread_of(facts: Iterable[Mapping[str, Any]]) -> Iterator[Unread]:
     for name, each in _missed(facts).items():
         if not each.get("sent"):
             continue
-        was, became = (clip(str(each.get(key)), _LONGEST) for key in ("was", "became"))
         if each.get("column"):
-            text = f"the verdict does not depend on {name}: it passes with {became} in place of {was}"
-            yield Unread(text, "name the value in a check: a condition of `state`, or `where` in `changes`")
+            yield Unread(f"the verdict does not depend on {name}: it passes with {_change(each)}", _READ)
         else:
             text = f"the verdict does not depend on which row of {name.removesuffix(' (row)')} was {each.get('kind')}"
-            yield Unread(f"{text}: it passes with {became} in place of {was}", "check the row's key or its owner")
+            yield Unread(f"{text}: it passes with {_change(each)}", "check the row's key or its owner")
 
 
 def needed_numbers(facts: Mapping[str, Any]) -> Iterator[str]:
@@ -96,15 +108,57 @@ def needed_numbers(facts: Mapping[str, Any]) -> Iterator[str]:
         yield f"the verdict depends on {name}, which was generated: a right agent that does more may get another value"
 
 
-def value_notes(found: _Found) -> Iterator[str]:
-    """Yields what the solution did not send, what was undecided, and what was not tried."""
-    found = list(found)
-    missed = _missed(_facts(found))
-    if computed := [name for name, each in missed.items() if not each.get("sent")]:
-        yield f"computed by the site, and read by no check: {', '.join(computed)}"
+def unproven_values(found: _Found, runs: Iterable[Iterable[SiteChanges]]) -> Iterator[Unread]:
+    """Yields what the solution wrote and no verdict was seen to depend on, without what the client chose, which
+    `unread_values` has.
+
+    A value that differs between the ``runs`` of the solution is left out: the site generates it, no agent chooses it.
+    """
+    found, written = list(found), [_written(changes) for changes in runs]
+    for name, each in _missed(_facts(found)).items():
+        value = str(each.get("was"))
+        unsteady = each.get("column") and any(name in run and value not in run[name] for run in written)
+        if not each.get("sent") and not unsteady:
+            yield Unread(f"no check reads {name}: it passes with {_change(each)}", _READ)
     undecided = {_name(each) for facts in _facts(found) for each in facts["tried"] if each.get("caught") is None}
-    if undecided:
-        yield f"undecided with another value: {', '.join(sorted(undecided))}"
+    for name in sorted(undecided):
+        yield Unread(f"the verdict is undecided with another value of {name}", _READ)
+    for facts in _facts(found):
+        for each in facts["untried"]:
+            if each.get("again"):
+                yield Unread(f"{each.get('what')} was not changed: {each.get('why')}", "repeat the audit")
+
+
+def _change(tried: Mapping[str, Any]) -> str:
+    return " in place of ".join(clip(str(tried.get(key)), _LONGEST) for key in ("became", "was"))
+
+
+def _written(changes: Iterable[SiteChanges]) -> dict[str, set[str]]:
+    """Returns the values of one run, as literals, by column."""
+    written: dict[str, set[str]] = {}
+    for app in changes:
+        for table in app.tables:
+            for row in table.rows:
+                for column, value in (row.now if row.kind == "changed" else row.row).items():
+                    for site in app.sites:
+                        written.setdefault(f"{site}: {table.name}.{column}", set()).add(literal(value))
+    return written
+
+
+def written_days(changes: Iterable[SiteChanges]) -> set[date]:
+    """Returns the days on which the sites wrote something, by their own clocks: those of moments, not of mere dates."""
+    days = set[date]()
+    for values in _written(changes).values():
+        for each in values:
+            if _MOMENT.match(each):
+                with suppress(ValueError):
+                    days.add(date.fromisoformat(each[1:11]))
+    return days
+
+
+def value_notes(found: _Found) -> Iterator[str]:
+    """Yields on which generated values a verdict depends, and what was not tried."""
+    found = list(found)
     for facts in _facts(found):
         yield from needed_numbers(facts)
     for facts in _facts(found):
@@ -134,18 +188,12 @@ def coverage(found: _Found) -> Coverage:
     return total
 
 
-def unproved(task: Task, found: _Found) -> tuple[str, ...]:
-    """Returns the checks of absence that failed in no trial, and after no change of a written value."""
-    found = list(found)
-    verdicts = [verdict for _, record in found if record is not None and (verdict := verdict_of(record)) is not None]
-    return tuple(map(str, never_found(task.every_check, verdicts, _seen_to_fail(found))))
-
-
-def _seen_to_fail(found: _Found) -> Iterator[str]:
-    for trial, record in found:
-        facts = record.environment.get("values") if record is not None and trial.agent == VALUES else None
-        if isinstance(facts, Mapping):
-            yield from (str(each) for each in facts.get("found", ()))
+def seen_to_fail(found: _Found) -> set[str]:
+    """Returns the conditions that failed after a value was changed."""
+    facts = [
+        record.environment.get("values") for trial, record in found if record is not None and trial.agent == VALUES
+    ]
+    return {str(each) for every in facts if isinstance(every, Mapping) for each in every.get("failed", ())}
 
 
 def _missed(trials: Iterable[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_webarena.changes import FILES, RowChange, TableChanges, Value
-from pytest_webarena.trials.other_values import Table, literal, quoted, read_table
+from pytest_webarena.changes import FILES, RowChange, TableChanges, Value, literal
+from pytest_webarena.trials.other_values import Table, quoted, read_table
 from pytest_webarena.trials.sent_values import is_alike
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
-from pytest_webarena.changes import Value
+from pytest_webarena.changes import Value, literal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     Ask = Callable[[str], Sequence[Sequence[Any]]]
     """Runs a read-only statement and returns its rows."""
 
-__all__ = ["Table", "is_clock", "is_state", "literal", "other_values", "quoted", "read_table"]
+__all__ = ["Table", "is_clock", "is_state", "other_values", "quoted", "read_table"]
 
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
 _MIDNIGHT = re.compile(r"\d{4}-\d\d-\d\d[T ]00:00(:00(\.0*)?)?(Z|[+-]00:?00)?\Z")
@@ -151,14 +151,3 @@ def quoted(name: str) -> str:
     '"order"'
     """
     return '"' + name.replace('"', '""') + '"'
-
-
-def literal(value: Value) -> str:
-    """Returns a value as an SQL literal, as SQLite's ``quote`` writes it.
-
-    >>> literal("Bob's"), literal(None), literal(True), literal(2.5)
-    ("'Bob''s'", 'NULL', '1', '2.5')
-    """
-    if isinstance(value, str):
-        return "'" + value.replace("'", "''") + "'"
-    return "NULL" if value is None else str(int(value)) if isinstance(value, bool) else repr(value)

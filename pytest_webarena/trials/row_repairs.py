@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from pytest_webarena.changes import FILES, LONGEST_VALUE, RowChange, SiteChanges, TableChanges, Value
-from pytest_webarena.trials.other_values import literal, quoted
+from pytest_webarena.changes import FILES, LONGEST_VALUE, RowChange, SiteChanges, TableChanges, Value, literal
+from pytest_webarena.trials.other_values import quoted
 
 __all__ = ["is_cut", "repairs"]
 

@@ -10,23 +10,24 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from pytest_webarena.changes import FILES, LONGEST_VALUE, RowChange, SiteChanges, TableChanges, Value
+from pytest_webarena.changes import FILES, LONGEST_VALUE, RowChange, SiteChanges, TableChanges, Value, literal
 from pytest_webarena.checks import collect
-from pytest_webarena.checks.absence import found_subjects
 from pytest_webarena.checks.bounded import judge_bounded
 from pytest_webarena.checks.judging import leaves
+from pytest_webarena.checks.proof import failed_subjects
 from pytest_webarena.checks.state import StateSpec
 from pytest_webarena.errors import TaskError
 from pytest_webarena.text import clip
 from pytest_webarena.trials.generated_values import Renumbering, renumberings
-from pytest_webarena.trials.other_values import Table, is_clock, is_state, literal, other_values, quoted, read_table
+from pytest_webarena.trials.other_tables import probes_of_other_tables
+from pytest_webarena.trials.other_values import Table, is_clock, is_state, other_values, quoted, read_table
 from pytest_webarena.trials.row_places import Place, Unable
 from pytest_webarena.trials.row_repairs import is_cut, repairs
 from pytest_webarena.trials.sent_values import is_addressed, sent_values
 from pytest_webarena.trials.written_tables import Order, WrittenTable, written_table
 
 if TYPE_CHECKING:
-    from pytest_webarena.evidence import Evidence
+    from pytest_webarena.evidence import Evidence, Probe
     from pytest_webarena.sites.client.lease import Lease
     from pytest_webarena.tasks.model import Task
     from pytest_webarena.trials.trial_environment import TrialEnvironment
@@ -67,6 +68,8 @@ class Untried:
     why: str
     unit: str = ""
     """``column`` or ``row``; empty for anything else."""
+    again: bool = False
+    """Whether another run may change it: the time was up, or what was changed before could not be put back."""
 
 
 def change_values(
@@ -74,32 +77,39 @@ def change_values(
 ) -> dict[str, Any]:
     """Change what the trial wrote, one value at a time, and judge again. Returns the facts for the trial's record."""
     lease = environment.lease
-    if lease is None or not any(app.total or app.unknown for app in evidence.changes or ()):
+    if lease is None:
         return {"tried": [], "untried": []}
     everything = task.every_check
     queries = [each for each, _ in leaves(everything) if isinstance(each.spec, StateSpec) and each.spec.api is None]
     tabs = [tab.url for tab in evidence.tabs]
 
-    found: set[str] = set()
+    failed: set[str] = set()
 
     def passes(changes: tuple[SiteChanges, ...], pages: bool) -> bool | None:
         with environment.session.own_pages():
             checks = everything if pages else queries
             again = collect(checks, environment.live, state="end", ends_session=task.ends_session, tabs=tabs)
+        return judged(changes, again)
+
+    def judged(changes: tuple[SiteChanges, ...], again: Sequence[Probe]) -> bool | None:
         replaced = {(probe.check, probe.state): probe for probe in again}
         probes = tuple(replaced.get((probe.check, probe.state), probe) for probe in evidence.probes)
-        judged = replace(evidence, changes=changes, probes=probes)
-        verdict = judge_bounded(task, judged, seconds=check_timeout)
-        found.update(found_subjects(everything, verdict))
+        verdict = judge_bounded(task, replace(evidence, changes=changes, probes=probes), seconds=check_timeout)
+        failed.update(failed_subjects(everything, verdict))
         return verdict.passed
 
     sent = sent_values(evidence)
     changer = ValueChanger(
         lease, evidence, passes=passes, sent=sent.has, path_words=sent.path_words, entered=sent.is_entered
     )
-    if passes(changer.before, True) is not True:
-        return {"tried": [], "untried": [asdict(Untried(what="all values", why="the solution did not pass"))]}
-    return {**changer.run(), "found": sorted(found)}
+    facts: dict[str, Any] = {"tried": [], "untried": []}
+    if any(app.total or app.unknown for app in changer.before):
+        if passes(changer.before, True) is not True:
+            return {"tried": [], "untried": [asdict(Untried(what="all values", why="the solution did not pass"))]}
+        facts = changer.run()
+    for probes in probes_of_other_tables(queries, environment.live, lambda check: check.path not in failed):
+        judged(changer.before, probes)
+    return {**facts, "failed": sorted(failed)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,10 +279,10 @@ class ValueChanger:
         groups: dict[int, list[Tried]] = {}
         for each in sorted(self._queue, key=lambda each: not each.chosen):
             if self._altered:
-                self._skip(each.what, self._altered, each.unit)
+                self._skip(each.what, self._altered, each.unit, again=True)
                 continue
             if time.monotonic() > self._ends:
-                self._skip(each.what, "the time for a task is up", each.unit)
+                self._skip(each.what, "the time for a task is up", each.unit, again=True)
                 continue
             try:
                 groups.setdefault(each.group, []).append(each.attempt())
@@ -389,8 +399,8 @@ class ValueChanger:
         script = "; ".join(["begin", *statements, "commit"])
         self._lease.query(place.site, script, database=place.database, write=True)
 
-    def _skip(self, what: str, why: str, unit: str = "") -> None:
-        self.untried.append(Untried(what=what, why=why, unit=unit))
+    def _skip(self, what: str, why: str, unit: str = "", *, again: bool = False) -> None:
+        self.untried.append(Untried(what=what, why=why, unit=unit, again=again))
 
 
 def _accounted(row: Sequence[Tried]) -> list[Tried]:

@@ -21,7 +21,7 @@ from pytest_webarena.recorder.proposing import unknown_changes_warning
 from pytest_webarena.recorder.selector_proving import Chosen, prove, relative
 from pytest_webarena.recorder.steps import RecordedStep, steps_of
 from pytest_webarena.recorder.writing import task_lines
-from pytest_webarena.results.value_audit import needed_numbers, unread_of
+from pytest_webarena.results.value_audit import needed_numbers, unproven_of, unread_of
 from pytest_webarena.trials.tryout import Tryout, tryout
 
 if TYPE_CHECKING:
@@ -213,7 +213,8 @@ def try_task(
     if not facts:
         return verdict, ()
     dates = near_days(task, date.today())
-    return verdict, (*(each.text for each in unread_of([facts])), *needed_numbers(facts), *dates)
+    unread = (*unread_of([facts]), *unproven_of([facts]))
+    return verdict, (*(each.text for each in unread), *needed_numbers(facts), *dates)
 
 
 def task_keys(task: Task, *, mutates: bool) -> dict[str, object]:

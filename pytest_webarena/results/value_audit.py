@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
@@ -20,6 +20,7 @@ __all__ = [
     "coverage",
     "needed_numbers",
     "seen_to_fail",
+    "unproven_of",
     "unproven_values",
     "unread_of",
     "unread_values",
@@ -114,17 +115,22 @@ def unproven_values(found: _Found, runs: Iterable[Iterable[SiteChanges]]) -> Ite
 
     A value that differs between the ``runs`` of the solution is left out: the site generates it, no agent chooses it.
     """
-    found, written = list(found), [_written(changes) for changes in runs]
-    for name, each in _missed(_facts(found)).items():
+    yield from unproven_of(list(_facts(found)), runs)
+
+
+def unproven_of(facts: Sequence[Mapping[str, Any]], runs: Iterable[Iterable[SiteChanges]] = ()) -> Iterator[Unread]:
+    """Yields the same from the facts of `trials.written_values.change_values`."""
+    written = [_written(changes) for changes in runs]
+    for name, each in _missed(facts).items():
         value = str(each.get("was"))
         unsteady = each.get("column") and any(name in run and value not in run[name] for run in written)
         if not each.get("sent") and not unsteady:
             yield Unread(f"no check reads {name}: it passes with {_change(each)}", _READ)
-    undecided = {_name(each) for facts in _facts(found) for each in facts["tried"] if each.get("caught") is None}
+    undecided = {_name(each) for trial in facts for each in trial["tried"] if each.get("caught") is None}
     for name in sorted(undecided):
         yield Unread(f"the verdict is undecided with another value of {name}", _READ)
-    for facts in _facts(found):
-        for each in facts["untried"]:
+    for trial in facts:
+        for each in trial["untried"]:
             if each.get("again"):
                 yield Unread(f"{each.get('what')} was not changed: {each.get('why')}", "repeat the audit")
 

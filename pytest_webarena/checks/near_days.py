@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import fields, is_dataclass
 from datetime import date
 
 from pytest_webarena.checks.answer_types.dates import dates_in
@@ -106,6 +107,6 @@ def _texts(value: object) -> Iterator[str]:
     elif isinstance(value, list | tuple | set | frozenset):
         for each in value:
             yield from _texts(each)
-    elif hasattr(type(value), "__dataclass_fields__"):
-        for name in type(value).__dataclass_fields__:
-            yield from _texts(getattr(value, name))
+    elif is_dataclass(value):
+        for each in fields(value):
+            yield from _texts(getattr(value, each.name))

@@ -60,6 +60,6 @@ def test_alternative_is_proven_by_another_instance() -> None:
 
     found = [at("/a"), at("/c")]
     [part] = unproven_parts(task, found, lambda _: None)
-    assert part.text.startswith("<task>:4: checks[0].any[1] was never seen to hold (")
+    assert part.text.startswith("<task>:6: checks[0].any[1] was never seen to hold (")
     held = held_in_templates([(task, found), (task, [at("/b")])])
     assert not list(unproven_parts(task, found, lambda _: None, held[task.id]))

@@ -17,7 +17,7 @@ tasks:
     checks:
       - state: {sql: "select count(*) from notes where title = 'Rye'", equals: 1}
       - answer: {exact: all done}
-      - changes: {notes: {added: 1}}
+      - changes: {notes: {added: 1, where: {owner: mara.linden, pinned: 0}}}
     solution: &rye
       - goto: /scratchpad/new
       - fill: {css=#title: Rye}
@@ -68,7 +68,7 @@ tasks:
       milk: {title: Milk, label: drinks, wanted: "%"}
     checks:
       - state: {sql: "select count(*) from notes where title like '{{ wanted }}' and label = 'drinks'", equals: 1}
-      - changes: {notes: {added: 1}}
+      - changes: {notes: {added: 1, where: {owner: mara.linden, pinned: 0}}}
     solution:
       - goto: /scratchpad/new
       - fill: {css=#title: "{{ title }}", css=#label: "{{ label }}"}
@@ -131,7 +131,7 @@ def test_audit_finds_exactly_the_injected_faults(pytester: pytest.Pytester) -> N
     assert "the verdict does not depend on homepage: main.notes.body" in reasons["half-done"]
     assert "the verdict does not depend on which row of homepage: main.notes was removed" in reasons["neighbour"]
     assert found["valid"]["values"] == {
-        "columns": 3, "columns_tried": 3, "rows": 0, "rows_tried": 0, "chosen": 1, "caught": 1, "untried": 0,
+        "columns": 3, "columns_tried": 3, "rows": 0, "rows_tried": 0, "chosen": 3, "caught": 3, "untried": 0,
     }  # fmt: skip
     assert [task["line"] for task in data["tasks"]] == sorted(task["line"] for task in data["tasks"])
     assert result.ret == 12

@@ -26,6 +26,7 @@ __all__ = [
     "Value",
     "bounded",
     "changes_from_json",
+    "literal",
 ]
 
 Value = None | bool | int | float | str
@@ -148,3 +149,14 @@ def _tables(data: Any) -> Iterator[TableChanges]:
 
 def _text(value: Value) -> str:
     return repr(clip(value) if isinstance(value, str) and len(value) > 60 else value)
+
+
+def literal(value: Value) -> str:
+    """Returns a value as an SQL literal, as SQLite's ``quote`` writes it.
+
+    >>> literal("Bob's"), literal(None), literal(True), literal(2.5)
+    ("'Bob''s'", 'NULL', '1', '2.5')
+    """
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    return "NULL" if value is None else str(int(value)) if isinstance(value, bool) else repr(value)

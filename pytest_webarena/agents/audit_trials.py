@@ -190,13 +190,14 @@ def audit_trials(
         found.append(trial(MUTE, "replaying the solution without giving its answer", solution=mute))
     compared = wants_ledger(task) and any(site in ledgers for site in task.sites)
     writes = task.mutates is not False and not is_unachievable(task) and not _only_answers(task)
-    changes_values = writes and (compared or reads_requests(task))
+    has_queries = any(check.kind == "state" for check in _leaves(task.checks))
+    changes_values = (compared and (writes or has_queries)) or (writes and reads_requests(task))
     if compared:
         found.append(trial(STRAY, "replaying the solution and taking away something else"))
     if (sibling := _sibling(task, family)) is not None and sibling.solution is not None:
         sibling_solution = (Stop(_answer(sibling)),) if _only_answers(task) else sibling.solution
         found.append(trial(SIBLING, f"replaying the solution of {sibling.id}", solution=sibling_solution))
-    if changes_values:  # the same run of the solution, after which the harness changes what it wrote
+    if changes_values:  # the same run of the solution, after which the harness changes what it wrote, and asks queries
         found.append(trial(VALUES, "replaying the solution"))
     repeated = range(2, oracle_runs + (0 if changes_values else 1))
     found += [trial(ORACLE, "replaying the solution", number) for number in repeated]

@@ -143,12 +143,13 @@ def rule(audit: Audit) -> Ruling:
     if not counted:
         return Ruling(exit_code=0, message="all tasks are valid")
     unjudged = sum(task.finding == "error" for task in counted)
-    undecided = sum(task.finding == "undecided" for task in counted)
-    wrong = len(counted) - unjudged - undecided
-    message = f"{wrong} of {len(audit.tasks)} tasks {'is' if wrong == 1 else 'are'} not valid"
-    message += f", {undecided} undecided" if undecided else ""
-    message += f", {unjudged} not judged" if unjudged else ""
-    hint = f"; what to do about it: {docs('audit', 'what-to-do-about-it')}" if wrong or undecided else ""
+    unproven, undecided = (sum(task.finding == each for task in counted) for each in ("unproven", "undecided"))
+    wrong = len(counted) - unjudged - undecided - unproven
+    numbers = {"not valid": wrong, "unproven": unproven, "undecided": undecided, "not judged": unjudged}
+    (word, first), *others = [(word, number) for word, number in numbers.items() if number]
+    message = f"{first} of {len(audit.tasks)} tasks {'is' if first == 1 else 'are'} {word}"
+    message += "".join(f", {number} {word}" for word, number in others)
+    hint = f"; what to do about it: {docs('audit', 'what-to-do-about-it')}" if wrong or unproven or undecided else ""
     return Ruling(exit_code=NOT_VALID if wrong or unjudged else UNSETTLED, message=message + hint)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from urllib.parse import unquote
@@ -11,6 +12,7 @@ from urllib.parse import unquote
 from pytest_webarena.actions import Action, Check, Select, Type
 from pytest_webarena.changes import FILES, RowChange, SiteChanges, TableChanges, Value
 from pytest_webarena.checks.changes import holds_something
+from pytest_webarena.checks.near_days import NEAR, in_days
 from pytest_webarena.checks.unread_columns import CLOCK_NAMES
 from pytest_webarena.evidence import RequestRecord
 from pytest_webarena.tasks.model import Task
@@ -47,6 +49,8 @@ class RowValues:
     """Values of the requests that may write."""
     days: frozenset[str]
     """Dates on which the sites wrote something by their clocks."""
+    today: date | None
+    """The day of the recording; None if the sites' clocks show another one."""
     unsteady: frozenset[_Cell]
     """Cells that differed, or did not exist, when the same steps were done again."""
     tables: WrittenTables
@@ -96,11 +100,13 @@ class RowValues:
         self, app: SiteChanges, table: TableChanges, columns: Mapping[str, Value]
     ) -> tuple[dict[str, str], dict[str, str]]:
         """Return SQL conditions, and their descriptions, of columns that are not simply compared: references to new
-        rows, whose keys are generated, and long texts."""
+        rows, whose keys are generated, dates that the site counted from today, and long texts."""
         found, described = dict[str, str](), dict[str, str]()
         for name, value in columns.items():
             if (link := self._link(app, table, name, value)) is not None:
                 found[name], described[name] = link
+            elif (app.app, table.name) in self.tables and (day := self._counted_day(name, value)) is not None:
+                found[name], described[name] = day
             elif isinstance(value, str) and len(value) > _LONGEST:
                 described[name] = clip(value, _LONGEST)
                 if not self.has(name, value):
@@ -142,6 +148,18 @@ class RowValues:
                     parts.append(f"{sql_name(key)} >= {first}")
                 found = f"select {sql_name(key)} from {sql_name(other.table)} where {' and '.join(parts)}"
                 return (f"{sql_name(name)} in ({found})", f"the new row of {other.table}") if parts else None
+        return None
+
+    def _counted_day(self, name: str, value: Value) -> tuple[str, str] | None:
+        """Return a condition for a date near today that nobody entered or sent, and its description; None for others.
+        The database's day may be the one before or after the site's."""
+        if self.today is None or not isinstance(value, str) or not _DATE.match(value) or self.has(name, value):
+            return None
+        with suppress(ValueError):
+            days = (date.fromisoformat(value[:10]) - self.today).days
+            if abs(days) <= NEAR and not self.has(name, value[:10]):
+                low, high = (f"date('now', '{days + each:+} days')" for each in (-1, 1))
+                return f"substr({sql_name(name)}, 1, 10) between {low} and {high}", in_days(days)
         return None
 
     def _is_chosen(self, column: str, value: Value) -> bool:
@@ -222,17 +240,25 @@ def row_values(
     cells, others = dict(_cells(changes)), dict(_cells(again))
     apps = {app.app for app in again if not app.unknown}
     moments = {str(value)[:10] for value in cells.values() if isinstance(value, str) and is_clock(value)}
+    today = date.today()
     return RowValues(
         written=frozenset(text for step in steps for text in _written(step)),
         words=" ".join((task.intent, *_starts(task))),
         ticks=any(isinstance(step, Check) and step.checked for step in steps),
         sent=sent_by(requests),
-        days=frozenset({*moments, date.today().isoformat()}),
+        days=frozenset({*moments, today.isoformat()}),
+        today=today if not moments or any(abs((today - each).days) <= 1 for each in _days(moments)) else None,
         unsteady=frozenset(
             cell for cell, value in cells.items() if cell[0] in apps and (cell not in others or others[cell] != value)
         ),
         tables=tables,
     )
+
+
+def _days(moments: Iterable[str]) -> Iterator[date]:
+    for each in moments:
+        with suppress(ValueError):
+            yield date.fromisoformat(each)
 
 
 def _cells(changes: Sequence[SiteChanges]) -> Iterator[tuple[_Cell, Value]]:

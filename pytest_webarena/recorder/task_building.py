@@ -5,12 +5,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_webarena.actions import Action, Goto
 from pytest_webarena.agents.builtin import describe_step
 from pytest_webarena.changes import SiteChanges
+from pytest_webarena.checks.near_days import near_days
 from pytest_webarena.errors import UsageError, WebArenaError
 from pytest_webarena.recorder.annotating import write_annotation
 from pytest_webarena.recorder.key_nodes import VisitedStep
@@ -19,7 +21,7 @@ from pytest_webarena.recorder.proposing import unknown_changes_warning
 from pytest_webarena.recorder.selector_proving import Chosen, prove, relative
 from pytest_webarena.recorder.steps import RecordedStep, steps_of
 from pytest_webarena.recorder.writing import task_lines
-from pytest_webarena.results.value_audit import needed_numbers, unread_of
+from pytest_webarena.results.value_audit import needed_numbers, unproven_of, unread_of
 from pytest_webarena.trials.tryout import Tryout, tryout
 
 if TYPE_CHECKING:
@@ -200,8 +202,8 @@ def _written_on(step: StepRecord) -> str:
 def try_task(
     task: Task, runtime: Runtime, report: Report, *, uploads: Mapping[str, Path] | None = None
 ) -> tuple[Verdict, tuple[str, ...]]:
-    """Do the task's solution on fresh sites. Return the verdict and, if it is a pass, the written values on which it
-    does not depend."""
+    """Do the task's solution on fresh sites. Return the verdict and, if it is a pass, what may make it wrong: written
+    values on which it does not depend, and dates that may be right on this day only."""
     with tryout(task, runtime, report, Path("tryout"), uploads=uploads) as running_tryout:
         while running_tryout.steps_left and running_tryout.next_step():
             pass
@@ -210,7 +212,9 @@ def try_task(
         facts = running_tryout.changed_values() if verdict.passed else None
     if not facts:
         return verdict, ()
-    return verdict, (*(each.text for each in unread_of([facts])), *needed_numbers(facts))
+    dates = near_days(task, date.today())
+    unread = (*unread_of([facts]), *unproven_of([facts]))
+    return verdict, (*(each.text for each in unread), *needed_numbers(facts), *dates)
 
 
 def task_keys(task: Task, *, mutates: bool) -> dict[str, object]:

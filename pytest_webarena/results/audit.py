@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, get_args
 
 from pytest_webarena.agents.audit_trials import (
     CRAWLERS,
-    MUTANTS,
     NEIGHBOUR,
     NULL_FAMILY,
     ORDER,
@@ -19,16 +18,15 @@ from pytest_webarena.agents.audit_trials import (
     is_unachievable,
 )
 from pytest_webarena.checks.answer_attacks import Flaw, attack_answers
-from pytest_webarena.checks.key_nodes.model import KeyNodes
-from pytest_webarena.checks.key_nodes.mutants import doubts
 from pytest_webarena.checks.side_effects import PATH as SIDE_EFFECTS
-from pytest_webarena.checks.verdict import Part
 from pytest_webarena.evidence import Evidence
 from pytest_webarena.results.added_row_audit import old_row_checks
 from pytest_webarena.results.end_state import Moot, moot_trials, replaced_step
 from pytest_webarena.results.ground_audit import Doubt, all_doubts, crawl_notes, crawl_outcome, is_crawl
+from pytest_webarena.results.key_node_audit import broke_off, key_node_notes
 from pytest_webarena.results.records import TrialRecord
-from pytest_webarena.results.value_audit import Coverage, coverage, unproved, unread_values, value_notes
+from pytest_webarena.results.unproven import held_in_templates, unproven_parts
+from pytest_webarena.results.value_audit import Coverage, coverage, unread_values, value_notes
 from pytest_webarena.results.verdict_atoms import atoms, first_line, gist, is_on_answer, why_failed
 from pytest_webarena.tasks.model import Task
 from pytest_webarena.text import clip
@@ -46,10 +44,11 @@ __all__ = [
     "why_wrong",
 ]
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+"""2: what was not seen to fail, or to hold, is a reason with the finding ``unproven``, in place of ``unproved``."""
 
 Finding = Literal[
-    "valid", "unsolvable", "flaky", "too easy", "weak check", "too strict", "undecided", "error", "skipped"
+    "valid", "unsolvable", "flaky", "too easy", "weak check", "too strict", "unproven", "undecided", "error", "skipped"
 ]  # fmt: skip
 """Findings, from good over bad to unknown.
 
@@ -109,8 +108,6 @@ class TaskAudit:
     xfail: str = ""
     """The task's own statement that it is expected to fail; the finding then doesn't count."""
     trials: tuple[AuditedTrial, ...] = ()
-    unproved: tuple[str, ...] = ()
-    """Checks of absence that no trial, and no changed value, made fail."""
     values: Coverage = field(default_factory=Coverage)
     """How much of what the solution wrote was changed, to judge again."""
 
@@ -186,6 +183,7 @@ class Audit:
 
 
 _Evidence = Callable[[TrialRecord], Evidence | None]
+_Found = Sequence[tuple[AuditTrial, "TrialRecord | None"]]
 
 
 def audit(
@@ -196,14 +194,22 @@ def audit(
 ) -> Audit:
     """Judge every task by the records of its planned trials. Records of other versions of a task are ignored.
 
-    ``evidence`` returns a trial's evidence where it is available; it shows whether each key node needs its step.
+    ``evidence`` returns a trial's evidence where it is available; it shows whether each key node needs its step, and
+    which written values differ between runs of the solution.
     """
     by_key = {(record.key.task, record.key.agent, record.key.trial): record for record in records}  # of one browser
     plans = tuple(plans)
     flaws: dict[str, list[Flaw]] = defaultdict(list)
     for flaw in attack_answers([task for task, _ in plans if not task.skip]).flaws:
         flaws[flaw.task.id].append(flaw)
-    return Audit(tasks=tuple(_audit_task(task, trials, by_key, evidence, flaws[task.id]) for task, trials in plans))
+    found = [(task, _found(task, trials, by_key)) for task, trials in plans]
+    held = held_in_templates(found)
+    return Audit(
+        tasks=tuple(
+            _audit_task(task, trials, evidence, flaws[task.id], held.get(task.template or task.id, ()))
+            for task, trials in found
+        )
+    )
 
 
 def why_strict(trial: AuditTrial, record: TrialRecord) -> Reason:
@@ -220,18 +226,23 @@ def why_wrong(trial: AuditTrial, evidence: Evidence | None = None) -> Reason:
     return Reason(finding=finding, text=text, mend=REMEDIES.get(trial.agent, ""))
 
 
-def _audit_task(
-    task: Task,
-    planned: Sequence[AuditTrial],
-    records: Mapping[_Tried, TrialRecord],
-    evidence: _Evidence,
-    flaws: Sequence[Flaw],
-) -> TaskAudit:
+def _found(task: Task, planned: Sequence[AuditTrial], records: Mapping[_Tried, TrialRecord]) -> _Found:
+    """The planned trials with their records; None for those without one of this version of the task."""
     found: list[tuple[AuditTrial, TrialRecord | None]] = []
     for trial in planned:
         record = records.get((task.id, trial.agent, trial.trial))
         current = record is not None and record.task_digest in ("", trial.task.digest)
         found.append((trial, record if current else None))
+    return found
+
+
+def _audit_task(
+    task: Task,
+    found: _Found,
+    evidence: _Evidence,
+    flaws: Sequence[Flaw],
+    elsewhere: Collection[str],
+) -> TaskAudit:
     moot = moot_trials(found, evidence)
     reasons: list[Reason] = []
     if not task.skip:
@@ -241,6 +252,9 @@ def _audit_task(
             *(Reason(finding="weak check", text=each.text, mend=each.mend)
               for each in (*unread_values(found), *old_row_checks(task, found))),
         ]  # fmt: skip
+        if {reason.finding for reason in reasons}.isdisjoint(("unsolvable", "flaky", "error")):
+            parts = unproven_parts(task, found, evidence, elsewhere)
+            reasons += [Reason(finding="unproven", text=each.text, mend=each.mend) for each in parts]
         reasons.sort(key=lambda reason: FINDINGS.index(reason.finding))
     return TaskAudit(
         task=task.id,
@@ -248,7 +262,7 @@ def _audit_task(
         reasons=tuple(reasons),
         notes=(
             *_notes(task, found, reasons, moot),
-            *_key_nodes(task, found, evidence),
+            *key_node_notes(task, found, evidence),
             *crawl_notes(task, found),
             *value_notes(found),
             *(f"the right answer {clip(flaw.answer, 60)!r} is not met ({flaw.kind})" for flaw in flaws if flaw.right),
@@ -258,12 +272,8 @@ def _audit_task(
         template=task.template,
         xfail=task.xfail,
         trials=tuple(_audited(trial, record, moot) for trial, record in found),
-        unproved=() if task.skip else unproved(task, found),
         values=coverage(found),
     )
-
-
-_Found = Sequence[tuple[AuditTrial, "TrialRecord | None"]]
 
 
 def ground_reason(doubt: Doubt) -> Reason:
@@ -349,46 +359,8 @@ def _notes(task: Task, found: _Found, reasons: Sequence[Reason], moot: Moot) -> 
         yield f"{_listed(held)} {'passes' if len(held) == 1 else 'pass'} before anything is done"
     yield from (f"{agent}, trial {number}, proves nothing: {why}" for (agent, number), why in moot.items())
     for trial, record in found:
-        if record is not None and (trial.agent, trial.trial) not in moot and _broke_off(trial, record):
+        if record is not None and (trial.agent, trial.trial) not in moot and broke_off(trial, record):
             yield f"{trial.agent} broke off at step {record.steps - 1} of {len(trial.task.solution or ())}"
-
-
-def _key_nodes(task: Task, found: _Found, evidence: _Evidence) -> Iterator[str]:
-    """Notes on key nodes that are free, or that the solution reaches without the step they belong to."""
-    passed = (record for trial, record in found if trial.must_pass and record is not None)
-    record = next((record for record in passed if record.outcome == "passed"), None)
-    specs = [check.spec for check in task.checks if isinstance(check.spec, KeyNodes)]
-    if record is None or not specs:
-        return
-    for atom in atoms(record):
-        yield from (f"key node '{part.what}' is free: a first page reaches it" for part in atom.parts if part.free)
-    yield from _left_out(record, found)
-    recorded = evidence(record)
-    if recorded is not None:
-        for spec in specs:
-            yield from doubts(spec, recorded)
-
-
-def _left_out(whole: TrialRecord, found: _Found) -> Iterator[str]:
-    """Notes on the solution without a step: it should miss the key nodes of that step, and no others."""
-    reached = _nodes(whole)
-    for trial, record in found:
-        if record is None or trial.without is None or not (kept := _nodes(record)):
-            continue
-        step = f"step {trial.without} of the solution"
-        for place, part in reached.items():
-            if place not in kept or not part.by or part.free or part.function.startswith("url"):
-                continue
-            if part.step == trial.without and kept[place].by:
-                yield f"key node '{part.what}' was reached without {step}, too"
-            elif part.step != trial.without and not (kept[place].by or kept[place].open or _broke_off(trial, record)):
-                yield f"without {step} key node '{part.what}' was lost, too"
-
-
-def _nodes(record: TrialRecord) -> dict[tuple[str, int], Part]:
-    """The key nodes to reach, by check and position in its list."""
-    nodes = [atom for atom in atoms(record) if atom.kind == "key_nodes"]
-    return {(atom.path, number): part for atom in nodes for number, part in enumerate(atom.parts) if not part.forbidden}
 
 
 def _audited(trial: AuditTrial, record: TrialRecord | None, moot: Moot) -> AuditedTrial:
@@ -398,7 +370,7 @@ def _audited(trial: AuditTrial, record: TrialRecord | None, moot: Moot) -> Audit
         trial=trial.trial,
         manner=trial.manner,
         outcome=_outcome(trial, record, proves_nothing=proves_nothing),
-        broke_off=record is not None and not proves_nothing and _broke_off(trial, record),
+        broke_off=record is not None and not proves_nothing and broke_off(trial, record),
         folder=record.key.folder if record is not None else "",
     )
 
@@ -409,10 +381,6 @@ def _outcome(trial: AuditTrial, record: TrialRecord | None, *, proves_nothing: b
     if is_crawl(trial):
         return crawl_outcome(trial, record)
     return "moot" if proves_nothing else record.outcome
-
-
-def _broke_off(trial: AuditTrial, record: TrialRecord) -> bool:
-    return trial.agent in MUTANTS and record.outcome == "failed" and 2 <= record.steps < len(trial.task.solution or ())
 
 
 def _fault_of_ours(record: TrialRecord) -> bool:
@@ -443,7 +411,6 @@ def _task_json(task: TaskAudit) -> dict[str, Any]:
         "xfail": task.xfail,
         "reasons": [asdict(reason) for reason in task.reasons],
         "notes": list(task.notes),
-        "unproved": list(task.unproved),
         "mutation": {"wrong": task.wrong, "caught": task.caught},
         "values": asdict(task.values),
         "trials": [asdict(trial) for trial in task.trials],

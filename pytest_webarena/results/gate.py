@@ -42,7 +42,7 @@ WORSE = 14
 UNSETTLED = 15
 """Exit code: chance or undecided trials leave the gate unsettled.
 
-It is used if undecided trials decide whether the run passes, if ``--audit`` left tasks undecided, and with
+It is used if undecided trials decide whether the run passes, if ``--audit`` left tasks unproven or undecided, and with
 ``--fail-unsettled``. Unless ``--allow-undetectable`` accepts it, it is also used if not even a total collapse could be
 detected, or if tasks that passed in the baseline have disappeared.
 """

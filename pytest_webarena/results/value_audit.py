@@ -2,31 +2,45 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Any
 
 from pytest_webarena.agents.audit_trials import VALUES, AuditTrial
-from pytest_webarena.checks.absence import never_found
+from pytest_webarena.changes import SiteChanges, literal
 from pytest_webarena.results.records import TrialRecord
-from pytest_webarena.results.verdict_atoms import verdict_of
-from pytest_webarena.tasks.model import Task
 from pytest_webarena.text import clip
 
-__all__ = ["Coverage", "Unread", "coverage", "needed_numbers", "unproved", "unread_of", "unread_values", "value_notes"]
+__all__ = [
+    "Coverage",
+    "Unread",
+    "coverage",
+    "needed_numbers",
+    "seen_to_fail",
+    "unproven_of",
+    "unproven_values",
+    "unread_of",
+    "unread_values",
+    "value_notes",
+    "written_days",
+]
 
 OTHER = "other"
 _LONGEST = 40
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ](?!00:00)\d\d:\d\d")
 _KEYS = ("tried", "untried")
 _UNSENT = {
-    "column": "computed by the site, and read by no check",
-    "row": "computed by the site, and true of other rows, too",
     "file": "files whose content no check reads",
     "empty column": "empty, and a value there is seen by no check",
 }
+"""Facts that no check has to read, because the solution did not choose them."""
+_READ = "name the value in a check: a condition of `state`, or `where` in `changes`"
 _MENDS = {
-    "column": "name the value in a check: a condition of `state`, or `where` in `changes`",
+    "column": _READ,
     "row": "check the row's key or its owner",
     "request parameter": "name it in `body` of a `network` check",
     "answer part": "name it in an `answer` check",
@@ -89,12 +103,9 @@ def unread_of(facts: Iterable[Mapping[str, Any]]) -> Iterator[Unread]:
     for name, each in _missed(facts).items():
         if not each.get("sent"):
             continue
-        was, became = (clip(str(each.get(key)), _LONGEST) for key in ("was", "became"))
         unit = _unit(each)
         which = f"which row of {name.removesuffix(' (row)')} was {each.get('kind')}" if unit == "row" else name
-        yield Unread(
-            f"the verdict does not depend on {which}: it passes with {became} in place of {was}", _MENDS.get(unit, "")
-        )
+        yield Unread(f"the verdict does not depend on {which}: it passes with {_change(each)}", _MENDS.get(unit, ""))
 
 
 def needed_numbers(facts: Mapping[str, Any]) -> Iterator[str]:
@@ -103,16 +114,66 @@ def needed_numbers(facts: Mapping[str, Any]) -> Iterator[str]:
         yield f"the verdict depends on {name}, which was generated: a right agent that does more may get another value"
 
 
+def unproven_values(found: _Found, runs: Iterable[Iterable[SiteChanges]]) -> Iterator[Unread]:
+    """Yields what the solution wrote and no verdict was seen to depend on, without what the client chose, which
+    `unread_values` has.
+
+    A value that differs between the ``runs`` of the solution is left out: the site generates it, no agent chooses it.
+    """
+    yield from unproven_of(list(_facts(found)), runs)
+
+
+def unproven_of(facts: Sequence[Mapping[str, Any]], runs: Iterable[Iterable[SiteChanges]] = ()) -> Iterator[Unread]:
+    """Yields the same from the facts of `trials.written_values.change_values`."""
+    written = [_written(changes) for changes in runs]
+    for name, each in _missed(facts).items():
+        value, unit = str(each.get("was")).strip("'"), _unit(each)
+        unsteady = each.get("column") and any(name in run and value not in run[name] for run in written)
+        if not each.get("sent") and not unsteady and unit not in _UNSENT:
+            yield Unread(f"no check reads {name}: it passes with {_change(each)}", _MENDS.get(unit, ""))
+    undecided = {_name(each) for trial in facts for each in trial["tried"] if each.get("caught") is None}
+    for name in sorted(undecided):
+        yield Unread(f"the verdict is undecided with another value of {name}", _READ)
+    for trial in facts:
+        for each in trial["untried"]:
+            if each.get("again"):
+                yield Unread(f"{each.get('what')} was not changed: {each.get('why')}", "repeat the audit")
+
+
+def _change(tried: Mapping[str, Any]) -> str:
+    return " in place of ".join(clip(str(tried.get(key)), _LONGEST) for key in ("became", "was"))
+
+
+def _written(changes: Iterable[SiteChanges]) -> dict[str, set[str]]:
+    """Returns the values of one run, as literals without quotes, by column."""
+    written: dict[str, set[str]] = {}
+    for app in changes:
+        for table in app.tables:
+            for row in table.rows:
+                for column, value in (row.now if row.kind == "changed" else row.row).items():
+                    for site in app.sites:
+                        written.setdefault(f"{site}: {table.name}.{column}", set()).add(literal(value).strip("'"))
+    return written
+
+
+def written_days(changes: Iterable[SiteChanges]) -> set[date]:
+    """Returns the days on which the sites wrote something, by their own clocks: those of moments, not of mere dates."""
+    days = set[date]()
+    for values in _written(changes).values():
+        for each in values:
+            if _MOMENT.match(each):
+                with suppress(ValueError):
+                    days.add(date.fromisoformat(each[:10]))
+    return days
+
+
 def value_notes(found: _Found) -> Iterator[str]:
-    """Yields what the solution did not send, what was undecided, and what was not tried."""
+    """Yields on which generated values a verdict depends, and what was not tried."""
     found = list(found)
     missed = _missed(_facts(found))
     for unit, text in _UNSENT.items():
         if names := [name for name, each in missed.items() if not each.get("sent") and _unit(each) == unit]:
             yield f"{text}: {', '.join(names)}"
-    undecided = {_name(each) for facts in _facts(found) for each in facts["tried"] if each.get("caught") is None}
-    if undecided:
-        yield f"undecided with another value: {', '.join(sorted(undecided))}"
     for facts in _facts(found):
         yield from needed_numbers(facts)
     for facts in _facts(found):
@@ -137,18 +198,12 @@ def coverage(found: _Found) -> Coverage:
     return total
 
 
-def unproved(task: Task, found: _Found) -> tuple[str, ...]:
-    """Returns the checks of absence that failed in no trial, and after no change of a written value."""
-    found = list(found)
-    verdicts = [verdict for _, record in found if record is not None and (verdict := verdict_of(record)) is not None]
-    return tuple(map(str, never_found(task.every_check, verdicts, _seen_to_fail(found))))
-
-
-def _seen_to_fail(found: _Found) -> Iterator[str]:
-    for trial, record in found:
-        facts = record.environment.get("values") if record is not None and trial.agent == VALUES else None
-        if isinstance(facts, Mapping):
-            yield from (str(each) for each in facts.get("found", ()))
+def seen_to_fail(found: _Found) -> set[str]:
+    """Returns the conditions that failed after a value was changed."""
+    facts = [
+        record.environment.get("values") for trial, record in found if record is not None and trial.agent == VALUES
+    ]
+    return {str(each) for every in facts if isinstance(every, Mapping) for each in every.get("failed", ())}
 
 
 def _missed(trials: Iterable[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:

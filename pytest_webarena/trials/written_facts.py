@@ -47,6 +47,8 @@ class Untried:
     what: str
     why: str
     unit: Unit = ""
+    again: bool = False
+    """Whether another run may change it: the time was up, or what was changed before could not be put back."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,16 +89,16 @@ class Facts:
         else:
             self.untried.append(fact)
 
-    def skip(self, what: str, why: str, unit: Unit = "") -> None:
+    def skip(self, what: str, why: str, unit: Unit = "", *, again: bool = False) -> None:
         """Note something that is not tried."""
-        self.untried.append(Untried(what=what, why=clip(why, LONGEST_REASON), unit=unit))
+        self.untried.append(Untried(what=what, why=clip(why, LONGEST_REASON), unit=unit, again=again))
 
     def work(self) -> None:
         """Try all facts, those with chosen values first, because time may not suffice for all."""
         groups: dict[object, list[Tried]] = {}
         for each in sorted(self.planned, key=lambda each: (each.unit == "empty column", not each.chosen)):
             if self.is_over:
-                self.skip(each.what, self.altered or "the time for a task is up", each.unit)
+                self.skip(each.what, self.altered or "the time for a task is up", each.unit, again=True)
                 continue
             try:
                 groups.setdefault(each.group, []).append(each.attempt())

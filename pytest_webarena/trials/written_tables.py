@@ -40,7 +40,12 @@ _NUMBERED = re.compile(r"(?P<before>.*?)(?P<number>\d{1,15})", re.DOTALL)
 _OPTIONS = 12
 """Maximum number of distinct values of a column that divides rows into lists, if it is no foreign key."""
 
+_GROUPS = 3
+"""Number of groups of rows from which on a number that no group repeats is no coincidence."""
+
 _Key = tuple[Value, ...]
+_Number = tuple[str, int]
+"""What is before a number, and the number."""
 _Row = Mapping[str, Value]
 
 
@@ -161,26 +166,46 @@ def orders(changes: TableChanges, declared: Table, rows: Sequence[_Row]) -> Iter
 
 def counted_columns(changes: TableChanges, rows: Sequence[_Row]) -> Iterator[str]:
     """Yield the columns in which the new rows have the numbers after the largest one, as ``INV-0043`` after
-    ``INV-0042``."""
+    ``INV-0042``; of the whole table, or of the rows with the same foreign key."""
     new = [row for row in changes.rows if row.kind == "added" and row.key]
     if not new or changes.more:
         return
     names = tuple(new[0].key)
     added = {tuple(row.key.get(name) for name in names) for row in new}
     others = [row for row in rows if tuple(row.get(name) for name in names) not in added]
+    links = [column for column in new[0].row if column in changes.references or column.endswith("_id")]
     for column in new[0].row:
-        if column in changes.references or column.endswith("_id"):
+        if column in links:
             continue
         mine = [_numbered(row.row.get(column)) for row in new]
-        taken = [each for each in (_numbered(row.get(column)) for row in others) if each is not None]
-        if len(taken) < 2 or len({*taken}) < len(taken) or any(each is None for each in mine):
-            continue  # numbers that repeat are quantities, or refer to other rows
-        before, first = max((each for each in taken if mine[0] is not None and each[0] == mine[0][0]), default=("", -1))
-        if first >= 0 and sorted(each for each in mine if each) == [(before, first + 1 + n) for n in range(len(mine))]:
+        if _counts_on(mine, [row.get(column) for row in others]) or any(
+            _counts_on_in_groups(mine, [row.row.get(link) for row in new], column, link, others) for link in links
+        ):
             yield column
 
 
-def _numbered(value: Value) -> tuple[str, int] | None:
+def _counts_on(mine: Sequence[_Number | None], others: Iterable[Value]) -> bool:
+    """Whether numbers are those after the largest of ``others``, none of which is there twice."""
+    taken = [each for each in map(_numbered, others) if each is not None]
+    if len(taken) < 2 or len({*taken}) < len(taken) or any(each is None for each in mine):
+        return False  # numbers that repeat are quantities, or refer to other rows
+    before, first = max((each for each in taken if mine[0] is not None and each[0] == mine[0][0]), default=("", -1))
+    return first >= 0 and sorted(each for each in mine if each) == [(before, first + 1 + n) for n in range(len(mine))]
+
+
+def _counts_on_in_groups(
+    mine: Sequence[_Number | None], own: Sequence[Value], column: str, link: str, others: Sequence[_Row]
+) -> bool:
+    """Whether the same is true of the rows with the same foreign key, and no number is there twice in any group."""
+    groups = defaultdict[Value, list[Value]](list)
+    for row in others:
+        groups[row.get(link)].append(row.get(column))
+    several = [group for group in groups.values() if len(group) > 1]
+    counted = len(several) >= _GROUPS and all(len({*group}) == len(group) for group in several)
+    return counted and len({*own}) == 1 and _counts_on(mine, groups[own[0]])
+
+
+def _numbered(value: Value) -> _Number | None:
     if isinstance(value, bool) or value is None:
         return None
     found = _NUMBERED.fullmatch(str(value)) if isinstance(value, int | str) else None

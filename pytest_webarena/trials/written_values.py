@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 from pytest_webarena.agents.audit_trials import may_read_answer, reads_requests
 from pytest_webarena.changes import FILES, LONGEST_VALUE, RowChange, SiteChanges, TableChanges, Value
 from pytest_webarena.checks import collect
-from pytest_webarena.checks.absence import found_subjects
 from pytest_webarena.checks.bounded import judge_bounded
 from pytest_webarena.checks.judging import leaves
+from pytest_webarena.checks.proof import failed_subjects
 from pytest_webarena.checks.state import StateSpec
 from pytest_webarena.errors import TaskError
 from pytest_webarena.sites.ledger.dialects import Dialect
 from pytest_webarena.trials.generated_values import Renumbering, renumberings
+from pytest_webarena.trials.other_tables import probes_of_other_tables
 from pytest_webarena.trials.other_values import Table, is_clock, is_state, other_values, read_table
 from pytest_webarena.trials.row_places import Place, Unable, dialect_in, site_with
 from pytest_webarena.trials.row_repairs import is_cut, repairs
@@ -31,7 +32,7 @@ from pytest_webarena.trials.written_facts import Fact, Facts, Tried, Unit, Untri
 from pytest_webarena.trials.written_tables import Order, WrittenTable, written_table
 
 if TYPE_CHECKING:
-    from pytest_webarena.evidence import Evidence
+    from pytest_webarena.evidence import Evidence, Probe
     from pytest_webarena.sites.client.lease import Lease
     from pytest_webarena.tasks.model import Task
     from pytest_webarena.trials.trial_environment import TrialEnvironment
@@ -57,30 +58,38 @@ def change_values(
     everything = task.every_check
     queries = [each for each, _ in leaves(everything) if isinstance(each.spec, StateSpec) and each.spec.api is None]
     tabs = [tab.url for tab in evidence.tabs]
-    found: set[str] = set()
+    failed: set[str] = set()
 
     def judged(changed: Evidence) -> bool | None:
         verdict = judge_bounded(task, changed, seconds=check_timeout)
-        found.update(found_subjects(everything, verdict))
+        failed.update(failed_subjects(everything, verdict))
         return verdict.passed
+
+    def with_probes(changes: tuple[SiteChanges, ...], again: Sequence[Probe]) -> Evidence:
+        replaced = {(probe.check, probe.state): probe for probe in again}
+        probes = tuple(replaced.get((probe.check, probe.state), probe) for probe in evidence.probes)
+        return replace(evidence, changes=changes, probes=probes)
 
     def passes(changes: tuple[SiteChanges, ...], pages: bool) -> bool | None:
         with environment.session.own_pages():
             checks = everything if pages else queries
             again = collect(checks, environment.live, state="end", ends_session=task.ends_session, tabs=tabs)
-        replaced = {(probe.check, probe.state): probe for probe in again}
-        probes = tuple(replaced.get((probe.check, probe.state), probe) for probe in evidence.probes)
-        return judged(replace(evidence, changes=changes, probes=probes))
+        return judged(with_probes(changes, again))
 
     sent = sent_values(evidence)
     changer = ValueChanger(
         lease, evidence, passes=passes, sent=sent.has, path_words=sent.path_words, entered=sent.is_entered
     )
-    if passes(changer.before, True) is not True:
-        return {"tried": [], "untried": [asdict(Untried(what="all values", why="the solution did not pass"))]}
-    for fact in _of_evidence(task, evidence, judged, sent):
-        changer.facts.add(fact)
-    return {**changer.run(), "found": sorted(found)}
+    facts: dict[str, Any] = {"tried": [], "untried": []}
+    if reads_requests(task) or any(app.total or app.unknown for app in changer.before):
+        if passes(changer.before, True) is not True:
+            return {"tried": [], "untried": [asdict(Untried(what="all values", why="the solution did not pass"))]}
+        for fact in _of_evidence(task, evidence, judged, sent):
+            changer.facts.add(fact)
+        facts = changer.run()
+    for probes in probes_of_other_tables(queries, environment.live, lambda check: check.path not in failed):
+        judged(with_probes(changer.before, probes))
+    return {**facts, "failed": sorted(failed)}
 
 
 def _of_evidence(

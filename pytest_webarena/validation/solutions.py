@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from pytest_webarena.actions import Upload
 from pytest_webarena.agents.builtin import describe_step
-from pytest_webarena.checks.absence import expects_absence, never_found
 from pytest_webarena.checks.grading import REPAIRED
 from pytest_webarena.checks.judging import needs_judge
+from pytest_webarena.checks.proof import needs_other_states, unproven
 from pytest_webarena.errors import Problem, SiteMissing, SiteUnready, TaskError, TrialError
 from pytest_webarena.trials.setup import SetupError
 from pytest_webarena.trials.tryout import tryout
@@ -34,7 +34,7 @@ class Replay:
     task: Task
     problems: list[Problem] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    """Checks of absence that were not seen to fail."""
+    """Checks of absence that were not seen to fail, and alternatives that were not seen to hold."""
     untried: str = ""
     """Why the task could not be done on this machine; empty if it could."""
 
@@ -61,8 +61,8 @@ def _replay(task: Task, runtime: Runtime, places: Places) -> Replay:
             whole = bool(task.solution) and not done.problems
             verdict = trying.verdict()
             done.problems += check_problems(task, verdict, whole=whole)
-        if whole and not done.problems and expects_absence(task.every_check):
-            done.notes += _unproved(task, verdict, runtime)
+        if whole and not done.problems and needs_other_states(task.every_check):
+            done.notes += _unproven(task, verdict, runtime)
     except SetupError as error:
         done.problems.append(problem_at(places.setup_step(task, error.number), "a set-up step that works", str(error)))
     except (SiteMissing, SiteUnready) as error:
@@ -73,14 +73,14 @@ def _replay(task: Task, runtime: Runtime, places: Places) -> Replay:
     return done
 
 
-def _unproved(task: Task, verdict: Verdict, runtime: Runtime) -> Iterator[str]:
-    """Yield the checks of absence that do not fail before anything is done, either."""
+def _unproven(task: Task, verdict: Verdict, runtime: Runtime) -> Iterator[str]:
+    """Yield the checks of absence, and the alternatives, that the solution's start does not prove, either."""
     with tryout(task, runtime, lambda line: None, Path("tryout")) as trying:
         before = trying.verdict(patient=False)
-    locations = {check.path: check.location for check in _all_checks(task.every_check)}
-    for each in never_found(task.every_check, [before, verdict]):
-        place = locations.get(each.path) or task.location
-        yield f"{place.path}:{place.line}: {task.id}: {each}; a misspelt name would pass, too"
+    for each in unproven(task.every_check, [before, verdict]):
+        if each.lacks == "hold" or each.condition.is_absence:
+            place = each.condition.check.location or task.location
+            yield f"{place.path}:{place.line}: {task.id}: {each}; {each.mend}"
 
 
 def _start_problems(task: Task, trying: Tryout, places: Places) -> Iterator[Problem]:

@@ -17,7 +17,7 @@ tasks:
     checks:
       - state: {sql: "select count(*) from notes where title = 'Rye'", equals: 1}
       - answer: {exact: all done}
-      - changes: {notes: {added: 1}}
+      - changes: {notes: {added: 1, where: {owner: mara.linden, pinned: 0}}}
     solution: &rye
       - goto: /scratchpad/new
       - fill: {css=#title: Rye}
@@ -68,7 +68,7 @@ tasks:
       milk: {title: Milk, label: drinks, wanted: "%"}
     checks:
       - state: {sql: "select count(*) from notes where title like '{{ wanted }}' and label = 'drinks'", equals: 1}
-      - changes: {notes: {added: 1}}
+      - changes: {notes: {added: 1, where: {owner: mara.linden, pinned: 0}}}
     solution:
       - goto: /scratchpad/new
       - fill: {css=#title: "{{ title }}", css=#label: "{{ label }}"}

@@ -184,7 +184,7 @@ def test_partial_audit_judges_no_task_until_resumed(pytester: pytest.Pytester, p
     result.stdout.fnmatch_lines(
         [
             "3 tasks lack trials that were not run, e.g. fine; see --resume",
-            "audit: 0 of 3 tasks are not valid, 3 not judged",
+            "audit: 3 of 3 tasks are not judged",
         ]
     )
     result = project(tasks, "--resume=run")

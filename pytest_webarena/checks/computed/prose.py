@@ -19,6 +19,7 @@ from pytest_webarena.checks.computed.clauses import changes, definitions_in, wit
 from pytest_webarena.checks.computed.contrasts import another_quantity
 from pytest_webarena.checks.computed.harmless import DOUBTS, GIVING, HAZARDS, word_set, words_in
 from pytest_webarena.checks.computed.names import FUNCTIONS, GREEK
+from pytest_webarena.checks.computed.spelled import spelled_numbers
 
 __all__ = ["Statement", "statement"]
 
@@ -101,7 +102,7 @@ def statement(text: str, question: str = "") -> Statement | None:
     ('x^2', None, None)
     """
     marked = [(found.start(), found.end(), next(filter(None, found.groups()))) for found in _SPAN.finditer(text)]
-    spans = marked or _unmarked(text)
+    spans = marked or _unmarked(text) or [(start, end, text[start:end]) for *_, start, end in spelled_numbers(text)]
     if not spans or not re.search(r"[A-Za-z]{2}", _without(text, spans, " ")):
         return None
     for first, last in _candidates(text, spans):

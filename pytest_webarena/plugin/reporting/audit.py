@@ -22,12 +22,13 @@ _MOST_LINES = 3
 """Maximum of lines per reason; ``audit.json`` has the full text."""
 
 _MEANING: dict[Finding, str] = {
-    "valid": "solved by its solution, by nothing else that was tried",
+    "valid": "solved by its solution, by nothing wrong; all checks proven",
     "unsolvable": "its solution fails, or it has none",
     "flaky": "its solution fails now and then",
     "too easy": "solved by an agent that does nothing",
     "weak check": "solved by a wrong solution, or judged by checks that always pass",
     "too strict": "not solved by another right way",
+    "unproven": "a check never failed or never held, or a value is not read",
     "undecided": "may be possible: something in reach was not read",
     "error": "not judged: a trial ended in an error or was not run",
     "skipped": "not run, as the task says",
@@ -61,7 +62,6 @@ def audit_lines(audit: Audit, *, notes: bool = False) -> Iterator[str]:
     if unfinished := [task for task in audit.tasks if task.unfinished]:
         which = "1 task lacks" if len(unfinished) == 1 else f"{len(unfinished)} tasks lack"
         yield f"{which} trials that were not run, e.g. {unfinished[0].task}; see --resume"
-    yield from _unproved(audit)
     for task in audit.tasks:
         if task.unfinished:
             continue
@@ -73,19 +73,6 @@ def audit_lines(audit: Audit, *, notes: bool = False) -> Iterator[str]:
         if notes:
             for note in task.notes:
                 yield from _indented(note)
-
-
-def _unproved(audit: Audit) -> Iterator[str]:
-    """Yield the checks of absence that were never seen to fail."""
-    tasks = [task for task in audit.tasks if task.unproved and not task.unfinished]
-    if not tasks:
-        return
-    number = sum(len(task.unproved) for task in tasks)
-    what = "1 check" if number == 1 else f"{number} checks"
-    yield f"{what} of absence never failed; a misspelt name would pass, too:"
-    for task in tasks:
-        for each in task.unproved:
-            yield from _indented(f"{task.path}:{task.line}: {task.task}: {each}")
 
 
 def _task(task: TaskAudit) -> Iterator[str]:

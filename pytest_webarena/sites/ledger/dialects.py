@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from pytest_webarena.changes import Value
+from pytest_webarena.changes import Value, literal
 
 __all__ = ["Column", "Dialect", "dialect_of", "read_columns"]
 
@@ -60,9 +60,7 @@ class Dialect:
         >>> [Dialect().literal(each) for each in ("Bob's", None, True, 2.5)]
         ["'Bob''s'", 'NULL', '1', '2.5']
         """
-        if isinstance(value, str):
-            return "'" + value.replace("'", "''") + "'"
-        return "NULL" if value is None else str(int(value)) if isinstance(value, bool) else repr(value)
+        return literal(value)
 
     def as_literal(self, column: str, kind: str = "") -> str:
         """Return the expression for a column's value as a literal; ``kind`` is the column's declared type."""

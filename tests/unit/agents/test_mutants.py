@@ -92,7 +92,9 @@ def test_one_run_of_the_solution_has_its_written_values_changed(
     right = [trial.agent for trial in audit_trials(tasks[0], tasks, ledgers=ledgers, oracle_runs=3) if trial.must_pass]
     assert (VALUES in found, len(right)) == (planned, 3)
     looking = family(f"mutates: false\nchecks:\n  {checks}\nsolution:\n  - goto: /\n  - stop: Tea")
-    assert VALUES not in plan(looking, ledgers=ledgers)
+    assert (VALUES in plan(looking, ledgers=ledgers)) is planned  # a query that guards is asked again
+    pages = family("mutates: false\nchecks:\n  - url: /\nsolution:\n  - goto: /\n  - stop: Tea")
+    assert VALUES not in plan(pages, ledgers=ledgers)
 
 
 FORM = """

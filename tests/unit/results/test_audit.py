@@ -50,7 +50,8 @@ def verdict(*scores: float | None, kinds: tuple[str, ...] = ("state", "state")) 
 
 
 def run(text: str | Task, changes: dict[Any, Any] | None = None, *, without: tuple[str, ...] = ()) -> TaskAudit:
-    """Audit one task: the oracle passes and all others fail, except for ``changes`` by agent (or agent and trial)."""
+    """Audit one task: the oracle passes and all others fail each check, except for ``changes`` by agent (or agent and
+    trial)."""
     task = make_task(text) if isinstance(text, str) else text
     changes = changes or {}
     planned = audit_trials(task, [task])
@@ -60,6 +61,8 @@ def run(text: str | Task, changes: dict[Any, Any] | None = None, *, without: tup
             continue
         outcome: Any = "passed" if trial.must_pass else "failed"
         facts = {"outcome": outcome, "steps": len(trial.task.solution or ()), "stop_reason": "answered"}
+        scores = [float(trial.must_pass)] * len(task.checks)
+        facts["verdict"] = verdict(*scores, kinds=tuple(check.kind for check in task.checks))
         facts |= changes.get(trial.agent, {}) | changes.get((trial.agent, trial.trial), {})
         records.append(
             TrialRecord(key=TrialKey(task.id, trial.agent, trial.trial), task_digest=trial.task.digest, **facts)
@@ -302,14 +305,14 @@ def findings(*found: TaskAudit) -> Audit:
 
 def test_audit_json_lists_counts_reasons_and_trials() -> None:
     data = findings(run(STATE), run(BOTH, {"null": PASSED})).to_json()
-    assert data["schema_version"] == 1
+    assert data["schema_version"] == 2
     assert data["valid"] is False
     assert data["counts"]["valid"] == data["counts"]["too easy"] == 1
     assert data["mutation"] == {"wrong": 10, "caught": 9}
     first, second = data["tasks"]
     assert set(first) == {
         "task", "finding", "counts_against", "path", "line", "template", "xfail", "reasons", "notes",
-        "unproved", "mutation", "values", "trials",
+        "mutation", "values", "trials",
     }  # fmt: skip
     (reason,) = second["reasons"]
     assert reason == {

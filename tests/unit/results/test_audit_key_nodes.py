@@ -26,12 +26,13 @@ def audited(recorded: Evidence, *, kept: bool = True) -> TaskAudit:
     planned = audit_trials(TASK, [TASK])
     verdict = judge(TASK, recorded)
     assert verdict.passed
+    failed = judge(TASK, trial([at("/")])).to_json()
     records = [
         TrialRecord(
             key=TrialKey(TASK.id, each.agent, each.trial),
             task_digest=each.task.digest,
             outcome="passed" if each.must_pass else "failed",
-            verdict=verdict.to_json() if each.must_pass else None,
+            verdict=verdict.to_json() if each.must_pass else failed if each.agent == "null" else None,
         )
         for each in planned
     ]

@@ -90,6 +90,17 @@ def test_next_numbers_are_counted_by_the_site(tables: Any) -> None:
     assert tables("insert into invoices values (3, 'INV-0050', 'Ada', 11)")["invoices"].counted == {"id"}
 
 
+def test_next_numbers_of_a_group_are_counted_by_the_site(tables: Any) -> None:
+    schema = """create table projects (id integer primary key);
+create table issues (id integer primary key, project_id integer references projects, iid integer, hours integer);
+insert into projects values (1), (2), (3);
+insert into issues (project_id, iid, hours) values (1, 1, 3), (1, 2, 3), (2, 1, 4), (2, 2, 1), (3, 1, 2), (3, 2, 4);"""
+    added = tables("insert into issues (project_id, iid, hours) values (2, 3, 5)", schema)["issues"]
+    assert added.counted == {"id", "iid"}
+    added = tables("insert into issues (project_id, iid, hours) values (2, 7, 5)", schema)["issues"]
+    assert added.counted == {"id"}
+
+
 @pytest.fixture
 def swapped(tmp_path: Path) -> Callable[..., dict[str, Any]]:
     """Return a function that writes something, and changes it; the check is one query for a true value."""

@@ -158,7 +158,7 @@ def test_site_without_comparison_is_named(tmp_path: Path) -> None:
     assert facts == {
         "tried": [],
         "generated": [],
-        "untried": [{"what": "shop", "why": "its changes are unknown: it is too large", "unit": ""}],
+        "untried": [{"what": "shop", "why": "its changes are unknown: it is too large", "unit": "", "again": False}],
     }
 
 

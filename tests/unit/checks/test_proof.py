@@ -1,4 +1,4 @@
-"""Which checks are met where nothing is found, and which of them were never seen to fail."""
+"""Which conditions were never seen to fail, or never seen to hold."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pytest_webarena.checks import judge
-from pytest_webarena.checks.absence import expects_absence, found_subjects, never_found
+from pytest_webarena.checks.proof import failed_subjects, held_subjects, needs_other_states, unproven
 from pytest_webarena.evidence import Evidence, Probe
 
 from .helpers import evidence, request, task
@@ -43,11 +43,12 @@ GUARDS = """
         ("network: {method: POST, url: /ghost, none: true}", True),
         ("network: {method: POST, url: /ghost}", False),
         ("all: [{answer: Rye}, {not: {answer: Tea}}]", False),
+        ("any: [{answer: Rye}, {answer: Tea}]", True),
         ("answer: Tea", False),
     ],
 )
-def test_checks_that_are_met_where_nothing_is_found(check: str, absent: bool) -> None:
-    assert expects_absence(task(f"- {check}").checks) is absent
+def test_checks_that_the_solution_alone_does_not_prove(check: str, absent: bool) -> None:
+    assert needs_other_states(task(f"- {check}").checks) is absent
 
 
 def judged(count: int, body: str) -> Any:
@@ -58,32 +59,62 @@ def judged(count: int, body: str) -> Any:
     return judge(task(GUARDS), evidence(probes=probes))
 
 
-def test_check_of_absence_is_named_unless_it_failed_once() -> None:
+def lacking(checks: Any, verdicts: Any, **seen: Any) -> list[tuple[str, str]]:
+    return [(each.condition.subject, each.lacks) for each in unproven(checks, verdicts, **seen)]
+
+
+def test_condition_is_unproven_until_it_held_and_failed() -> None:
     checks = task(GUARDS).checks
     nothing, one, both = judged(0, "{}"), judged(2, "{}"), judged(1, '{"notez": ["Tea"]}')
-    assert [each.subject for each in never_found(checks, [nothing, nothing])] == ["checks[0]", "checks[1].not"]
-    assert [each.subject for each in never_found(checks, [nothing, one])] == ["checks[1].not"]
-    assert never_found(checks, [both, nothing]) == []
-    assert found_subjects(checks, one) == {"checks[0]"}
-    assert never_found(checks, [nothing], ["checks[0]", "checks[1].not"]) == []
-    [first, _] = never_found(checks, [nothing])
+    assert lacking(checks, [nothing, nothing]) == [("checks[0]", "fail"), ("checks[1].not", "fail")]
+    assert lacking(checks, [nothing, one]) == [("checks[1].not", "fail")]
+    assert lacking(checks, [both, nothing]) == []
+    assert lacking(checks, [both]) == [("checks[0]", "hold"), ("checks[1].not", "hold")]
+    assert (failed_subjects(checks, one), held_subjects(checks, one)) == ({"checks[0]"}, {"checks[1].not"})
+    assert lacking(checks, [nothing], failed=["checks[0]", "checks[1].not"]) == []
+    [first, _] = unproven(checks, [nothing])
+    assert first.condition.is_absence
     assert str(first) == (
         "checks[0] was never seen to fail (0): 0 from shopping: select count(*) from notes where titel = 'Tea'"
     )
 
 
+def test_guard_that_never_failed_is_unproven_and_a_limit_is_not() -> None:
+    checks = task("[{url: /a}, {steps: {at_most: 9}}]")
+    there = judge(checks, evidence(url="http://shopping.test/a"))
+    [guard] = unproven(checks.checks, [there])
+    assert (guard.condition.subject, guard.condition.is_absence) == ("checks[0]", False)
+    assert lacking(checks.checks, [there, judge(checks, evidence(url="http://shopping.test/b"))]) == []
+
+
+def test_alternative_that_never_held_is_unproven() -> None:
+    checks = task("- any: [{url: /a}, {all: [{url: /b}, {answer: Tea}]}]")
+
+    def at(path: str, answer: str) -> Any:
+        return judge(checks, evidence(answer, url=f"http://shopping.test{path}"))
+
+    start, first = at("/", ""), at("/a", "")
+    assert lacking(checks.checks, [start, first]) == [
+        ("checks[0].any[1]", "hold"), ("checks[0].any[1].all[0]", "hold"), ("checks[0].any[1].all[1]", "hold"),
+    ]  # fmt: skip
+    apart = [start, first, at("/b", ""), at("/a", "Tea")]
+    assert lacking(checks.checks, apart) == [("checks[0].any[1]", "hold")]
+    assert lacking(checks.checks, [*apart, at("/b", "Tea")]) == []
+    assert lacking(checks.checks, apart, held=["checks[0].any[1]"]) == []
+
+
 def test_undecided_check_shows_nothing() -> None:
     checks = task(GUARDS).checks
     unread = judge(task(GUARDS), Evidence(answer=None, stop_reason="answered"))
-    assert never_found(checks, [unread]) == []
-    assert [each.subject for each in never_found(checks, [unread, judged(1, "{}")])] == ["checks[1].not"]
+    assert lacking(checks, [unread]) == []
+    assert lacking(checks, [unread, judged(1, "{}")]) == [("checks[0]", "hold"), ("checks[1].not", "fail")]
 
 
 def test_request_that_must_not_be_sent_is_seen_when_it_was() -> None:
     checks = task("- network: {method: POST, url: /delete, none: true}")
-    sent = judge(checks, evidence(requests=(request("POST", "/delete"),)))
-    assert len(never_found(checks.checks, [judge(checks, evidence(requests=()))])) == 1
-    assert never_found(checks.checks, [sent]) == []
+    sent, unsent = (judge(checks, evidence(requests=each)) for each in ((request("POST", "/delete"),), ()))
+    assert lacking(checks.checks, [unsent]) == [("checks[0]", "fail")]
+    assert lacking(checks.checks, [sent, unsent]) == []
 
 
 def test_forbidden_key_node_is_named_by_its_name() -> None:
@@ -96,4 +127,4 @@ def test_forbidden_key_node_is_named_by_its_name() -> None:
     """
     checks = task(text)
     verdict = judge(checks, evidence(url="http://shopping.test/a", signals=()))
-    assert [each.subject for each in never_found(checks.checks, [verdict])] == ["checks[0] 'ghost'"]
+    assert ("checks[0] 'ghost'", "fail") in lacking(checks.checks, [verdict])

@@ -5,18 +5,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 import pytest
+from docker.errors import ImageNotFound
 from requests.exceptions import ReadTimeout
 
 from pytest_webarena.errors import SiteError
-from pytest_webarena.sites.backends.docker import containers
-from pytest_webarena.sites.backends.docker.containers import Place, Running
+from pytest_webarena.sites.backends.docker import containers, unit_images
+from pytest_webarena.sites.backends.docker.containers import Order, Place, Running, launch
 from pytest_webarena.sites.backends.docker.engine import ENGINE_ERRORS
 from pytest_webarena.sites.backends.docker.starting import Image
 from pytest_webarena.sites.backends.docker.unit_images import UnitImages
-from pytest_webarena.sites.catalogues.manifest import AppManifest
+from pytest_webarena.sites.catalogues.manifest import AppManifest, DockerManifest
 from pytest_webarena.sites.catalogues.units import Unit
 
 UNIT = Unit(tuple(AppManifest(name=name, sites=(), backend="docker") for name in ("db", "web")))
@@ -31,6 +32,9 @@ class Access:
         self.places = SimpleNamespace(take=lambda *_: Place(network="somewhere", unit="web"))
 
     def client(self) -> None:
+        return None
+
+    async def connect(self) -> None:
         return None
 
     async def call(self, work: Callable[[], Any]) -> Any:
@@ -90,3 +94,23 @@ def test_running_unit_keeps_its_containers(monkeypatch: pytest.MonkeyPatch) -> N
     unit_images = UnitImages(cast("Any", access), cast("Any", Starter()), cast("Any", None))
     assert list(asyncio.run(unit_images.run(UNIT, "web-1", IMAGES))) == ["db", "web"]
     assert access.removed == []
+
+
+def test_containers_start_from_the_image_that_was_found_whatever_gets_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unit_images, "obtain_image", lambda *_, **__: "sha256:first")
+    monkeypatch.setattr(unit_images, "connect", lambda _: SimpleNamespace(close=lambda: None))
+    app = AppManifest(name="db", sites=(), backend="docker", docker=DockerManifest(image="example/db:1", port=1))
+    context: Any = SimpleNamespace(pulls="never", catalogue="c", note=lambda *_: None)
+    images = UnitImages(cast(Any, Access()), cast(Any, Starter()), context)
+    asyncio.run(images.prepare(Unit((app,))))
+    assert (images["db"].reference, images["db"].digest) == ("sha256:first", "sha256:first")
+
+
+def test_image_that_is_removed_during_the_run_is_named() -> None:
+    def create(*_: object, **__: object) -> NoReturn:
+        raise ImageNotFound("No such image: sha256:first")
+
+    client: Any = SimpleNamespace(containers=SimpleNamespace(create=create))
+    manifest = DockerManifest(image="example/db:1", port=1)
+    with pytest.raises(SiteError, match=r"expected the image sha256:first, .*, found none: another program removed it"):
+        launch(client, Order(image="sha256:first", manifest=manifest, name="db", labels={}, network="n"))

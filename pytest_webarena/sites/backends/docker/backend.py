@@ -239,13 +239,14 @@ class DockerBackend:
         return "" if done.code == 0 else f"{arguments[0]}: {output_text(done)}"
 
     async def full_disks(self, app: AppManifest, replica: Replica) -> str:
-        """Returns which disks of the container are full; empty if none is, or it is unknown."""
+        """Returns which disks of the container are full or became read-only; empty if none, or it is unknown."""
         running = _running(replica)
         disks = disk_space.disks_of_process(running.process, running.id)
         if disks is None:
             done = await self._starter.execute(running, *disk_space.PROGRAM)
             disks = disk_space.disks_of_program(done.stdout)
-        fixed = [volume.target for volume in section(app).volumes if not volume.mutable]
+        # A volume without a source is the container's own, and written to.
+        fixed = [volume.target for volume in section(app).volumes if volume.source and not volume.mutable]
         return disk_space.full_disks(disks, read_only=fixed)
 
     async def logs(self, app: AppManifest, replica: Replica, lines: int) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from docker import DockerClient
-from docker.errors import APIError, NotFound
+from docker.errors import APIError, ImageNotFound, NotFound
 from docker.types import IPAMConfig, IPAMPool, LogConfig, Mount
 
 from pytest_webarena.errors import SiteError
@@ -209,6 +209,11 @@ def launch(client: DockerClient, order: Order) -> Running:
                 container.remove(force=True, v=True)
         if isinstance(error, APIError) and order.entrypoint and "executable file not found" in str(error):
             raise NoSuchProgram(f"{order.image} has no {order.entrypoint[0]}") from None
+        if isinstance(error, ImageNotFound):
+            raise SiteError(
+                f"expected the image {order.image}, with which the run began, found none: another program removed it.\n"
+                "Get it again, and keep it until the run has ended"
+            ) from None
         if isinstance(error, ENGINE_ERRORS):
             raise SiteError(f"can't start a container of {order.image}: {explain(error)}") from None
         raise

@@ -1,14 +1,14 @@
 """Causes faults of Docker while a trial uses a unit of four containers, and compares the records with expectations.
 
-    python benchmarks/docker_faults.py [--cases memory dns …] [--agent oracle] [--keep FOLDER] [--table]
+    python benchmarks/docker_faults.py [--cases memory dns …] [--agent oracle] [--keep FOLDER]
 
 Runs as root, with `dockerd` installed, on an engine of its own (`docker_unit/engine.py`): it is restarted and its disk
 is filled. The unit (`docker_unit/notes.py`) is a web server, a store, a clock and a worker; each is an app of a
 catalogue as a user writes it. A fault happens once, while the agent opens the form of its first trial, unless the case
 says otherwise. `CASES` states what each fault must lead to, and was written before the first run.
 
-Prints the outcome of each attempt, and what remained on the engine. ``--table`` prints the table of docs/replicas.md.
-Exit code 1: a case did not end as expected.
+Prints the outcome of each attempt, why the sites were reset, and what remained on the engine: the rows of the table in
+docs/replicas.md. Exit code 1: a case did not end as expected.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import io
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import tarfile
@@ -313,7 +314,7 @@ def meet(case: Case, engine: Engine, agent: str, folder: Path) -> Result:
     (folder / "sites.yaml").write_text(yaml.safe_dump(catalogue(case), sort_keys=False))
     before = present(engine.client())
     command = [
-        sys.executable, "-m", "pytest", "notes.tasks.yaml", "--sites=sites.yaml", "--replicas=2", "-q",
+        sys.executable, "-m", "pytest", "notes.tasks.yaml", "--sites=sites.yaml", "--replicas=1", "-q",
         f"--agent={agent}", f"--trials={len(case.expected)}", "--run-dir=run", "-p", "no:cacheprovider",
     ]  # fmt: skip
     log: list[str] = []
@@ -364,6 +365,7 @@ def main() -> int:
     parser.add_argument("--agent", default="oracle", help="agent of the trials (default: oracle)")
     parser.add_argument("--keep", type=Path, help="keep the runs in this folder")
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the engine is removed
     wrong = 0
     with own_engine() as engine, tempfile.TemporaryDirectory(prefix="docker-faults-runs-") as name:
         client = engine.client()

@@ -13,11 +13,11 @@ from requests.exceptions import ReadTimeout
 
 from pytest_webarena.errors import SiteError
 from pytest_webarena.sites.backends.docker import containers, unit_images
-from pytest_webarena.sites.backends.docker.containers import Order, Place, Running, launch
+from pytest_webarena.sites.backends.docker.containers import Order, Place, Pod, Running, launch
 from pytest_webarena.sites.backends.docker.engine import ENGINE_ERRORS
 from pytest_webarena.sites.backends.docker.starting import Image
 from pytest_webarena.sites.backends.docker.unit_images import UnitImages
-from pytest_webarena.sites.catalogues.manifest import AppManifest, DockerManifest
+from pytest_webarena.sites.catalogues.manifest import AppManifest, DockerManifest, VolumeManifest
 from pytest_webarena.sites.catalogues.units import Unit
 
 UNIT = Unit(tuple(AppManifest(name=name, sites=(), backend="docker") for name in ("db", "web")))
@@ -114,3 +114,23 @@ def test_image_that_is_removed_during_the_run_is_named() -> None:
     manifest = DockerManifest(image="example/db:1", port=1)
     with pytest.raises(SiteError, match=r"expected the image sha256:first, .*, found none: another program removed it"):
         launch(client, Order(image="sha256:first", manifest=manifest, name="db", labels={}, network="n"))
+
+
+def test_volumes_that_the_engine_made_are_removed_with_a_container() -> None:
+    """Also when another program has removed the container: the engine keeps them then."""
+    own, shared = "a" * 64, "b" * 64
+    mounts = [{"Type": "volume", "Name": name} for name in (own, shared, "webarena-copy")] + [{"Type": "bind"}]
+    attrs = {
+        "Mounts": mounts,
+        "State": {"Running": True, "Pid": 1},
+        "NetworkSettings": {"Networks": {"n": {"IPAddress": "127.0.0.1"}}},
+    }
+    made = SimpleNamespace(id="c", attrs=attrs, start=lambda: None, reload=lambda: None)
+    client: Any = SimpleNamespace(
+        containers=SimpleNamespace(create=lambda *_, **__: made),
+        api=SimpleNamespace(inspect_container=lambda _: attrs),
+    )
+    manifest = DockerManifest(image="db", port=1, volumes=(VolumeManifest(source=shared, target="/seed"),))
+    pod = Pod(app="db", keeper="k", ip="127.0.0.1")
+    order = Order(image="db", manifest=manifest, name="db", labels={}, network="n", volumes=["webarena-copy"], pod=pod)
+    assert launch(client, order).volumes == ("webarena-copy", own)

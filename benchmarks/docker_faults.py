@@ -68,11 +68,11 @@ class Fault:
     unit: Mapping[str, Any]
     """Containers by app."""
 
-    def root(self, app: str, script: str) -> None:
-        """Run a shell script as this machine's root in the mount namespace of an app's container."""
+    def root(self, app: str, program: str) -> None:
+        """Run a Python program as this machine's root in the mount namespace of an app's container."""
         self.unit[app].reload()
         process = str(self.unit[app].attrs["State"]["Pid"])
-        subprocess.run(["nsenter", "--target", process, "--mount", "--pid", "sh", "-c", script], check=True)
+        subprocess.run(["nsenter", "--target", process, "--mount", "--pid", "python3", "-c", program], check=True)
 
     def networks(self) -> list[Any]:
         """Return the networks of the run's units."""
@@ -102,7 +102,8 @@ def clock(fault: Fault) -> None:
 
 def volume(fault: Fault) -> None:
     """Make the store's volume read-only, as a kernel does after errors of a disk."""
-    fault.root("store", "mount -o remount,ro,bind /data")
+    flags = "1 | 32 | 4096"  # read-only, remount, bind
+    fault.root("store", f"import ctypes; assert not ctypes.CDLL(None).mount(b'', b'/data', None, {flags}, None)")
 
 
 def network(fault: Fault) -> None:

@@ -173,7 +173,7 @@ def _detail(record: TrialRecord, run: RunDir, pictures: _Pictures) -> dict[str, 
         "judge": ", ".join(judge_words(record.judge)) if record.judge is not None else "",
         "changed after the run": "; ".join([*(each["because"] for each in record.accepted), *run.changes(record)]),
         "signed in at the end": sign_in_words(record.signed_in),
-        "sites reset because of": reset_words(record.resets),
+        "reset after": reset_words(record.resets),
         "memory": memory_words(record.memory) if record.memory is not None else "",
     }
     why = {

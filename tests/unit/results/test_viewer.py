@@ -246,4 +246,4 @@ def test_page_has_verdicts_of_all_gradings(run: RunDir) -> None:
 
 def test_page_says_why_sites_were_reset(run: RunDir) -> None:
     made = make_trial(run, resets={"shop": "POST http://shop.test/cart"})
-    assert page(run).trial(made.key.task)["words"]["sites reset because of"] == "shop: POST http://shop.test/cart"
+    assert page(run).trial(made.key.task)["words"]["reset after"] == "shop: POST http://shop.test/cart"

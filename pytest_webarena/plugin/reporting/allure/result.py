@@ -108,7 +108,7 @@ def trial_result(trial: Reported, files: Attachments, environment: Mapping[str, 
         ]
     if record.resets:
         value = printable(reset_words(record.resets))
-        result.parameters.append(Parameter(name="sites reset because of", value=value, excluded=True))
+        result.parameters.append(Parameter(name="reset after", value=value, excluded=True))
     verdicts = verdicts_of(record)
     if verdicts:
         result.labels.append(Label(name="grading", value=record.grading))

@@ -54,7 +54,7 @@ def test_parameter_says_why_sites_were_reset(run: RunDir, tmp_path: Path) -> Non
     make_trial(run, agent="b")
     found = by_agent(run, tmp_path / "allure")
     values = {name: {each["name"]: each for each in one["parameters"]} for name, one in found.items()}
-    parameter = values["a"]["sites reset because of"]
+    parameter = values["a"]["reset after"]
     assert parameter["value"].strip("'") == "shop: POST http://shop.test/cart; wiki: reuse: never"
     assert parameter["excluded"]
-    assert "sites reset because of" not in values["b"]
+    assert "reset after" not in values["b"]

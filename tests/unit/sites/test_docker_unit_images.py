@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NoReturn, cast
 
@@ -12,7 +13,9 @@ from docker.errors import ImageNotFound
 from requests.exceptions import ReadTimeout
 
 from pytest_webarena.errors import SiteError
-from pytest_webarena.sites.backends.docker import containers, unit_images
+from pytest_webarena.sites.backends.base import BackendContext
+from pytest_webarena.sites.backends.docker import DockerBackend, containers, starting, unit_images
+from pytest_webarena.sites.backends.docker import access as access_module
 from pytest_webarena.sites.backends.docker.containers import Order, Place, Pod, Running, launch
 from pytest_webarena.sites.backends.docker.engine import ENGINE_ERRORS
 from pytest_webarena.sites.backends.docker.starting import Image
@@ -134,3 +137,37 @@ def test_volumes_that_the_engine_made_are_removed_with_a_container() -> None:
     pod = Pod(app="db", keeper="k", ip="127.0.0.1")
     order = Order(image="db", manifest=manifest, name="db", labels={}, network="n", volumes=["webarena-copy"], pod=pod)
     assert launch(client, order).volumes == ("webarena-copy", own)
+
+
+def test_failed_start_waits_until_a_restarted_engine_answers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """So that the next attempt succeeds."""
+    answers = [ReadTimeout("away"), ReadTimeout("away"), True]
+
+    def ping() -> bool:
+        if isinstance(answer := answers.pop(0), Exception):
+            raise answer
+        return True
+
+    async def run(*_: object) -> NoReturn:
+        raise SiteError("the engine is away")
+
+    monkeypatch.setattr(access_module, "_PAUSE", 0)
+    backend = DockerBackend(BackendContext(run="r", owner="o", directory=tmp_path, environ={}))
+    monkeypatch.setattr(backend._access, "_client", SimpleNamespace(ping=ping))
+    monkeypatch.setattr(backend._unit_images, "run", run)
+    with pytest.raises(SiteError, match="away"):
+        asyncio.run(backend.start(UNIT.apps[0], "db-1"))
+    assert not answers
+
+
+def test_lost_engine_is_an_error_of_the_site_while_a_container_starts(tmp_path: Path) -> None:
+    def away(*_: object) -> NoReturn:
+        raise ReadTimeout("away")
+
+    access: Any = Access()
+    access.submit = lambda work: asyncio.get_running_loop().run_in_executor(None, work)
+    starter = starting.Starter(access, frozenset())
+    starter._launch = away  # type: ignore[method-assign]
+    app = AppManifest(name="db", sites=(), backend="docker", docker=DockerManifest(image="db", port=1))
+    with pytest.raises(SiteError, match="the Docker engine did not do what was asked: away"):
+        asyncio.run(starter.container(app, IMAGES["db"], "db-1"))

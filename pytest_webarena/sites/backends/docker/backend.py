@@ -303,7 +303,11 @@ class DockerBackend:
     async def _begin(self, app: AppManifest, replica: Replica) -> Replica:
         """Fill ``replica`` in with a new container of its app, and those of its unit."""
         unit = self._unit(app)
-        running = await self._unit_images.run(unit, replica.id)
+        try:
+            running = await self._unit_images.run(unit, replica.id)
+        except SiteError:
+            await self._access.wait_for_engine()  # else all attempts would fail within a second of its restart
+            raise
         try:
             # All of them before the replica is changed, so that it stays as it was if one fails.
             prints = {part.name: await self._first_look(part, replica, running[part.name]) for part in unit.apps}

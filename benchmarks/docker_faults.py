@@ -181,7 +181,7 @@ CASES: Mapping[str, Case] = {
         cause=image,
         expected=[[PASSED], [PASSED]],
     ),
-    "removed": Case(what="a container is removed", cause=removed, expected=ONCE, says="store.*gone"),
+    "removed": Case(what="a container is removed", cause=removed, expected=ONCE, says="store.*(gone|does not run)"),
     "engine": Case(what="the engine is restarted", cause=engine, expected=ONCE, says="does not run|engine"),
     "disk": Case(what="the engine's disk is full", cause=disk, expected=[[SITE, SITE]], says="disk .*is full"),
     "names": Case(what="networks have the names that ours get next", cause=names, expected=[[PASSED], [PASSED]]),

@@ -138,6 +138,13 @@ class Web(Handler):
             time.sleep(0.05)
 
 
+def seed() -> None:
+    """Make the store's first note."""
+    with sqlite3.connect(DATA) as notes:
+        notes.execute("create table if not exists note (text text, writer text, written real, marked int)")
+        notes.execute("insert into note values ('Oil the hinges', 'ada', 1700000000, 1)")
+
+
 def work() -> None:
     """Mark new notes."""
     while True:
@@ -154,9 +161,7 @@ def main(role: str) -> None:
     if role == "worker":
         work()
     if role == "store":
-        with sqlite3.connect(DATA) as notes:
-            notes.execute("create table if not exists note (text text, writer text, written real, marked int)")
-            notes.execute("insert into note values ('Oil the hinges', 'ada', 1700000000, 1)")
+        seed()
     port, handler = {"store": (8001, Store), "clock": (8002, Clock), "web": (8080, Web)}[role]
     http.server.ThreadingHTTPServer(("", port), handler).serve_forever()
 

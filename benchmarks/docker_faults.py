@@ -102,8 +102,13 @@ def clock(fault: Fault) -> None:
 
 def volume(fault: Fault) -> None:
     """Make the store's volume read-only, as a kernel does after errors of a disk."""
-    flags = "1 | 32 | 4096"  # read-only, remount, bind
-    fault.root("store", f"import ctypes; assert not ctypes.CDLL(None).mount(b'', b'/data', None, {flags}, None)")
+    flags = "1 | 32 | 4096"  # read-only, remount, bind; refused while a file is open for writing
+    fault.root(
+        "store",
+        "import ctypes, time\nfor _ in range(99):\n"
+        f"    if not ctypes.CDLL(None).mount(b'none', b'/data', None, {flags}, None): raise SystemExit\n"
+        "    time.sleep(0.05)\nraise SystemExit(1)",
+    )
 
 
 def network(fault: Fault) -> None:

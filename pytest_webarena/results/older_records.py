@@ -6,6 +6,7 @@ addresses caused are left out.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -13,10 +14,13 @@ from typing import Any
 from pytest_webarena.evidence import Evidence, RequestRecord
 from pytest_webarena.own_addresses import origin_of
 
-__all__ = ["OWNED_SINCE", "with_owner", "without_translations"]
+__all__ = ["OWNED_SINCE", "RESETS_SINCE", "with_owner", "with_resets", "without_translations"]
 
 OWNED_SINCE = 13
 """First version of the schema whose records have an ``event``."""
+
+RESETS_SINCE = 14
+"""First version of the schema whose records have ``resets``."""
 
 _EVENTS: Mapping[str, str] = {
     "declared": "declared",
@@ -54,6 +58,15 @@ def with_owner(data: Mapping[str, Any], undecided: str) -> dict[str, Any]:
         "stop_reason": "unattributed", "message": f"{undecided}{data.get('message', '')}", "verdict": verdict,
         "verdicts": {},
     }  # fmt: skip
+
+
+def with_resets(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a record before version 14 as those of version 14: hosted sites' reasons had one text."""
+    environment = dict(data.get("environment") or {})
+    reasons = str(environment.pop("reset_after", ""))
+    apps = "|".join(map(re.escape, data.get("replicas") or ()))
+    parts = re.split(f"(?:^|; )({apps}): ", reasons) if apps else []
+    return {**data, "environment": environment, "resets": dict(zip(parts[1::2], parts[2::2], strict=True))}
 
 
 def without_translations(evidence: Evidence) -> Evidence:

@@ -15,7 +15,7 @@ from pytest_webarena.errors import Cause, ControlResult
 from pytest_webarena.evidence import StopReason, Usage
 from pytest_webarena.file_digests import SEAL
 from pytest_webarena.plain_data import kind_of
-from pytest_webarena.results.older_records import OWNED_SINCE, with_owner
+from pytest_webarena.results.older_records import OWNED_SINCE, RESETS_SINCE, with_owner, with_resets
 
 __all__ = [
     "DEFAULT_BROWSER",
@@ -39,14 +39,14 @@ __all__ = [
     "names_of",
 ]
 
-SCHEMA_VERSION = 13
+SCHEMA_VERSION = 14
 """Version of the record's schema.
 
 2 added ``usage`` and ``model``; 3 ``grading``, ``verdicts``, ``judge``, ``source``, ``history`` and ``memory``; 4
 ``reruns``; 5 ``shortfall``; 6 ``chance`` and the key's ``browser``, which in older records follows from the browser's
 version; 7 ``reference_steps`` and ``reward_model``; 8 the judge's known errors; 9 the usage of each attempt; 10
 ``bill``; 12 ``signed_in``, ``manifests``, ``accepted`` and the digest of the file; 13 ``event`` and ``control`` instead
-of ``shortfall``, and errors whose owner is undecided as failed trials.
+of ``shortfall``, and errors whose owner is undecided as failed trials; 14 ``resets``.
 """
 SEALED_SINCE = 12
 """First version whose records have a digest (`file_digests.seal`)."""
@@ -137,6 +137,8 @@ class Attempt:
     """Wall time in seconds."""
     usage: Usage | None = None
     """The agent's model usage; None where it was not reported, and in records of older versions."""
+    resets: Mapping[str, str] = field(default_factory=dict)
+    """As `TrialRecord.resets`."""
 
     @property
     def left_by_process(self) -> bool:
@@ -278,6 +280,8 @@ class TrialRecord:
     """Operating system, browser, viewport, locale, timezone, geolocation, scale, and the observation's settings."""
     replicas: Mapping[str, str] = field(default_factory=dict)
     """Digest of what served each app, by the app's name."""
+    resets: Mapping[str, str] = field(default_factory=dict)
+    """Why the replicas were reset after the trial, by app; without those that were proved unchanged and reused."""
     seconds: Mapping[str, float] = field(default_factory=dict)
     """Seconds of ``lease``, ``session``, ``setup``, ``episode``, ``collect``, ``judge``, ``total``."""
     started: float = 0.0
@@ -361,6 +365,8 @@ class TrialRecord:
             rest = {name: value for name, value in data.items() if name not in ("schema_version", SEAL)}
             if version < OWNED_SINCE:
                 rest = with_owner(rest, UNDECIDED)
+            if version < RESETS_SINCE:
+                rest = with_resets(rest)
             return cls(
                 **{
                     **rest,

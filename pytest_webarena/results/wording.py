@@ -34,6 +34,7 @@ __all__ = [
     "rate_words",
     "reply_words",
     "rerun_words",
+    "reset_words",
     "script_words",
     "seconds_words",
     "sign_in_words",
@@ -253,6 +254,15 @@ def sign_in_words(signed_in: Mapping[str, SignedInAtEnd]) -> str:
     'shop no (emma): found /login instead'
     """
     return "; ".join(f"{site} {found}" + (f": {found.why}" if found.why else "") for site, found in signed_in.items())
+
+
+def reset_words(resets: Mapping[str, str]) -> str:
+    """Return why sites were reset after a trial, on one line; empty where none was.
+
+    >>> reset_words({"shop": "POST http://shop.test/cart", "wiki": "reuse: never"})
+    'shop: POST http://shop.test/cart; wiki: reuse: never'
+    """
+    return "; ".join(f"{app}: {why}" for app, why in resets.items())
 
 
 def memory_words(use: MemoryUse) -> str:

@@ -52,8 +52,10 @@ class Progress:
     usage: Usage | None = None
     signed_in: Mapping[str, SignedInAtEnd] = field(default_factory=dict)
     """Sign-ins at the end of the agent's work, by site."""
-    hosted: Lease | None = None
-    """The lease, if it has sites that run elsewhere."""
+    lease: Lease | None = None
+    """The lease, from its grant on; None for tasks without sites."""
+    resets: Mapping[str, str] = field(default_factory=dict)
+    """Why replicas are reset after the attempt, by app."""
     unanswered: Unanswered = field(default_factory=Unanswered)
     """Checks without evidence that the verdict depends on."""
 
@@ -65,14 +67,19 @@ class Progress:
     def instance_problem(self, agent: AgentDefinition) -> Callable[[], str] | None:
         """`Lease.instance_problem`, if sites run elsewhere and ``agent`` can't have stopped them by a signal."""
         own = self.environment.get("external_sites", {}).values()
-        return None if self.hosted is None or can_signal_sites(agent, own) else self.hosted.instance_problem
+        return None if self.lease is None or not own or can_signal_sites(agent, own) else self.lease.instance_problem
+
+    def note_lease(self, lease: Lease) -> None:
+        """Record the lease, so that its release is known even if an error follows."""
+        self.lease = lease
 
     def note_release(self) -> None:
-        """Record why sites that run elsewhere are reset after the attempt, which has released them."""
-        if self.hosted is not None and "site_resets" in self.environment:
-            report = self.hosted.release()
-            if not report.clean:
-                self.environment["reset_after"] = report.reason
+        """Record why the sites are reset after the attempt, which has released them; logs are in its message."""
+        if self.lease is not None:
+            report = self.lease.release()
+            apps = [replica.app for replica in self.lease.replicas]
+            reasons = report.reasons or dict.fromkeys(apps, report.problem)
+            self.resets = {app: why.partition("\n")[0] for app, why in reasons.items() if why}
 
     @property
     def verdict(self) -> Verdict | None:

@@ -127,6 +127,7 @@ def _run_attempts(
                 started=record.started,
                 seconds=record.seconds.get("total", 0.0),
                 usage=record.usage if record.usage is not None or not tried.unused else Usage(),
+                resets=record.resets,
             )
         )
         record = TrialRecord.from_json(
@@ -308,6 +309,7 @@ def _gather(
                 rooted=plan.agent.rooted,
                 options=plan.options,
                 visited=progress.visited,
+                leased=progress.note_lease,
             )
         )
         task = environment.own_addresses.in_value(task)
@@ -325,7 +327,6 @@ def _gather(
             progress.environment["programs"] = programs
         if external := environment.external_sites:
             progress.environment["external_sites"] = external
-            progress.hosted = environment.lease
         if resets := environment.site_resets:
             progress.environment["site_resets"] = resets
         if environment.lease is not None and environment.lease.live:
@@ -455,6 +456,7 @@ def _record(plan: TrialPlan, progress: Progress, decided: Decided, started: floa
         browser=progress.browser,
         environment=progress.environment,
         replicas=progress.replicas,
+        resets=progress.resets,
         seconds=progress.seconds,
         started=round(started, 3),
         node_id=plan.node_id,

@@ -233,6 +233,7 @@ def set_up_environment(
     options: TrialOptions | None = None,
     visited: Sequence[str] = (),
     max_age: float | None = None,
+    leased: Callable[[Lease], None] = lambda lease: None,
 ) -> Iterator[TrialEnvironment]:
     """Lease sites, sign in, open a browser context and run the set-up; release everything at the end.
 
@@ -244,6 +245,7 @@ def set_up_environment(
             waited for.
         visited: Reachable sites that an earlier attempt visited; they are leased from the start.
         max_age: As in `Resources.lease`.
+        leased: Called with the lease once it is granted.
     """
     options = options if options is not None else TrialOptions()
     with ExitStack() as exits:
@@ -259,6 +261,7 @@ def set_up_environment(
                 if max_age is not None:
                     more["max_age"] = max_age
                 lease = exits.enter_context(resources.lease(task.leased, users=task.user, holder=holder, **more))
+                leased(lease)
                 task = lease.own_addresses.in_value(task)
         with timed("session"):
             if lease is not None:

@@ -271,7 +271,7 @@ def test_death_of_an_earlier_app_ends_the_start_of_a_later_one(
     with pytest.raises(SiteError) as caught:
         run(asyncio.wait_for(backend.start(parts[1], "web-1"), 60))
     text = str(caught.value)
-    assert text.startswith("web, in one unit with web: db, on which it may depend, has ended: the container ")
+    assert text.startswith("web: db, on which it may depend, has ended: the container ")
     assert "exit code 3" in text
     assert "corrupt page" in text
     assert "web: last lines of its log:\n  waiting for db" in text
@@ -289,8 +289,8 @@ def test_disks_of_a_container_are_read_without_a_program_inside(
     found = disk_space.disks_of_process(running.process, running.id)
     assert found is not None
     output = run(backend._starter.execute(running, *disk_space.PROGRAM)).stdout
-    own = {path: size for path, size, _ in disk_space.disks_of_program(output)}
-    assert {path: size for path, size, _ in found if path in own} == {"/": own["/"], "/dev/shm": own["/dev/shm"]}
+    own = {path: size for path, size, *_ in disk_space.disks_of_program(output)}
+    assert {disk.path: disk.size for disk in found if disk.path in own} == {"/": own["/"], "/dev/shm": own["/dev/shm"]}
     assert disk_space.disks_of_process(running.process, "another") is None  # the number may have been given away
 
 

@@ -34,4 +34,4 @@ def site_change_lines(records: Sequence[TrialRecord]) -> Iterator[Line]:
 
 def changed_without_write(record: TrialRecord) -> bool:
     """Return whether the proof of a hosted site changed during the trial, in which nobody sent a write."""
-    return f": {PROOF_CHANGED}: " in str(record.environment.get("reset_after", ""))
+    return any(why.startswith(f"{PROOF_CHANGED}: ") for why in record.resets.values())

@@ -42,6 +42,7 @@ from pytest_webarena.results.wording import (
     judge_words,
     memory_words,
     reply_words,
+    reset_words,
     script_words,
     sign_in_words,
     usage_words,
@@ -172,6 +173,7 @@ def _detail(record: TrialRecord, run: RunDir, pictures: _Pictures) -> dict[str, 
         "judge": ", ".join(judge_words(record.judge)) if record.judge is not None else "",
         "changed after the run": "; ".join([*(each["because"] for each in record.accepted), *run.changes(record)]),
         "signed in at the end": sign_in_words(record.signed_in),
+        "reset after": reset_words(record.resets),
         "memory": memory_words(record.memory) if record.memory is not None else "",
     }
     why = {

@@ -221,10 +221,10 @@ class AskingBackend(Protocol):
 
 @runtime_checkable
 class RoomyBackend(Protocol):
-    """Optional method of a backend that can detect full disks."""
+    """Optional method of a backend that can detect disks on which nothing can be saved."""
 
     async def full_disks(self, app: AppManifest, replica: Replica) -> str:
-        """Returns which disks of the replica are full, as far as that is known; empty if none is."""
+        """Returns which disks of the replica are full or became read-only, as far as that is known; empty if none."""
 
 
 @runtime_checkable

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from urllib.parse import urlsplit
 
 from pytest_webarena.sites.backends.base import (
     AskingBackend,
     Backend,
+    KeepsLogs,
     Replica,
     RoomyBackend,
     SignalledBackend,
@@ -22,15 +24,17 @@ __all__ = ["full_disks", "signalled", "unanswered"]
 
 _log = logging.getLogger(__name__)
 
+_LOG_LINES = 10
+
 
 async def unanswered(backend: Backend, least: float, app: AppManifest, replica: Replica) -> str:
-    """Returns why an app does not answer as a ready one does; empty when it does. It is asked for the longer one of its
-    ``answer_timeout`` and ``least`` seconds."""
+    """Returns why an app does not answer as a ready one does, with its last log lines; empty when it does. It is asked
+    for the longer one of its ``answer_timeout`` and ``least`` seconds."""
     if isinstance(backend, WorldBackend):
         return ""  # the gateway records failures with each request
     site = app.sites[0] if app.sites else None
     address = replica.addresses.get(site.name, "") if site else ""
-    return await answers(
+    problem = await answers(
         app.ready,
         replica.host,
         replica.port,
@@ -40,6 +44,13 @@ async def unanswered(backend: Backend, least: float, app: AppManifest, replica: 
         visited=site is not None,
         execute=partial(backend.execute, app, replica) if isinstance(backend, AskingBackend) else None,
     )
+    if problem and isinstance(backend, KeepsLogs):
+        with suppress(Exception):  # the reason counts without its explanation
+            lines = (await backend.logs(app, replica, _LOG_LINES)).rstrip().splitlines()
+            problem = "\n".join(
+                [problem, *(["last lines of its log:"] if lines else []), *(f"  {line}" for line in lines)]
+            )
+    return problem
 
 
 async def full_disks(backend: Backend, app: AppManifest, replica: Replica) -> str:

@@ -178,7 +178,7 @@ class _Client:
 
     async def _release(self, lease: str) -> Any:
         if lease not in self._leases:
-            return ReleaseReport(clean=False, reason=f"{lease} is not held by this connection")
+            return ReleaseReport(problem=f"{lease} is not held by this connection")
         self._leases.discard(lease)
         return await self._service.release(lease)
 

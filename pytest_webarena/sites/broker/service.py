@@ -275,7 +275,7 @@ class LeaseService:
         """Close the lease's gateway, then release its replicas."""
         held = self.held.take(lease)
         if held is None:
-            return ReleaseReport(clean=False, reason=f"{lease} is not held")
+            return ReleaseReport(problem=f"{lease} is not held")
         # Not cancelled with the client's connection, because half a release would lose replicas.
         return await asyncio.shield(self._background(self._release(held)))
 
@@ -295,7 +295,7 @@ class LeaseService:
         finally:
             if held.turn is not None:
                 held.turn.end(why="whoever was to sign in gave the replica back")
-        return ReleaseReport(clean=not reasons, reason="; ".join(f"{app}: {reason}" for app, reason in reasons.items()))
+        return ReleaseReport(reasons=reasons)
 
     async def _cut(self, held: ActiveLease) -> Mapping[str, str]:
         """Close the gateways of a lease. Returns, by app, why its traffic may have changed it, or may still do so."""

@@ -338,7 +338,7 @@ class Lease:
             if self._report is None:
                 answer = self._connection.send("keep", lease=self.id, made=made, problems=problems)
                 self._connection.wait_long(answer)
-                self._report = ReleaseReport(clean=False, reason="later replicas start from it")
+                self._report = ReleaseReport(problem="later replicas start from it")
 
     def session_ended(self, site: str, user: str, number: int, why: str) -> None:
         """Report that a replica does not accept a session with which it started (`SiteAccess.sessions`)."""
@@ -357,7 +357,7 @@ class Lease:
                 try:
                     self._report = decode(ReleaseReport, self._connection.call("release", lease=self.id))
                 except WebArenaError as error:
-                    self._report = ReleaseReport(clean=False, reason=str(error))
+                    self._report = ReleaseReport(problem=str(error))
             return self._report
 
 

@@ -191,10 +191,15 @@ class Grant:
 class ReleaseReport:
     """The result of releasing a lease."""
 
-    clean: bool
-    """Whether all replicas were proved unchanged and are reused without a reset."""
-    reason: str = ""
-    """Why not, per app."""
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    """Why replicas are reset, by app; without those that were proved unchanged and are reused."""
+    problem: str = ""
+    """Why nothing is known about them; empty where `reasons` are complete."""
+
+    @property
+    def clean(self) -> bool:
+        """Whether all replicas were proved unchanged and are reused without a reset."""
+        return not (self.reasons or self.problem)
 
 
 def line(message: Mapping[str, Any]) -> bytes:

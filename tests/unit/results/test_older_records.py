@@ -74,3 +74,21 @@ def test_older_records_keep_every_field(version: int) -> None:
             assert again[name] == each[name], name
         assert again["key"]["task"] == each["key"]["task"]
         assert [one["outcome"] for one in again["attempts"]] == [one["outcome"] for one in each["attempts"]]
+
+
+def test_reasons_of_resets_of_hosted_sites_are_read_from_schema_13() -> None:
+    data = {
+        **TrialRecord.from_json(stored(10)[0]).to_json(),
+        "schema_version": 13,
+        "replicas": {"shop": "d", "wiki": "d", "map": "d"},
+    }
+    del data["resets"]
+    data["environment"] = {
+        "os": "linux",
+        "reset_after": "shop: POST http://shop.test/a; b; wiki: its proof has changed",
+    }
+    record = TrialRecord.from_json(data)
+    assert record.resets == {"shop": "POST http://shop.test/a; b", "wiki": "its proof has changed"}
+    assert record.environment == {"os": "linux"}
+    assert TrialRecord.from_json(record.to_json()) == record
+    assert TrialRecord.from_json({**data, "environment": {}}).resets == {}

@@ -139,7 +139,7 @@ def test_half_written_records_are_not_read(tmp_path: Path) -> None:
 
 
 def test_newer_schema_version_is_refused() -> None:
-    with pytest.raises(ValueError, match="schema version 13 or older, found 99"):
+    with pytest.raises(ValueError, match="schema version 14 or older, found 99"):
         TrialRecord.from_json({**RECORD.to_json(), "schema_version": 99})
     with pytest.raises(ValueError, match="schema version 16 or older, found 99"):
         Evidence.from_json({**EVIDENCE.to_json(), "schema_version": 99})

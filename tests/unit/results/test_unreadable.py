@@ -55,7 +55,7 @@ def run(tmp_path: Path) -> RunDir:
     [
         ("half", "found none that can be read: "),
         ("empty", "found none that can be read: Expecting value"),
-        ("newer", "schema version 13 or older, found 99"),
+        ("newer", "schema version 14 or older, found 99"),
         ("a list", "expected a mapping, found a list"),
         ("no key", "lacks or adds a field: 'key'"),
         ("a field", "lacks or adds a field: .*brand_new"),

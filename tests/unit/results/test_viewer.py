@@ -242,3 +242,8 @@ def test_page_has_verdicts_of_all_gradings(run: RunDir) -> None:
     ]
     assert shown.index()["summary"]["gradings"]["a"]["rates"]["verified"]["errors"] == 1
     assert shown.trial("webarena.1")["record"]["verdicts"]["original"]["passed"] is False
+
+
+def test_page_says_why_sites_were_reset(run: RunDir) -> None:
+    made = make_trial(run, resets={"shop": "POST http://shop.test/cart"})
+    assert page(run).trial(made.key.task)["words"]["reset after"] == "shop: POST http://shop.test/cart"

@@ -17,7 +17,13 @@ ORDER = Order(image="shop", manifest=DockerManifest(image="shop"), name="shop-1"
 
 
 @pytest.fixture
-def pods(monkeypatch: pytest.MonkeyPatch) -> Pods:
+def dead() -> set[str]:
+    """Ids of keeper containers that have ended."""
+    return set()
+
+
+@pytest.fixture
+def pods(monkeypatch: pytest.MonkeyPatch, dead: set[str]) -> Pods:
     """Pods with fake keeper containers."""
     made: list[Running] = []
 
@@ -26,6 +32,8 @@ def pods(monkeypatch: pytest.MonkeyPatch) -> Pods:
         return made[-1]
 
     monkeypatch.setattr(containers, "launch", launch)
+    monkeypatch.setattr(containers, "end_of", lambda client, keeper: "it ended" if keeper in dead else "")
+    monkeypatch.setattr(containers, "remove", lambda client, keeper: None)
     monkeypatch.setattr("pytest_webarena.sites.backends.docker.pods.declared_volumes", lambda client, image: [])
     return Pods()
 
@@ -47,6 +55,14 @@ def test_pod_returned_twice_is_free_once(pods: Pods) -> None:
     for _ in range(2):
         pods.give_back(first)
     assert take(pods).keeper != take(pods).keeper
+
+
+def test_pods_whose_keepers_ended_are_not_reused(pods: Pods, dead: set[str]) -> None:
+    first, second, third = take(pods), take(pods), take(pods)
+    for pod in (first, second, third):
+        pods.give_back(pod)
+    dead |= {second.keeper, third.keeper}
+    assert [take(pods).keeper for _ in range(2)] == [first.keeper, "keeper-3"]
 
 
 def test_late_second_return_does_not_free_a_reused_pod(pods: Pods) -> None:

@@ -6,15 +6,19 @@ import asyncio
 import contextlib
 import os
 import signal
+import socket
 import urllib.request
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pytest_webarena.errors import SiteError
+from pytest_webarena.sites.backends.base import Replica
 from pytest_webarena.sites.backends.ready import answers
-from pytest_webarena.sites.catalogues.manifest import ExecReady, HttpReady, PortReady, Readiness
+from pytest_webarena.sites.broker.health_checks import unanswered
+from pytest_webarena.sites.catalogues.manifest import AppManifest, ExecReady, HttpReady, PortReady, Readiness
 from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
 from pytest_webarena.sites.client.lease import BrokerClient
 from tests.cases import each_case
@@ -162,3 +166,25 @@ def test_gateway_answers_are_distinguished_from_those_of_sites(client: BrokerCli
         assert lease.answers("GET", "http://tiny.test/") == (("whole", 200),)
         assert lease.answers("GET", "http://tiny.test/", harness=True) == ()
         assert lease.unrecorded() == ()
+
+
+class LoggingBackend:
+    """A backend whose only method is that of its logs."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    async def logs(self, app: AppManifest, replica: Replica, lines: int) -> str:
+        return self.text or f"{1 / len(self.text)}"
+
+
+@each_case(("log", "expected"), [("a\nno route to db\n", "\nlast lines of its log:\n  a\n  no route to db"), ("", "")])
+def test_replica_that_does_not_answer_shows_its_log(log: str, expected: str) -> None:
+    with socket.socket() as reserved:
+        reserved.bind(("127.0.0.1", 0))  # nothing listens
+        app = AppManifest(name="web", sites=(), backend="docker", ready=(HttpReady(),), answer_timeout=0.1)
+        replica = Replica(id="web-1", app="web", host="127.0.0.1", port=reserved.getsockname()[1])
+        backend: Any = LoggingBackend(log)
+        first, _, rest = asyncio.run(unanswered(backend, 0, app, replica)).partition("\n")
+    assert "no success within" in first
+    assert rest == expected.lstrip("\n")

@@ -23,7 +23,7 @@ from pytest_webarena.plugin.runner import facts
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
 from pytest_webarena.results.export import results_csv
 from pytest_webarena.results.statistics import summarise
-from pytest_webarena.sites.protocol.messages import SiteAccess
+from pytest_webarena.sites.protocol.messages import ReleaseReport, SiteAccess
 from pytest_webarena.tasks import Task
 from pytest_webarena.testing import ScriptedAgent, make_task
 from pytest_webarena.trials.episode import EpisodeLimits
@@ -89,6 +89,9 @@ class Site:
 
     def undisturbed(self) -> bool:
         return True
+
+    def release(self) -> ReleaseReport:
+        return ReleaseReport()
 
     def check(self, *, ask: bool = False) -> None:
         self.asked.append(ask)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
+from pytest_webarena.errors import SiteError
 from pytest_webarena.sites.protocol.messages import ReleaseReport, ReplicaInfo
 
 from .test_fault_attribution import Site, outcomes, run
@@ -30,7 +32,7 @@ class HostedSite(Site):
         return "shop: connection refused" if self.stays_broken else ""
 
     def release(self) -> ReleaseReport:
-        return ReleaseReport(clean=False, reason="shop: its proof has changed")
+        return ReleaseReport(reasons={"shop": "its proof has changed"})
 
 
 @pytest.mark.parametrize(
@@ -53,6 +55,29 @@ def test_instance_that_fails_after_its_reset_is_no_failure_of_the_agent(
     assert (found in record.attempts[0].message) == (expected[0] == "error site")
 
 
-def test_record_says_why_the_instance_is_reset_after_the_trial(tmp_path: Path) -> None:
-    record = run(tmp_path, HostedSite())
-    assert record.environment["reset_after"] == "shop: its proof has changed"
+def test_record_says_why_sites_are_reset_after_each_attempt(tmp_path: Path) -> None:
+    class Broken(HostedSite):
+        def release(self) -> ReleaseReport:
+            return ReleaseReport(reasons={"shop": "replica shop-1 broke: exit code 3\nits log"})
+
+    assert run(tmp_path / "hosted", HostedSite()).resets == {"shop": "its proof has changed"}
+    assert run(tmp_path / "own", Site()).resets == {}
+    record = run(tmp_path / "broken", Broken(1))
+    assert [each.resets for each in record.attempts] == [{"shop": "replica shop-1 broke: exit code 3"}] * 2
+
+
+def test_record_says_so_if_the_release_failed(tmp_path: Path) -> None:
+    class Away(HostedSite):
+        def release(self) -> ReleaseReport:
+            return ReleaseReport(problem="the site broker is gone")
+
+    assert run(tmp_path, Away()).resets == {"shop": "the site broker is gone"}
+
+
+def test_record_says_why_sites_are_reset_after_a_failed_sign_in(tmp_path: Path) -> None:
+    class NoLogin(HostedSite):
+        def session(self) -> NoReturn:
+            raise SiteError("the sign-in did not work")
+
+    record = run(tmp_path, NoLogin())
+    assert (record.outcome, record.resets) == ("error", {"shop": "its proof has changed"})

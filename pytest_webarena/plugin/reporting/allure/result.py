@@ -30,6 +30,7 @@ from pytest_webarena.results.wording import (
     cost_words,
     judge_words,
     memory_words,
+    reset_words,
     seconds_words,
     sign_in_words,
     usage_words,
@@ -105,6 +106,9 @@ def trial_result(trial: Reported, files: Attachments, environment: Mapping[str, 
         result.parameters += [
             Parameter(name=name, value=value, excluded=True) for name, value in model_facts.items() if value
         ]
+    if record.resets:
+        value = printable(reset_words(record.resets))
+        result.parameters.append(Parameter(name="reset after", value=value, excluded=True))
     verdicts = verdicts_of(record)
     if verdicts:
         result.labels.append(Label(name="grading", value=record.grading))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeVar
@@ -32,6 +33,9 @@ T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 _THREADS = 16
+_RETURN = 60.0
+"""Maximum seconds to wait for an engine that is being restarted."""
+_PAUSE = 0.5
 
 
 class EngineAccess:
@@ -89,6 +93,17 @@ class EngineAccess:
             return await self.submit(work)
         except ENGINE_ERRORS as error:
             raise SiteError(f"the Docker engine did not do what was asked: {explain(error)}") from error
+
+    async def wait_for_engine(self) -> None:
+        """Wait until the engine answers, as while it is restarted; at most `_RETURN` seconds."""
+        client, ends = self.client(), time.monotonic() + _RETURN
+        while self.working and time.monotonic() < ends:
+            try:
+                await self.submit(client.ping)
+            except ENGINE_ERRORS:
+                await asyncio.sleep(_PAUSE)
+            else:
+                return
 
     async def execute(self, running: Running, arguments: Sequence[str], seconds: float) -> Executed:
         """Run a program inside a container. Raises `SiteError` when it does not end within ``seconds``, or can't be

@@ -274,13 +274,14 @@ class DockerBackend:
         return "" if done.code == 0 else f"{arguments[0]}: {output_text(done)}"
 
     async def full_disks(self, app: AppManifest, replica: Replica) -> str:
-        """Returns which disks of the container are full; empty if none is, or it is unknown."""
+        """Returns which disks of the container are full or became read-only; empty if none, or it is unknown."""
         running = _running(replica)
         disks = disk_space.disks_of_process(running.process, running.id)
         if disks is None:
             done = await self._starter.execute(running, *disk_space.PROGRAM)
             disks = disk_space.disks_of_program(done.stdout)
-        fixed = [volume.target for volume in section(app).volumes if not volume.mutable]
+        # A volume without a source is the container's own, and written to.
+        fixed = [volume.target for volume in section(app).volumes if volume.source and not volume.mutable]
         return disk_space.full_disks(disks, read_only=fixed)
 
     async def logs(self, app: AppManifest, replica: Replica, lines: int) -> str:
@@ -337,7 +338,11 @@ class DockerBackend:
     async def _begin(self, app: AppManifest, replica: Replica) -> Replica:
         """Fill ``replica`` in with a new container of its app, and those of its unit."""
         unit = self._unit(app)
-        running = await self._unit_images.run(unit, replica.id)
+        try:
+            running = await self._unit_images.run(unit, replica.id)
+        except SiteError:
+            await self._access.wait_for_engine()  # else all attempts would fail within a second of its restart
+            raise
         try:
             # All of them before the replica is changed, so that it stays as it was if one fails.
             prints = {part.name: await self._first_look(part, replica, running[part.name]) for part in unit.apps}

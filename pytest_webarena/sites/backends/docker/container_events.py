@@ -34,18 +34,18 @@ class Watch:
         self._connect = connect
         self._label = label
         self._last_events: dict[str, ContainerEvent] = {}
-        self._listening = False
+        self._listening = self._lost = False
         self._closing = threading.Event()
         self._stream: Any = None
         self._since = int(time.time())
         threading.Thread(target=self._listen, name="docker-events", daemon=True).start()
 
     def last_event(self, container: str) -> ContainerEvent | None:
-        """Returns what happened to the container; empty when nothing did; None when events are not being received, so
-        ask the engine."""
+        """Returns what happened to the container; empty when nothing did; None when that is unknown, so ask the engine:
+        events are not being received, or some were lost, because a restarted engine reports none from before."""
         if container in self._last_events:
             return self._last_events[container]
-        return "" if self._listening else None
+        return "" if self._listening and not self._lost else None
 
     def close(self) -> None:
         """Stop listening."""
@@ -65,7 +65,7 @@ class Watch:
                 if not self._closing.is_set():
                     _log.warning("lost the Docker engine's events: %s", error)
             finally:
-                self._listening = False
+                self._listening, self._lost = False, True
             self._closing.wait(_PAUSE)
 
     def _follow(self, client: DockerClient) -> None:

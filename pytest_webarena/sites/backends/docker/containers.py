@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 import uuid
 from collections.abc import Mapping, Sequence
@@ -10,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from docker import DockerClient
-from docker.errors import APIError, NotFound
+from docker.errors import APIError, ImageNotFound, NotFound
 from docker.types import IPAMConfig, IPAMPool, LogConfig, Mount
 
 from pytest_webarena.errors import SiteError
@@ -39,6 +40,8 @@ __all__ = [
 ]
 
 _LOG_LINES = 20
+_ANONYMOUS = re.compile("[0-9a-f]{64}")
+"""Name that the engine gives to a volume without one."""
 _NANO = 1_000_000_000
 _UNFROZEN = "unable to freeze"
 _FREEZES = 20
@@ -123,7 +126,7 @@ class Running:
     ip: str
     """Its address on its network."""
     volumes: tuple[str, ...] = ()
-    """Volumes made for it alone."""
+    """Volumes made for it alone, by us or by the engine."""
     pod: Pod | None = None
     """Pod in which it runs; None if it is on the network itself."""
     place: Place | None = None
@@ -198,7 +201,7 @@ def launch(client: DockerClient, order: Order) -> Running:
             id=str(container.id),
             name=name,
             ip=ip,
-            volumes=tuple(order.volumes),
+            volumes=(*order.volumes, *_anonymous_volumes(container.attrs, order.manifest)),
             pod=order.pod,
             place=order.place,
             process=int(container.attrs["State"].get("Pid") or 0),
@@ -209,6 +212,11 @@ def launch(client: DockerClient, order: Order) -> Running:
                 container.remove(force=True, v=True)
         if isinstance(error, APIError) and order.entrypoint and "executable file not found" in str(error):
             raise NoSuchProgram(f"{order.image} has no {order.entrypoint[0]}") from None
+        if isinstance(error, ImageNotFound):
+            raise SiteError(
+                f"expected the image {order.image}, with which the run began, found none: another program removed it.\n"
+                "Get it again, and keep it until the run has ended"
+            ) from None
         if isinstance(error, ENGINE_ERRORS):
             raise SiteError(f"can't start a container of {order.image}: {explain(error)}") from None
         raise
@@ -239,6 +247,13 @@ def _limits(manifest: DockerManifest) -> dict[str, Any]:
     if manifest.shm_size:
         limits["shm_size"] = manifest.shm_size
     return limits
+
+
+def _anonymous_volumes(container: Mapping[str, Any], manifest: DockerManifest) -> list[str]:
+    """Returns the volumes that the engine made for a container. They remain if another program removes it."""
+    known = {volume.source for volume in manifest.volumes}
+    names = [str(mount.get("Name", "")) for mount in container.get("Mounts") or () if mount.get("Type") == "volume"]
+    return [name for name in names if _ANONYMOUS.fullmatch(name) and name not in known]
 
 
 def end_of(client: DockerClient, container: str, *, paused: bool = False) -> str:

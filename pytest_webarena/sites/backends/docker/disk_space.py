@@ -1,4 +1,4 @@
-"""Detects full disks of a container, through its process on this machine or by its own ``df``."""
+"""Detects disks of a container on which nothing can be saved, through its process here or by its own ``df``."""
 
 from __future__ import annotations
 
@@ -6,11 +6,20 @@ import os
 import re
 from collections.abc import Collection, Iterable
 from pathlib import Path
+from typing import NamedTuple
 
 __all__ = ["PROGRAM", "Disk", "disks_of_process", "disks_of_program", "full_disks"]
 
-Disk = tuple[str, int, int]
-"""Path, size and free space in KiB."""
+
+class Disk(NamedTuple):
+    """A disk, with its size and free space in KiB."""
+
+    path: str
+    size: int
+    free: int
+    read_only: bool = False
+    """Whether it is mounted read-only; False where that is unknown."""
+
 
 PROGRAM = ("df", "-P", "-k")
 """Command that works in every image with a shell. ``-P`` prints one line per disk."""
@@ -26,7 +35,7 @@ _SHARED = "/dev/shm"
 
 
 def full_disks(disks: Iterable[Disk], *, read_only: Collection[str] = ()) -> str:
-    """Returns which disks are full; empty: none. Mounts in ``read_only`` may be full.
+    """Returns which disks are full or have become read-only; empty: none. Mounts in ``read_only`` may be both.
 
     >>> said = '''Filesystem     1024-blocks     Used Available Capacity Mounted on
     ... overlay          263084720 34019748  73340000      32% /
@@ -36,11 +45,13 @@ def full_disks(disks: Iterable[Disk], *, read_only: Collection[str] = ()) -> str
     'the disk at /var/lib/mysql is full (0 of 204,800 kB are free)'
     >>> full_disks(disks_of_program(said), read_only=["/var/lib/mysql"])
     ''
+    >>> full_disks([Disk("/data", 900, 500, read_only=True)])
+    'the disk at /data is read-only'
     """
     return "; ".join(
-        f"the disk at {path} is full ({free:,} of {size:,} kB are free)"
-        for path, size, free in disks
-        if _is_full(size, free) and path not in read_only and not _is_the_engines(path)
+        f"the disk at {disk.path} {why}"
+        for disk in disks
+        if (why := _unusable(disk)) and disk.path not in read_only and not _is_the_engines(disk.path)
     )
 
 
@@ -59,7 +70,7 @@ def disks_of_process(pid: int, container: str) -> list[Disk] | None:
             if not _is_the_engines(path):
                 state = os.statvfs(f"{process}/root{path}")
                 size, free = (blocks * state.f_frsize // 1024 for blocks in (state.f_blocks, state.f_bavail))
-                found.append((path, size, free))
+                found.append(Disk(path, size, free, read_only=bool(state.f_flag & os.ST_RDONLY)))
     except OSError:
         return None
     return found
@@ -71,12 +82,16 @@ def disks_of_program(df_output: str) -> list[Disk]:
     for line in df_output.splitlines():
         columns = line.split(maxsplit=_COLUMNS - 1)
         if len(columns) == _COLUMNS and columns[1].isdigit() and columns[3].lstrip("-").isdigit():
-            found.append((columns[5], int(columns[1]), int(columns[3])))
+            found.append(Disk(columns[5], int(columns[1]), int(columns[3])))
     return found
 
 
-def _is_full(size: int, free: int) -> bool:
-    return size > 0 and (free <= 0 or (size > _SMALL and free < _LEAST))
+def _unusable(disk: Disk) -> str:
+    """Why nothing can be saved on it."""
+    if disk.read_only:
+        return "is read-only"
+    full = disk.size > 0 and (disk.free <= 0 or (disk.size > _SMALL and disk.free < _LEAST))
+    return f"is full ({disk.free:,} of {disk.size:,} kB are free)" if full else ""
 
 
 def _is_the_engines(path: str) -> bool:

@@ -51,8 +51,11 @@ class Pods:
         with self._lock:
             if order.image in self._without:
                 return None
-            if free := self._free.get(app):
-                return self._with_new_tenancy(free.pop())
+        while (pod := self._free_pod(app)) is not None:
+            if not containers.end_of(client, pod.keeper):
+                with self._lock:
+                    return self._with_new_tenancy(pod)
+            self.give_up(client, pod)  # the engine was restarted, for example
         try:
             kept = containers.launch(client, _keeper_order(client, app, order))
         except containers.NoSuchProgram:
@@ -61,6 +64,11 @@ class Pods:
             return None
         with self._lock:
             return self._with_new_tenancy(Pod(app=app, keeper=kept.id, ip=kept.ip))
+
+    def _free_pod(self, app: str) -> Pod | None:
+        with self._lock:
+            free = self._free.get(app)
+            return free.pop() if free else None
 
     def give_back(self, pod: Pod) -> None:
         """Mark the pod as free, after the container of this use is gone. Repeated or late calls have no effect.

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from pytest_webarena.errors import SiteError
 from pytest_webarena.sites.backends.docker import containers, volumes
 from pytest_webarena.sites.backends.docker.containers import Executed, Order, Place, Pod, Running
+from pytest_webarena.sites.backends.docker.engine import ENGINE_ERRORS, explain
 from pytest_webarena.sites.backends.docker.labels import APP, REPLICA
 from pytest_webarena.sites.backends.docker.own_address import HTTP_PORT
 from pytest_webarena.sites.backends.docker.steps import output_text, run_steps
@@ -81,6 +82,8 @@ class Starter:
         except asyncio.CancelledError:
             launch.add_done_callback(self._access.discard)  # it can't be cancelled half-way, only undone
             raise
+        except ENGINE_ERRORS as error:
+            raise SiteError(f"the Docker engine did not do what was asked: {explain(error)}") from None
         try:
             configured = image.snapshot or not docker.post_start
             first = app.ready if configured else docker.booted or app.ready

@@ -53,36 +53,35 @@ class UnitImages:
         """Find, load, pull or build the images of a unit, and make missing snapshots of them."""
         client = await self._access.connect()
         try:
+            # By id: somebody may give an image's name to another one during the run.
             sources = {app.name: await self._obtain(client, app) for app in unit.apps}
             unit_hash = _unit_hash(unit, sources)
             images = {}
             for app in unit.apps:
-                reference, source = sources[app.name]
+                source = sources[app.name]
                 configured = f"{source}+{snapshots.config_hash(app, unit_hash)}" if section(app).post_start else source
-                images[app.name] = Image(reference=reference, digest=configured)
+                images[app.name] = Image(reference=source, digest=configured)
             if any(section(app).snapshot for app in unit.apps):
-                ids = {name: source for name, (_, source) in sources.items()}
-                made = await self._snapshots(unit, images, ids, unit_hash)
+                made = await self._snapshots(unit, images, sources, unit_hash)
                 images = {name: replace(image, reference=made[name], snapshot=True) for name, image in images.items()}
             self._images.update(images)
         finally:
             for app in unit.apps:
                 self._context.note(app.name, "")
 
-    async def _obtain(self, client: DockerClient, app: AppManifest) -> tuple[str, str]:
-        """Returns reference and id of an app's own image."""
+    async def _obtain(self, client: DockerClient, app: AppManifest) -> str:
+        """Returns the id of an app's own image."""
         docker = section(app)
         if docker.build:
             reference = await self._build(client, app, docker.build)
-            return reference, await self._access.call(lambda: find_image(client, reference)) or reference
+            return await self._access.call(lambda: find_image(client, reference)) or reference
         # Check first what is cheap to check, because pulling the image may take hours.
         await self._access.call(lambda: volumes.require_volumes(client, docker))
         arguments = f"--sites={self._context.catalogue} {app.sites[0].name}" if app.sites else ""
         note = partial(self._note, app)
-        source = await self._with_long_timeout(
+        return await self._with_long_timeout(
             lambda slow: obtain_image(slow, docker, note, pulls=self._context.pulls, sites=arguments)
         )
-        return docker.image, source
 
     async def _build(self, client: DockerClient, app: AppManifest, recipe: str) -> str:
         from pytest_webarena.sites.container_images import ensure_image
@@ -142,7 +141,8 @@ class UnitImages:
             self._access.remove_soon(*running.values())
             if isinstance(error, SiteError) and unit.others:
                 failed = next(app.name for app in unit.apps if app.name not in running)
-                raise type(error)(f"{failed}, in one unit with {unit.lead.name}: {error}") from None
+                unit_words = "" if failed == unit.lead.name else f", in one unit with {unit.lead.name}"
+                raise type(error)(f"{failed}{unit_words}: {error}") from None
             raise
         try:
             await self._require_alive(unit, running)
@@ -212,9 +212,9 @@ def _place(running: Iterable[Running]) -> Place | None:
     return next((each.place for each in running), None)
 
 
-def _unit_hash(unit: Unit, sources: Mapping[str, tuple[str, str]]) -> str:
+def _unit_hash(unit: Unit, sources: Mapping[str, str]) -> str:
     """Returns a hash of a unit's apps; empty for a single app."""
     if not unit.others:
         return ""
-    parts = [f"{app.name} {sources[app.name][1]} {snapshots.config_hash(app)}" for app in unit.apps]
+    parts = [f"{app.name} {sources[app.name]} {snapshots.config_hash(app)}" for app in unit.apps]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]

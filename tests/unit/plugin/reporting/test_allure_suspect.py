@@ -47,3 +47,14 @@ def test_facts_without_a_value_are_left_out(run: RunDir, tmp_path: Path) -> None
     assert "signed in at the end" not in result["description"]
     assert "show-trace" in result["description"]
     assert str(tmp_path) not in result["description"]
+
+
+def test_parameter_says_why_sites_were_reset(run: RunDir, tmp_path: Path) -> None:
+    make_trial(run, resets={"shop": "POST http://shop.test/cart", "wiki": "reuse: never"})
+    make_trial(run, agent="b")
+    found = by_agent(run, tmp_path / "allure")
+    values = {name: {each["name"]: each for each in one["parameters"]} for name, one in found.items()}
+    parameter = values["a"]["reset after"]
+    assert parameter["value"].strip("'") == "shop: POST http://shop.test/cart; wiki: reuse: never"
+    assert parameter["excluded"]
+    assert "reset after" not in values["b"]

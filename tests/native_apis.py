@@ -1,19 +1,23 @@
-"""Answers in the APIs of Anthropic and Google; the providers' own types accept each, and each event of a stream."""
+"""Answers in the APIs of Anthropic and Google; the providers' own types accept each, and each event of a stream.
+
+The providers' packages are imported when they are used: that takes a third of the time in which a worker of the suite
+collects all tests, and only one worker runs the tests that use them.
+"""
 
 from __future__ import annotations
 
 import base64
+import functools
 import json
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any
-
-from anthropic import types as anthropic_types
-from anthropic.types.message_create_params import MessageCreateParamsNonStreaming
-from google.genai import types as google_types
-from pydantic import TypeAdapter
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from tests.model_server import Answer
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 __all__ = [
     "SIGNATURE", "anthropic_error", "anthropic_events", "anthropic_message", "check_body", "google_error",
@@ -24,8 +28,38 @@ SIGNATURE = base64.b64encode(b"\xff\xfe signed").decode()
 """Signature of a thought, with characters that other alphabets of base64 lack."""
 _ANTHROPIC_ENDS = {"stop": "end_turn", "tool_calls": "tool_use", "length": "max_tokens", "content_filter": "refusal"}
 _GOOGLE_ENDS = {"stop": "STOP", "tool_calls": "STOP", "length": "MAX_TOKENS", "content_filter": "SAFETY"}
-_EVENT: TypeAdapter[Any] = TypeAdapter(anthropic_types.RawMessageStreamEvent)
-_BODY: TypeAdapter[Any] = TypeAdapter(MessageCreateParamsNonStreaming)
+
+
+def _anthropic_types() -> ModuleType:
+    from anthropic import types
+
+    return types
+
+
+def _google_types() -> ModuleType:
+    from google.genai import types
+
+    return types
+
+
+@functools.cache
+def _event() -> TypeAdapter[Any]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(_anthropic_types().RawMessageStreamEvent)
+
+
+def _body_type() -> Any:
+    from anthropic.types.message_create_params import MessageCreateParamsNonStreaming
+
+    return MessageCreateParamsNonStreaming
+
+
+@functools.cache
+def _body() -> TypeAdapter[Any]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(_body_type())
 
 
 def anthropic_message(answer: Answer) -> dict[str, Any]:
@@ -55,7 +89,7 @@ def anthropic_message(answer: Answer) -> dict[str, Any]:
             {"input_tokens": counts[0], "output_tokens": counts[1]} if isinstance(counts, tuple) else counts
         )
     if not answer.hostile:
-        anthropic_types.Message.model_validate(whole)
+        _anthropic_types().Message.model_validate(whole)
     return whole
 
 
@@ -78,7 +112,7 @@ def anthropic_events(answer: Answer) -> Iterator[bytes]:
     events += [{"type": "message_delta", "delta": delta, "usage": late}, {"type": "message_stop"}]
     for event in events:
         if event["type"] != "ping" and not answer.hostile:
-            _EVENT.validate_python(event)
+            _event().validate_python(event)
         yield f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode()
 
 
@@ -126,7 +160,7 @@ def google_response(answer: Answer) -> dict[str, Any]:
             else counts
         )
     if not answer.hostile:
-        google_types.GenerateContentResponse.model_validate(whole)
+        _google_types().GenerateContentResponse.model_validate(whole)
     return whole
 
 
@@ -171,17 +205,17 @@ def anthropic_error(status: int, kind: str, message: str, **headers: str) -> Ans
 def check_body(api: str, body: dict[str, Any]) -> None:
     """The provider's own types accept a request's body, with no unknown keys."""
     if api == "anthropic":
-        known = MessageCreateParamsNonStreaming.__annotations__ | {"stream": bool}
-        for base in MessageCreateParamsNonStreaming.__orig_bases__:  # type: ignore[attr-defined]
+        known = _body_type().__annotations__ | {"stream": bool}
+        for base in _body_type().__orig_bases__:
             known |= base.__annotations__
         assert set(body) <= set(known)
-        _BODY.validate_python({name: value for name, value in body.items() if name != "stream"})
+        _body().validate_python({name: value for name, value in body.items() if name != "stream"})
         roles = [message["role"] for message in body["messages"]]
         assert all(one != other for one, other in pairwise(roles))
         return
     assert set(body) <= {"contents", "systemInstruction", "generationConfig", "tools", "toolConfig"}
     for content in body["contents"]:
-        google_types.Content.model_validate(content)
-    google_types.GenerationConfig.model_validate(body.get("generationConfig", {}))
+        _google_types().Content.model_validate(content)
+    _google_types().GenerationConfig.model_validate(body.get("generationConfig", {}))
     for tool in body.get("tools", []):
-        google_types.Tool.model_validate(tool)
+        _google_types().Tool.model_validate(tool)

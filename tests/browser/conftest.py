@@ -195,13 +195,20 @@ class _BorrowedEngine:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._engine, name)
 
+    def __enter__(self) -> _BorrowedEngine:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
     def close(self) -> None:
         pass
 
 
 @pytest.fixture(scope="module")
 def shared_engine(engine: BrowserEngine) -> Iterator[BrowserEngine]:
-    """Runtimes in this process, also those of pytest runs in it, use the tests' browser instead of starting their own.
+    """Runtimes and commands in this process, also those of pytest runs in it, use the tests' browser instead of
+    starting their own.
 
     A browser with other settings, one that trusts https sites of a run, or one of a forked process is started.
     """
@@ -215,7 +222,8 @@ def shared_engine(engine: BrowserEngine) -> Iterator[BrowserEngine]:
         return _BorrowedEngine(engine) if borrowed else BrowserEngine(config)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pytest_webarena.trials.runtime.BrowserEngine", start)
+        for module in ("trials.runtime", "browser.engine"):  # commands import it from there when they need it
+            patch.setattr(f"pytest_webarena.{module}.BrowserEngine", start)
         yield engine
 
 

@@ -90,7 +90,7 @@ def attempts_of(record: TrialRecord) -> list[tuple[str, str | None]]:
     return [(each.outcome, each.cause) for each in record.attempts]
 
 
-@pytest.mark.matrix(2)
+@pytest.mark.matrix(1)
 @pytest.mark.parametrize(
     "check",
     [

@@ -70,6 +70,9 @@ LOOKING_AROUND = ("task_files", "records", "process_table", "broker", "ports")
 DRIVING = ("files", "endpoints", "dialog", "honest")
 EVERYWHERE = ("broker", "file_address", "signed_out", "numbers", "choice", "noise", "twice", "forged", "inert")
 """Cheats of which none needs the sandbox to be worth nothing."""
+KNOWN = ("numbers", "choice", "noise", "inert")
+"""Those of them that other tests of the first tier try without a browser: test_answer_attacks.py, test_process.py,
+test_hostile_text.py."""
 
 
 def write_project(directory: Path) -> None:
@@ -134,10 +137,10 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def sandboxed_records(project: Path) -> dict[str, dict[str, Any]]:
-    """All cheats in the sandbox, with an agent that does its task honestly."""
+    """The cheats in the sandbox, with an agent that does its task honestly."""
     need_sandbox()
-    agents = [f"{each.__name__}-boxed" for each in CHEATS] + [f"{each}-driving" for each in DRIVING]
-    return run(project, "boxed", *agents, solved=True)
+    agents = [f"{each.__name__}-boxed" for each in CHEATS if each.__name__ not in KNOWN]
+    return run(project, "boxed", *agents, *(f"{each}-driving" for each in DRIVING), solved=True)
 
 
 def test_only_honest_agent_scores_in_sandbox(sandboxed_records: dict[str, dict[str, Any]]) -> None:
@@ -145,6 +148,14 @@ def test_only_honest_agent_scores_in_sandbox(sandboxed_records: dict[str, dict[s
     outcomes = {agent: record["outcome"] for agent, record in sandboxed_records.items()}
     assert outcomes.pop("honest-driving") == "passed", sandboxed_records["honest-driving"]["message"]
     assert set(outcomes.values()) == {"failed"}, outcomes  # none is excluded from the success rate
+
+
+@pytest.mark.exhaustive
+def test_cheats_that_need_no_host_score_nothing_in_sandbox(project: Path) -> None:
+    need_sandbox()
+    records = run(project, "boxed-known", *(f"{each}-boxed" for each in KNOWN))
+    assert {record["isolation"] for record in records.values()} == {"sandboxed"}
+    assert {record["outcome"] for record in records.values()} == {"failed"}
 
 
 @pytest.mark.parametrize("cheat", [f"{each}-boxed" for each in LOOKING_AROUND] + ["files-driving", "endpoints-driving"])

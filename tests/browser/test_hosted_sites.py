@@ -15,8 +15,9 @@ from pytest_webarena.commands.cli import main
 from pytest_webarena.gateway.session import GatewaySession
 from tests.browser.gateway_lab import Lab
 from tests.hosted_app import HostedApp, hosted_app
-from tests.inner import run_pytest
 from tests.unit.suites.made import raw
+
+pytestmark = pytest.mark.usefixtures("shared_engine")
 
 
 @pytest.fixture(scope="module")
@@ -132,16 +133,16 @@ tasks:
 """
 
 
-def test_tasks_on_one_host_stay_signed_in_and_are_reset(tmp_path: Path, apps: list[HostedApp]) -> None:
+def test_tasks_on_one_host_stay_signed_in_and_are_reset(pytester: pytest.Pytester, apps: list[HostedApp]) -> None:
     apps[0].note = "left by an earlier run"
     catalogue = "apps:" + "".join(SITE.format(name=app.name, url=app.url) for app in apps)
-    (tmp_path / "sites.yaml").write_text(catalogue)
-    (tmp_path / "a.tasks.yaml").write_text(TASKS.replace("OWN", apps[0].url))
-    result = run_pytest(tmp_path, "a.tasks.yaml", "--agent=oracle", "--sites=./sites.yaml", "--run-dir=run")
+    (pytester.path / "sites.yaml").write_text(catalogue)
+    (pytester.path / "a.tasks.yaml").write_text(TASKS.replace("OWN", apps[0].url))
+    result = pytester.runpytest_inprocess("a.tasks.yaml", "--agent=oracle", "--sites=./sites.yaml", "--run-dir=run")
     result.assert_outcomes(passed=2)
     assert [app.resets for app in apps] == [2, 1]  # each at the start, the store after the note
     assert not [why for app in apps for why in app.rejected]
-    records = [json.loads(path.read_text()) for path in (tmp_path / "run/trials").glob("*/trial.json")]
+    records = [json.loads(path.read_text()) for path in (pytester.path / "run/trials").glob("*/trial.json")]
     facts = {record["key"]["task"]: record["environment"] for record in records}
     assert [facts[name]["site_resets"]["shop"]["number"] for name in ("writes", "looks")] == [0, 1]
     assert facts["looks"]["external_sites"] == {app.name: app.url for app in apps}
@@ -193,41 +194,45 @@ tasks:
 """
 
 
-def test_checks_and_agents_may_use_the_address_of_any_instance(tmp_path: Path, apps: list[HostedApp]) -> None:
+def test_checks_and_agents_may_use_the_address_of_any_instance(
+    pytester: pytest.Pytester, apps: list[HostedApp]
+) -> None:
     with hosted_app("shop") as other:
         one, two = apps[0].url, other.url
         catalogue = "apps:" + SITE.format(name="shop", url=f"[{one}, {two}]").replace(f'"[{one}, {two}]/', '"{url}/')
-        (tmp_path / "sites.yaml").write_text(catalogue + SITE.format(name="forum", url=apps[1].url))
+        (pytester.path / "sites.yaml").write_text(catalogue + SITE.format(name="forum", url=apps[1].url))
         for name, a, b, said in (("right", one, two, two), ("wrong", two, one, f"{one}0")):
             text = OWN.format(id=name, a=a, b=b, said=said, regex=rf"^{re.escape(b)}/no\w+$")
-            (tmp_path / f"{name}.tasks.yaml").write_text(text)
+            (pytester.path / f"{name}.tasks.yaml").write_text(text)
         unread = "tasks: [{id: unread, intent: Where?, sites: [shop], checks: [answer: {regex: 'X:[0-9]+/a'}]}]"
-        (tmp_path / "unread.tasks.yaml").write_text(unread.replace("X", "127.0.0.1"))
-        result = run_pytest(tmp_path, "--agent=oracle", "--sites=./sites.yaml", "--run-dir=run", "-rs")
+        (pytester.path / "unread.tasks.yaml").write_text(unread.replace("X", "127.0.0.1"))
+        result = pytester.runpytest_inprocess("--agent=oracle", "--sites=./sites.yaml", "--run-dir=run", "-rs")
         result.assert_outcomes(passed=1, failed=1, skipped=1)
         result.stdout.fnmatch_lines(["*unread.tasks.yaml:1: expected shop:/path or *"])
         assert not [why for app in (*apps, other) for why in app.rejected]
-    records = [json.loads(path.read_text()) for path in (tmp_path / "run/trials").glob("*/trial.json")]
+    records = [json.loads(path.read_text()) for path in (pytester.path / "run/trials").glob("*/trial.json")]
     verdicts = {record["key"]["task"]: record["verdict"]["results"] for record in records}
     assert [each["path"] for each in verdicts["wrong"] if each["score"] == 0] == ["checks[4]"]
-    steps = [path.read_text().splitlines()[0] for path in (tmp_path / "run/trials").glob("*/*/steps.jsonl")]
+    steps = [path.read_text().splitlines()[0] for path in (pytester.path / "run/trials").glob("*/*/steps.jsonl")]
     assert [json.loads(step)["action"]["url"] for step in steps] == ["http://shop.test/"] * 2
-    run_pytest(tmp_path, "--rescore=run").assert_outcomes(passed=1, failed=1)
+    pytester.runpytest_inprocess("--rescore=run").assert_outcomes(passed=1, failed=1)
 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("policy", ["own", "self"])
-def test_policy_in_a_page_with_the_own_address_is_an_error(tmp_path: Path, apps: list[HostedApp], policy: str) -> None:
+def test_policy_in_a_page_with_the_own_address_is_an_error(
+    pytester: pytest.Pytester, apps: list[HostedApp], policy: str
+) -> None:
     own = apps[0].url if policy == "own" else "'self'"
     apps[0].note = f'<meta http-equiv="Content-Security-Policy" content="default-src {own}">'
-    (tmp_path / "sites.yaml").write_text(
+    (pytester.path / "sites.yaml").write_text(
         f"apps: {{shop: {{backend: external, sites: {{shop: {{url: '{apps[0].url}'}}}}}}}}"
     )
     task = "tasks: [{id: a, intent: Where?, sites: [shop], checks: [answer: {number: 1}], solution: [{stop: '1'}]}]"
-    (tmp_path / "a.tasks.yaml").write_text(task)
-    result = run_pytest(tmp_path, "--agent=oracle", "--sites=./sites.yaml", "--run-dir=run")
+    (pytester.path / "a.tasks.yaml").write_text(task)
+    result = pytester.runpytest_inprocess("--agent=oracle", "--sites=./sites.yaml", "--run-dir=run")
     result.assert_outcomes(errors=1)
-    [record] = [json.loads(path.read_text()) for path in (tmp_path / "run/trials").glob("*/trial.json")]
+    [record] = [json.loads(path.read_text()) for path in (pytester.path / "run/trials").glob("*/trial.json")]
     assert record["cause"] == "site"
     assert "keep_address: true" in record["message"]
 
@@ -266,7 +271,7 @@ tasks:
 
 
 @pytest.mark.exhaustive
-def test_resumed_run_compares_resets_with_its_first_one(tmp_path: Path, apps: list[HostedApp]) -> None:
+def test_resumed_run_compares_resets_with_its_first_one(pytester: pytest.Pytester, apps: list[HostedApp]) -> None:
     text = f"""
     apps:
       shop:
@@ -274,11 +279,11 @@ def test_resumed_run_compares_resets_with_its_first_one(tmp_path: Path, apps: li
         reset: {{run: ["true"], proof: {{url: "{{url}}/"}}}}
         sites: {{shop: {{url: "{apps[0].url}"}}}}
     """
-    (tmp_path / "sites.yaml").write_text(textwrap.dedent(text))
-    (tmp_path / "a.tasks.yaml").write_text(RESUMED)
+    (pytester.path / "sites.yaml").write_text(textwrap.dedent(text))
+    (pytester.path / "a.tasks.yaml").write_text(RESUMED)
     options = ("a.tasks.yaml", "--agent=oracle", "--sites=./sites.yaml", "-x")
-    run_pytest(tmp_path, *options, "--run-dir=run").assert_outcomes(failed=1)
+    pytester.runpytest_inprocess(*options, "--run-dir=run").assert_outcomes(failed=1)
     apps[0].note = "left, because the reset does nothing"
-    result = run_pytest(tmp_path, *options, "--resume=run")
+    result = pytester.runpytest_inprocess(*options, "--resume=run")
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["*expected the response after the run's first resets, found another: *"])

@@ -354,7 +354,7 @@ def test_session_from_replica_start_is_verified_once_and_renewed(engine: Browser
     assert reports == [("forum", "ada", 1)]
 
 
-@pytest.mark.matrix(3)
+@pytest.mark.matrix(2)
 @pytest.mark.parametrize(
     ("check", "users", "expected"),
     [

@@ -28,7 +28,9 @@ tasks:
     intent: What is 12 times 34?
     checks: [{not: {answer: {number: 407}}}, {answer: {number: 408}}]
 """
-AGENTS = ("cot", "direct", "tools", "vision", "tools-vision", "dialogue", "summary", "fast")
+AGENTS = ("cot", "tools", "tools-vision", "summary", "fast")
+"""One of each way to ask: for text or calls, about texts or pictures, with or without a summary of earlier steps."""
+OTHERS = ("direct", "vision", "dialogue")
 REFUSED = "gpt-4o-mini"
 KEY, PLANTED = "sk-planted-key-0123456789", 'planted "s€cret" <more>'
 
@@ -142,11 +144,11 @@ def solved(endpoint: ModelServer, run_here: RunHere, pytester: pytest.Pytester) 
     return MADE[0]
 
 
-def test_every_model_agent_solves_a_task_and_no_secret_is_stored(solved: Solved) -> None:
+def test_model_agents_solve_a_task_and_no_secret_is_stored(solved: Solved) -> None:
     project, result, server, requests = solved.directory, solved.result, solved.server, solved.requests
     result.assert_outcomes(passed=len(AGENTS))
     assert all(headers["authorization"] == f"Bearer {KEY}" for headers in server.headers)
-    assert sum("image_url" in json.dumps(body) for body in server.bodies) >= 6
+    assert sum("image_url" in json.dumps(body) for body in server.bodies) >= 3
     result.stdout.fnmatch_lines(["tools: 1/1 passed*", "  cost *$0.0*tokens in*"])
 
     found = records(project)
@@ -176,7 +178,7 @@ def test_every_model_agent_solves_a_task_and_no_secret_is_stored(solved: Solved)
     assert "[secret]" in (attempt / "network.jsonl").read_text()  # it was there to be taken out
     assert "[secret]" in steps[2]["raw"]
     written = [file for file in project.rglob("*") if file.is_file() and file.suffix != ".yaml"]
-    assert len(written) > 150
+    assert len(written) > 20 * len(AGENTS)
     spelled = [
         KEY,
         's€cret"',
@@ -193,6 +195,16 @@ def test_every_model_agent_solves_a_task_and_no_secret_is_stored(solved: Solved)
             assert form.encode() not in data, f"{form} in {file.relative_to(project)}"
     for text in (result.stdout.str(), result.stderr.str()):
         assert KEY not in text
+
+
+@pytest.mark.exhaustive
+def test_other_model_agents_solve_a_task(endpoint: ModelServer, run_here: RunHere, tmp_path: Path) -> None:
+    write_project(tmp_path)
+    agents = [f"--agent={name}" for name in OTHERS]
+    result = run_here(tmp_path, endpoint, *agents, "-k", "reckon", "--concurrency=3")
+    result.assert_outcomes(passed=len(OTHERS))
+    for record in records(tmp_path).values():
+        assert (record["model"], record["usage"]["calls"]) == ("gpt-4o", record["steps"])
 
 
 def test_run_from_cache_makes_no_requests(tmp_path: Path, run_here: RunHere) -> None:

@@ -58,10 +58,11 @@ def test_page_that_crashes_every_visitor_is_undecided(attempt: Try, bombs: None)
 @pytest.mark.parametrize(
     ("command", "undecided", "control"),
     [
-        (script("document.documentElement.dataset.bomb = 1"), False, "recurs"),
-        (("Page.navigate", {"url": f"{SITE}/bomb"}), True, "address"),
+        pytest.param(script("document.documentElement.dataset.bomb = 1"), False, "recurs", id="script"),
+        pytest.param(
+            ("Page.navigate", {"url": f"{SITE}/bomb"}), True, "address", id="page", marks=pytest.mark.exhaustive
+        ),
     ],
-    ids=["script", "page"],
 )
 def test_driven_browser_is_visited_without_its_agent(
     attempt: Try, bombs: None, command: tuple[str, dict[str, Any]], undecided: bool, control: str
@@ -84,6 +85,7 @@ def test_page_that_never_stops_writing_for_any_visitor_is_undecided(attempt: Try
     assert (record.undecided, record.event, record.control) == (True, "endless_writes", "address")
 
 
+@pytest.mark.exhaustive  # the unit tests have the same event and result of its control
 def test_browser_that_is_killed_once_is_undecided(attempt: Try, monkeypatch: pytest.MonkeyPatch) -> None:
     observe, seen = Session.observe, 0
 
@@ -100,6 +102,7 @@ def test_browser_that_is_killed_once_is_undecided(attempt: Try, monkeypatch: pyt
     assert (record.undecided, record.control) == (True, "works")
 
 
+@pytest.mark.exhaustive  # so has test_owners_rates.py, with doubles of the browser
 def test_crash_buys_no_second_attempt(attempt: Try, bombs: None) -> None:
     record = attempt(ANSWERED, Goto(f"{SITE}/scripts"), press("Bomb"), retries=1, once=True)
     assert attempts_of(record) == [("failed", None), ("passed", None)], record.message

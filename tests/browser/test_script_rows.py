@@ -28,7 +28,7 @@ def rows(*names: str) -> str:
     return "<title>starred</title>" + ROWS % "".join(ROW % name for name in names)
 
 
-@pytest.mark.matrix(2)
+@pytest.mark.matrix(1)
 @pytest.mark.parametrize(
     ("now", "starred", "error"),
     [
@@ -146,7 +146,7 @@ ITEMS: dict[str, Callable[[int, str], str]] = {
 }
 
 
-@pytest.mark.matrix(2)
+@pytest.mark.matrix(1)
 @pytest.mark.parametrize("kind", ITEMS)
 @pytest.mark.parametrize(
     ("now", "title"), [("Kettle Mug Bowl", "Mug"), ("Apron Kettle Mug", "Mug"), ("Apron Bowl Kettle", "-")]
@@ -192,7 +192,7 @@ ITEM = (
 )
 
 
-@pytest.mark.matrix(2)
+@pytest.mark.matrix(1)
 @pytest.mark.parametrize(
     ("then", "now", "title"),
     [

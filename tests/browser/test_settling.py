@@ -46,7 +46,7 @@ def text(session: Session) -> str:
     return session.read_page(open=None, locate="css=p").texts[0]
 
 
-@pytest.mark.matrix(3)
+@pytest.mark.matrix(2)
 @pytest.mark.parametrize(
     "reaction",
     [
@@ -152,7 +152,7 @@ def test_action_without_effect_does_not_wait(patient: Show, monkeypatch: pytest.
     assert session.execute(Noop()).error == ""  # the page is not queried
 
 
-@pytest.mark.matrix(2)
+@pytest.mark.matrix(1)
 @pytest.mark.parametrize(
     "unrest",
     [

@@ -37,7 +37,7 @@ LATER = {
 }
 
 
-@pytest.mark.matrix(2)
+@pytest.mark.matrix(1)
 @pytest.mark.parametrize("how", [*LATER, "header"])
 def test_negative_condition_is_checked_a_second_time(open_session: OpenSession, web: Web, how: str) -> None:
     web.put("/seed", "Seed")
@@ -87,7 +87,7 @@ def test_negative_condition_is_undecided_while_a_request_is_pending(
     assert look(session, live, f"[{{page: {{{way}excludes: Board}}}}]").passed is False
 
 
-@pytest.mark.matrix(2)
+@pytest.mark.matrix(1)
 @pytest.mark.parametrize("status", [429, 408, 425, 500, 503, 400, 413, 419, 431])
 def test_negative_condition_is_undecided_after_failed_script_request(
     open_session: OpenSession, web: Web, status: int
@@ -136,7 +136,7 @@ UNANSWERED = [
 ]
 
 
-@pytest.mark.matrix(2)
+@pytest.mark.matrix(1)
 @pytest.mark.skipif(BROWSER != "chromium", reason="a Firefox does not tell of all of them")
 @pytest.mark.parametrize(("part", "found"), UNANSWERED)
 def test_negative_condition_is_undecided_after_failed_resource(
@@ -274,7 +274,7 @@ OTHERS = {
 }
 
 
-@pytest.mark.matrix(2)
+@pytest.mark.matrix(1)
 @pytest.mark.parametrize("how", OTHERS)
 def test_repeated_script_request_replaces_the_failed_one(open_session: OpenSession, web: Web, how: str) -> None:
     """Only if the request is the same: one API address may answer many questions."""

@@ -13,7 +13,7 @@ from pytest_webarena.commands.cli import main
 from tests.desk import CATALOGUE_MISTAKES, TASK_MISTAKES, catalogue, task, write_app
 from tests.hosted_app import HostedApp, hosted_app
 
-pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable")]
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("shared_engine")]
 
 
 @pytest.fixture

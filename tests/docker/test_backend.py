@@ -277,7 +277,7 @@ http.server.HTTPServer(("", 8080), Failing).serve_forever()
 """
 
 
-@pytest.mark.matrix(2)
+@pytest.mark.matrix(1)
 @pytest.mark.parametrize(
     ("code", "settings", "expected"),
     [

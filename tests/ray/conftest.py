@@ -49,9 +49,9 @@ class Machines:
     process: subprocess.Popen[str]
     address: str = ""
     environment: dict[str, str] = field(default_factory=dict)
-    there: list[int] = field(default_factory=lambda: [1, 2])
+    there: list[int] = field(default_factory=list)
     """Numbers of the nodes that live."""
-    made: int = 2
+    made: int = 0
 
     def command(self, *arguments: str) -> list[str]:
         return ["ip", "netns", "exec", self.namespace, sys.executable, *arguments]
@@ -125,6 +125,20 @@ class Machines:
 
 @pytest.fixture(scope="session")
 def machines() -> Iterator[Machines]:
+    """A cluster with two nodes."""
+    with _cluster(nodes=2) as machines:
+        yield machines
+
+
+@pytest.fixture(scope="session")
+def single() -> Iterator[Machines]:
+    """A cluster with one node; it starts in two thirds of the time."""
+    with _cluster(nodes=1) as machines:
+        yield machines
+
+
+@contextmanager
+def _cluster(nodes: int) -> Iterator[Machines]:
     if unavailable := _lacking():
         if os.environ.get("WEBARENA_REQUIRE_RAY") == "1":
             pytest.fail(f"WEBARENA_REQUIRE_RAY=1, but {unavailable}", pytrace=False)
@@ -144,7 +158,7 @@ def machines() -> Iterator[Machines]:
         subprocess.run(["ip", "netns", "exec", namespace, "ip", "link", "set", "lo", "up"], check=True)
         log = (folder / "nodes.log").open("w")
         process = subprocess.Popen(
-            ["ip", "netns", "exec", namespace, sys.executable, "-m", "tests.ray.nodes", "4", "4"],
+            ["ip", "netns", "exec", namespace, sys.executable, "-m", "tests.ray.nodes", *["4"] * nodes],
             cwd=ROOT, env=environment, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
             start_new_session=True,
         )  # fmt: skip
@@ -153,7 +167,7 @@ def machines() -> Iterator[Machines]:
         while not line.startswith("ready"):
             line = process.stdout.readline()
             assert line, (folder / "nodes.log").read_text()[-3000:]
-        yield Machines(namespace, folder, process, line.split()[1], environment)
+        yield Machines(namespace, folder, process, line.split()[1], environment, [*range(1, nodes + 1)], nodes)
         assert process.stdin is not None
         process.stdin.close()
         process.wait(60)

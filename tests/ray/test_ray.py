@@ -131,6 +131,18 @@ def test_interrupted_ray_run_keeps_records_and_can_be_resumed(machines: Machines
 
 
 @pytest.mark.timeout(600)
+def test_node_runs_trials_with_its_own_sites_and_browser(single: Machines, project: Path) -> None:
+    (project / "tasks" / "quick.yaml").write_text(SUM_TASK)
+    process = single.start(project, "--run-dir=run", "--agent=oracle", "--trials=2")
+    output = finish(process)
+    assert process.returncode == 0, output[-5000:]
+    records = records_of(project / "run")
+    assert [each.outcome for each in records] == ["passed"] * 2
+    assert all(each.replicas and each.browser for each in records)
+    wait_until(lambda: not single.left_behind(), 60)
+
+
+@pytest.mark.exhaustive
 def test_each_node_uses_its_own_sites_and_browser(machines: Machines, project: Path) -> None:
     (project / "tasks" / "quick.yaml").write_text(SUM_TASK)
     process = machines.start(project, "--run-dir=run", "--agent=oracle", "--trials=4")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
-from scripts.test_budget import SHOWN, SINGLE, WALL, summary
+from scripts.test_budget import SHOWN, SINGLE, WALL, speed, summary
 
 
 def report(folder: Path, *seconds: float, wall: float) -> Path:
@@ -36,3 +37,9 @@ def test_a_long_run_and_a_long_test_are_over_the_budget(tmp_path: Path) -> None:
 
 def test_a_missing_report_is_a_sentence(tmp_path: Path) -> None:
     assert "expected pytest's report" in summary(tmp_path / "none.xml", load=0.5)[0]
+
+
+def test_speed_of_the_machine_is_a_line() -> None:
+    assert re.match(
+        r"test_budget: speed: 1,000 additions in Python take \d+\.\d\d CPU s; \d+ CPUs, Python 3", speed(1_000)
+    )

@@ -157,8 +157,20 @@ apps:
 """
 
 
+@pytest.fixture
+def visited(monkeypatch: pytest.MonkeyPatch) -> list[Diagnosis]:
+    """What visits in a browser find, without visits; tests/browser/test_hosted_sites.py makes them."""
+    found: list[Diagnosis] = []
+    monkeypatch.setattr("pytest_webarena.commands.suite_sites.visit_sites", lambda *asked: list(found))
+    needs = Diagnosis(subject="writer", state="note", text="its pages need pictures.test")
+    monkeypatch.setattr("pytest_webarena.commands.sites.examine_other_hosts", lambda *asked: [needs])
+    browser = SimpleNamespace(name="chromium", executable="chromium")
+    monkeypatch.setattr("pytest_webarena.browser.launching.discovery.find_browser", lambda executable: browser)
+    return found
+
+
 def test_doctor_measures_whether_replicas_can_be_reused_clean(
-    project: Path, capsys: pytest.CaptureFixture[str]
+    project: Path, capsys: pytest.CaptureFixture[str], visited: list[Diagnosis]
 ) -> None:
     (project / "sites.yaml").write_text(MEASURED)
     late = (
@@ -181,18 +193,17 @@ def test_doctor_measures_whether_replicas_can_be_reused_clean(
 
 
 def test_doctor_fails_when_a_sign_in_fails(
-    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, visited: list[Diagnosis]
 ) -> None:
     (project / "sites.yaml").write_text(MEASURED)
-    browser = SimpleNamespace(name="chromium", executable="chromium")
-    monkeypatch.setattr("pytest_webarena.browser.launching.discovery.find_browser", lambda executable: browser)
     monkeypatch.setattr("pytest_webarena.commands.sites._reuse", lambda *asked: ())
     failed = Diagnosis(subject="writer", state="failed", text="signing in to writer as emma: wrong password")
     noted = Diagnosis(subject="writer", state="note", text="one account: nothing to compare with")
     for found, code in ((failed, 1), (noted, 0)):
-        monkeypatch.setattr("pytest_webarena.commands.suite_sites.visit_sites", lambda *asked, found=found: [found])
+        visited[:] = [found]
         assert main(["sites", "doctor", "--sites=./sites.yaml", "writer"]) == code
         stdout = capsys.readouterr().out
+        assert "its pages need pictures.test" in stdout
         assert ("FAILED" in stdout) is stdout.endswith("nothing is missing, 1 failed\n") is bool(code)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -40,6 +42,16 @@ STREAM = pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"
 def two_calls(**rest: Any) -> Answer:
     calls = (("click", '{"id": "4"}'), ("click", '{"id": "5"}'))
     return Answer(text="I click.", thought="Which?", calls=calls, finish="tool_calls", **rest)
+
+
+def test_collecting_these_tests_imports_no_sdk() -> None:
+    """Each worker of the suite collects all tests; the SDKs take a third of that time."""
+    code = (
+        "import sys, tests.native_apis; print([name for name in ('anthropic', 'google.genai') if name in sys.modules])"
+    )
+    root = Path(__file__).parents[3]
+    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
 
 
 @NATIVE

@@ -97,6 +97,8 @@ EVENTS: Mapping[str, Event] = MappingProxyType(
             ),
             _event("network_change", "browser", "the machine's network changes", "none", "error"),
             _event("refused_request", "model", "the model endpoint refuses a request", "request", "model_refused"),
+            _event("refused_setting", "model", "it refuses a setting of the definition", "none", "error"),
+            _event("refused_length", "model", "it refuses the input and the reply limit together", "impossible", "undecided"),
             _event("model", "model", "the model endpoint keeps failing", "request", "model_refused"),
             _event("model_access", "model", "it refuses for its key, quota or rate", "request", "undecided"),
             _event("budget", "model", "the run's budget is spent before the first call", "none", "undecided"),

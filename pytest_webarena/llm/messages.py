@@ -23,6 +23,7 @@ __all__ = [
     "beyond_thought",
     "cut_by",
     "ended_by_model",
+    "limit_words",
     "media_type",
 ]
 
@@ -241,3 +242,15 @@ def media_type(data: bytes) -> str:
     if data.startswith(b"\x89PNG"):
         return "image/png"
     return "image/webp" if data[8:12] == b"WEBP" else "image/jpeg"
+
+
+def limit_words(sampling: Sampling, extra: Mapping[str, Any]) -> str:
+    """Name and value of the token limits that a definition sets for replies.
+
+    >>> limit_words(Sampling(max_tokens=384), {}), limit_words(Sampling(), {"max_tokens": 400})
+    ('sampling.max_tokens (384)', 'extra.max_tokens (400)')
+    """
+    limits = {f"extra.{name}": extra.get(name) for name in ("max_tokens", "max_completion_tokens", "max_output_tokens")}
+    limits["sampling.max_tokens"] = sampling.max_tokens
+    named = [f"{name} ({value})" for name, value in limits.items() if value is not None]
+    return " or ".join(named) or "the endpoint's own limit of tokens (sampling.max_tokens sets another)"

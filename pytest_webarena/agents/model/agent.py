@@ -29,7 +29,6 @@ from pytest_webarena.agents.model.replies import (
     QueuedAction,
     ReplyForm,
     decide,
-    limit_words,
     reply_with_result,
     retry_messages,
 )
@@ -41,7 +40,7 @@ from pytest_webarena.browser.pageless import NO_PAGE
 from pytest_webarena.errors import ModelError, WebArenaError
 from pytest_webarena.evidence import StopReason, Usage
 from pytest_webarena.llm.client import BudgetSpent, ModelClient, OutOfTime, RequestRejected, budget_error
-from pytest_webarena.llm.messages import Image, Message, ModelReply, Request, Sampling, Tool, media_type
+from pytest_webarena.llm.messages import Image, Message, ModelReply, Request, Sampling, Tool, limit_words, media_type
 from pytest_webarena.text import shorten
 
 if TYPE_CHECKING:

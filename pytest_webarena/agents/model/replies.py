@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 from pytest_webarena.actions import Action, Invalid
 from pytest_webarena.agents.model.computer import COMPUTER, read_computer
-from pytest_webarena.llm.messages import Message, ModelReply, Sampling, Schema
+from pytest_webarena.llm.messages import Message, ModelReply, Schema
 
 __all__ = [
-    "ACTION_SCHEMA", "Decision", "QueuedAction", "ReplyForm", "decide", "limit_words", "reply_with_result",
-    "retry_messages",
+    "ACTION_SCHEMA", "Decision", "QueuedAction", "ReplyForm", "decide", "reply_with_result", "retry_messages",
 ]  # fmt: skip
 
 ReplyForm = Literal["text", "tools", "json", "computer"]
@@ -86,18 +85,6 @@ def decide(
     if reply.text_without_thought or reply.tool_calls:
         reason = f"{reason} {decision.action.reason}"
     return replace(decision, action=Invalid(decision.action.text, reason))
-
-
-def limit_words(sampling: Sampling, extra: Mapping[str, Any]) -> str:
-    """Name and value of the token limits that a definition sets for replies.
-
-    >>> limit_words(Sampling(max_tokens=384), {}), limit_words(Sampling(), {"max_tokens": 400})
-    ('sampling.max_tokens (384)', 'extra.max_tokens (400)')
-    """
-    limits = {f"extra.{name}": extra.get(name) for name in ("max_tokens", "max_completion_tokens", "max_output_tokens")}
-    limits["sampling.max_tokens"] = sampling.max_tokens
-    named = [f"{name} ({value})" for name, value in limits.items() if value is not None]
-    return " or ".join(named) or "the endpoint's own limit of tokens (sampling.max_tokens sets another)"
 
 
 def _decide(

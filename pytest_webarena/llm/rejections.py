@@ -216,8 +216,8 @@ def _too_long(messages: tuple[str, ...]) -> Rejection:
     for message in messages:
         text = _own_words(message)
         if found := _SUM.search(text):
-            sent, reply, limit = (int(each.replace(",", "")[:18] or 0) for each in found.groups())
-            return "" if sent > limit or sent > reply else "setting"
+            put, wanted, most = (int(each.replace(",", "")[:18] or 0) for each in found.groups())
+            return "" if put > most or put > wanted else "setting"
         if _ABOVE.search(text):
             return "setting"
         limit, sent, reply = (_number(patterns, text) for patterns in (_LIMITS, _INPUTS, _REPLIES))

@@ -103,8 +103,9 @@ def _combinations(keys: str) -> list[str]:
 
 
 def _presses(keys: object) -> tuple[Press, ...]:
-    parts = keys if isinstance(keys, list) else [keys]
-    if not parts or not all(isinstance(part, str) and part for part in parts):
+    found = keys if isinstance(keys, list) else [keys]
+    parts = [part for part in found if isinstance(part, str) and part]
+    if not parts or len(parts) < len(found):
         raise UnusableCall(f"expected keys, found {keys!r}")
     try:
         if len(parts) > 1 and not any(map(is_modifier, parts)):

@@ -162,11 +162,13 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Drag:
-    """Press the left button on the target, move to the destination, release."""
+    """Press the left button on the target, move along the path to the destination, release."""
 
     kind: ClassVar[str] = "drag"
     target: Target
     to: Target
+    path: tuple[Point, ...] = ()
+    """Points that the mouse passes on the way, in the viewport as it is then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -387,5 +389,7 @@ def as_record(action: Action) -> dict[str, Any]:
     for key, value in asdict(action).items():
         if key in ("target", "to") and isinstance(value, dict):
             value.pop("repair_selectors", None)
+        if key == "path" and not value:
+            continue
         fields[key] = list(value) if isinstance(value, tuple) else value
     return {"kind": action.kind, **fields}

@@ -13,15 +13,29 @@ from typing import Any
 
 from pytest_webarena.evidence.usage import Usage
 from pytest_webarena.llm.api import UNKNOWN_USAGE, EmptyReply, Events, as_text, count, given, labelled, objects, share
-from pytest_webarena.llm.messages import Image, Message, ModelReply, Request, Sampling, ToolCall, cut_by, ended_by_model
+from pytest_webarena.llm.messages import (
+    COMPUTER,
+    ComputerTool,
+    ComputerToolName,
+    Image,
+    Message,
+    ModelReply,
+    Request,
+    Sampling,
+    ToolCall,
+    cut_by,
+    ended_by_model,
+)
 from pytest_webarena.llm.reply_values import object_of
 
-__all__ = ["AnthropicMessages"]
+__all__ = ["AnthropicMessages", "beta_header"]
 
 _REPLY_TOKENS = 8192
 """Token limit of replies without one of their own, thoughts excluded; the API requires a limit."""
 _LEAST_THINKING = 1024
 """Smallest budget for thoughts that the API accepts."""
+_BETAS = {"computer_20251124": "computer-use-2025-11-24", "computer_20250124": "computer-use-2025-01-24"}
+"""Values of the header ``anthropic-beta``, by types of tools."""
 _EPHEMERAL = {"type": "ephemeral"}
 _NO_TEXT = "(no text)"
 """In place of a reply whose texts are blank, which the API does not accept back."""
@@ -34,6 +48,10 @@ _COUNTS = (
 
 class AnthropicMessages:
     """The Messages API, version 2026-10-21."""
+
+    computer_tools: tuple[ComputerToolName, ...] = (
+        "computer_toolset_20260801", "computer_20251124", "computer_20250124",
+    )  # fmt: skip
 
     def problem(self, sampling: Sampling) -> str:
         """Return which settings the API does not have, or not together."""
@@ -69,7 +87,9 @@ class AnthropicMessages:
         body: dict[str, Any] = {
             "model": request.model,
             "max_tokens": sampling.max_tokens or _REPLY_TOKENS + reserve,
-            "messages": _messages([each for each in request.messages if each.role != "system"]),
+            "messages": _messages(
+                [each for each in request.messages if each.role != "system"], exact=request.computer is not None
+            ),
         }
         body |= given(
             system=_system([each for each in request.messages if each.role == "system"]) or None,
@@ -83,6 +103,8 @@ class AnthropicMessages:
                 for tool in request.tools
             ]
             body["tool_choice"] = {"type": "auto", "disable_parallel_tool_use": True}
+        if request.computer is not None:
+            body["tools"] = [_computer_tool(request.computer)]
         return {**body, **request.extra}
 
     def parse(self, data: Mapping[str, Any]) -> ModelReply:
@@ -164,6 +186,21 @@ class AnthropicMessages:
         return {"model": start.get("model") or "", "usage": None if final and not ends else usage}
 
 
+def beta_header(body: Mapping[str, Any]) -> str:
+    """Return the header ``anthropic-beta`` that a request's tools need; empty if they need none."""
+    kinds = [tool.get("type") for tool in objects(body.get("tools"))]
+    return ",".join(_BETAS[kind] for kind in kinds if kind in _BETAS)
+
+
+def _computer_tool(tool: ComputerTool) -> dict[str, Any]:
+    if tool.name == "computer_toolset_20260801":
+        disabled = {name: {"enabled": False} for name in tool.exclude}
+        return {"type": tool.name, **given(configs=disabled or None)}
+    screen = {"display_width_px": tool.width, "display_height_px": tool.height}
+    zoom = {"enable_zoom": "zoom" not in tool.exclude} if tool.name == "computer_20251124" else {}
+    return {"type": tool.name, "name": COMPUTER, **screen, **zoom}
+
+
 def _thinks(sampling: Sampling) -> bool:
     return bool(sampling.thinking_tokens or sampling.reasoning_effort)
 
@@ -180,12 +217,19 @@ def _system(messages: Sequence[Message]) -> list[dict[str, Any]]:
     return _marked(blocks, marked[-1] if marked else None)
 
 
-def _messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
-    """Messages of alternating roles, because the results of tools have to come first in the message after the call."""
+def _messages(messages: Sequence[Message], *, exact: bool) -> list[dict[str, Any]]:
+    """Messages of alternating roles, because the results of tools have to come first in the message after the call.
+
+    ``exact`` has the endpoint refuse images that it would scale down, because places on them are pixels.
+    """
     turns: list[dict[str, Any]] = []
+    toolsets = {item.get("id"): item.get("toolset_name") for message in messages for item in message.items}
     for message in messages:
         role = "assistant" if message.role == "assistant" else "user"
-        blocks = _blocks(message)
+        if message.role == "tool":
+            blocks = [_tool_result(message, toolsets.get(message.answers), exact=exact)]
+        else:
+            blocks = _blocks(message, exact=exact)
         blocks = _marked(blocks, len(blocks) - 1 if message.cache else None)
         if turns and turns[-1]["role"] == role:
             turns[-1]["content"] += blocks
@@ -194,15 +238,23 @@ def _messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
     return turns
 
 
-def _blocks(message: Message) -> list[dict[str, Any]]:
-    if message.role == "tool":
-        return [{"type": "tool_result", "tool_use_id": message.answers, "content": message.text}]
+def _tool_result(message: Message, toolset: object, *, exact: bool) -> dict[str, Any]:
+    """The result of a call. An error has no images, which the API refuses there."""
+    content: Any = message.text
+    if message.images and not message.failed:
+        content = [{"type": "text", "text": message.text}] if message.text else []
+        content += [_image(image, exact=exact) for image in message.images]
+    result = {"type": "tool_result", "tool_use_id": message.answers, "content": content}
+    return result | given(is_error=message.failed or None, toolset_name=toolset or None)
+
+
+def _blocks(message: Message, *, exact: bool) -> list[dict[str, Any]]:
     if message.items:
         kept = [item for item in message.items if item.get("type") != "text" or str(item.get("text", "")).strip()]
         return [_sent_back(item) for item in kept] or [{"type": "text", "text": _NO_TEXT}]  # blank texts are refused
     text = labelled(message)
     blocks: list[dict[str, Any]] = [{"type": "text", "text": text}] if text.strip() else []
-    blocks += [_image(image) for image in message.images]
+    blocks += [_image(image, exact=exact) for image in message.images]
     for call in message.tool_calls:
         blocks.append({"type": "tool_use", "id": call.id, "name": call.name, "input": object_of(call.arguments)})
     return blocks
@@ -216,9 +268,10 @@ def _sent_back(item: Mapping[str, Any]) -> dict[str, Any]:
     return block
 
 
-def _image(image: Image) -> dict[str, Any]:
+def _image(image: Image, *, exact: bool) -> dict[str, Any]:
     data = base64.b64encode(image.data).decode()
-    return {"type": "image", "source": {"type": "base64", "media_type": image.media_type, "data": data}}
+    block = {"type": "image", "source": {"type": "base64", "media_type": image.media_type, "data": data}}
+    return {**block, "transformations": {"oversized_image": "error"}} if exact else block
 
 
 def _marked(blocks: list[dict[str, Any]], last: int | None) -> list[dict[str, Any]]:

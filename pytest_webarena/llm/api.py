@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from pytest_webarena.evidence.usage import Usage, is_count
-from pytest_webarena.llm.messages import Message, ModelReply, Request, Sampling
+from pytest_webarena.llm.messages import ComputerToolName, Message, ModelReply, Request, Sampling
 
 __all__ = [
     "API",
@@ -35,6 +35,9 @@ class EmptyReply(Exception):
 
 class API(Protocol):
     """A model API: request to JSON, JSON to reply and usage."""
+
+    computer_tools: tuple[ComputerToolName, ...]
+    """Tools for computer use that the API has, the default one first."""
 
     def problem(self, sampling: Sampling) -> str:
         """Return which of these settings the API does not support and what to use instead; empty if it has all."""

@@ -20,7 +20,7 @@ from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm.endpoint import Endpoint
 from pytest_webarena.llm.faults import RequestFault
 from pytest_webarena.llm.listed_prices import ListedPrice
-from pytest_webarena.llm.messages import Message, ModelReply, Request
+from pytest_webarena.llm.messages import Message, ModelReply, Request, limit_words
 from pytest_webarena.llm.model_calls import BudgetSpent, Purpose, Ticket, open_model_calls
 from pytest_webarena.llm.prices import Price, read_prices
 from pytest_webarena.llm.sdks import greet
@@ -34,20 +34,16 @@ _CHARACTERS_PER_TOKEN = 4
 _TOKENS_PER_IMAGE = 1000
 _TOKENS_OF_A_REPLY = 500
 """Guesses for reservations only; the account uses the endpoint's own counts."""
-
-
 _ONCE_MORE = 1.0
 """Seconds before the second attempt to connect to an endpoint."""
 
 _UNREADABLE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """Exceptions from reading JSON that is not a reply; whatever an endpoint sends, the agent is not at fault."""
-
-
 _REJECTED: Mapping[str, str] = {
     "context": "refused the request, which is longer than the model's context",
     "filtered": "refused the request, which a content filter blocked",
 }
-
+_ADVICE: Mapping[str, str] = {"images": "use a smaller 'viewport' or device scale, or 'observation.screenshot_size'"}
 
 _ABOUT_ACCESS = frozenset((401, 402, 403, 407, 429))
 """HTTP statuses of authentication, payment and rates: no content of a request causes them."""
@@ -259,9 +255,11 @@ class ModelClient:
             if fault.billed and fault.answer is None and deadline is not None and self.now >= deadline:
                 raise self._too_late(request, failures, began)
             failures.count, failures.last, failures.status = failures.count + 1, str(fault), fault.status
-            if fault.rejection:
+            if fault.rejection == "context" or fault.rejection == "filtered":
                 message = f"{self._who(request)} {_REJECTED[fault.rejection]}: {fault}"
                 raise RequestRejected(message, fault.rejection, answer=fault.answer)
+            if fault.rejection:
+                raise self._setting_refused(request, fault)
             if not fault.again:
                 refused = ModelRefused(f"{self._who(request)} refused the request: {fault}")
                 raise self._with_control(refused, request, failures)
@@ -343,6 +341,20 @@ class ModelClient:
             f"the last one: {failures.last}"
         )
         return self._with_control(error, request, failures)
+
+    def _setting_refused(self, request: Request, fault: RequestFault) -> ModelRefused:
+        """The error for a setting that the model does not allow, with the key to change. A control is not needed: the
+        agent's actions don't set it. Nor is one possible if the input may be too long as well."""
+        advice = _ADVICE.get(fault.setting, f"change {fault.setting}")
+        if fault.setting == "max_tokens":
+            advice = f"lower {limit_words(request.sampling, request.extra)}"
+        what, event = "refused a setting of the definition", "refused_setting"
+        if fault.rejection == "unclear":
+            what, event = "refused the request, whose input, reply limit or both are too long", "refused_length"
+            advice += ", or show less of pages (observation.max_tokens)"
+        refused = ModelRefused(f"{self._who(request)} {what}; {advice}: {fault}")
+        refused.event = event
+        return refused
 
     def _with_control(self, error: ModelError, request: Request, failures: _Failures) -> ModelError:
         """``error`` with its event and control."""

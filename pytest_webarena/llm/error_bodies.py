@@ -21,9 +21,12 @@ _LONGEST = 20_000
 """Maximum number of characters of a message that are read."""
 
 _CODES = ("code", "type", "error_type", "error_code", "status", "reason", "flagged_input")
+_FIELDS = ("param", "field", "loc")
+"""Names of fields with the part of the request that an error is about: of OpenAI, of Google, and of Pydantic."""
 _MESSAGES = ("message", "msg", "detail", "details", "error", "errors", "raw", "title")
 _ECHOES = frozenset(("input", "inputs", "input_value", "failed_generation", "prompt", "messages", "body", "request"))
 """Names of fields that repeat parts of the request."""
+_LONGEST_FIELD = 200
 _CODE = re.compile(r"[\w.:-]{1,80}")
 """A code is one word; some endpoints have a sentence in its place."""
 
@@ -37,6 +40,8 @@ class ErrorBody:
 
     The name ``flagged_input`` is a code if that field has a value.
     """
+    fields: tuple[str, ...] = ()
+    """Parts of the request that the errors are about, such as ``max_tokens`` or ``messages[1].content``."""
     messages: tuple[str, ...] = ()
     """Messages, without fields that repeat the request and without HTML pages."""
 
@@ -50,9 +55,10 @@ def read_error(body: object) -> ErrorBody:
     """Return the codes and messages of all errors in ``body``: an object, a list, a text, or nested ones. Never raises.
 
     >>> read_error([{"error": {"code": 400, "message": {"detail": [{"msg": "too long", "input": "hello"}]}}}])
-    ErrorBody(codes=('400',), messages=('too long',))
+    ErrorBody(codes=('400',), fields=(), messages=('too long',))
     """
     codes: list[str] = []
+    fields: list[str] = []
     messages: list[str] = []
     level: list[tuple[str, object]] = [("message", body)]
     for _ in range(_MAX_DEPTH):
@@ -65,11 +71,16 @@ def read_error(body: object) -> ErrorBody:
                     messages.append(scrub(rest)[:_LONGEST])
             elif isinstance(value, Mapping):
                 codes += _codes(value)
+                fields += _fields(value)
                 deeper += [(str(key), each) for key, each in value.items() if key not in _ECHOES]
             elif isinstance(value, list | tuple):
                 deeper += [(name, each) for each in value]
         level = deeper
-    return ErrorBody(codes=tuple(dict.fromkeys(codes)), messages=tuple(dict.fromkeys(messages)))
+    return ErrorBody(
+        codes=tuple(dict.fromkeys(codes)),
+        fields=tuple(dict.fromkeys(fields)),
+        messages=tuple(dict.fromkeys(messages)),
+    )
 
 
 def _codes(part: Mapping[str, Any]) -> Iterator[str]:
@@ -81,6 +92,16 @@ def _codes(part: Mapping[str, Any]) -> Iterator[str]:
                 yield name
         elif isinstance(value, int | str) and not isinstance(value, bool) and _CODE.fullmatch(str(value)):
             yield str(value)
+
+
+def _fields(part: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the part of the request that one object names; Pydantic names it by a list whose last text counts."""
+    for name in _FIELDS:
+        value = part.get(name)
+        if isinstance(value, list):
+            value = next((each for each in reversed(value) if isinstance(each, str)), None)
+        if isinstance(value, str) and len(value) <= _LONGEST_FIELD:
+            yield value
 
 
 def _split_message(text: str) -> tuple[str, list[object]]:

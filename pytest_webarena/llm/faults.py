@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_webarena.llm.error_bodies import read_error
-from pytest_webarena.llm.rejections import Rejection, rejection_of
+from pytest_webarena.llm.rejections import Rejection, refused_setting, rejection_of
 from pytest_webarena.llm.retries import asked_delay
 from pytest_webarena.secrets import scrub
 
@@ -34,6 +34,7 @@ class RequestFault(Exception):
         billed: bool = False,
         status: int = 0,
         rejection: Rejection = "",
+        setting: str = "",
         answer: Mapping[str, Any] | None = None,
         malformed: str | None = None,
     ) -> None:
@@ -48,6 +49,8 @@ class RequestFault(Exception):
         """HTTP status of the answer, or the one that an error in it reports; 0 when none came."""
         self.rejection = rejection
         """What the endpoint rejects in the request's content; empty when that is not the cause."""
+        self.setting = setting or "max_tokens"
+        """The setting that is refused (`refused_setting`), if the rejection is ``setting``."""
         self.malformed = malformed
         """What the model wrote, where the endpoint failed because it could not parse the model's tool call."""
         self.answer = answer
@@ -75,6 +78,7 @@ def fault_of_status(
         after=asked_delay(headers, body, now),
         status=status,
         rejection=rejection_of(status, body),
+        setting=refused_setting(body),
         malformed=_failed_generation(body),
     )
 

@@ -13,7 +13,17 @@ from typing import Any
 
 from pytest_webarena.evidence.usage import Usage
 from pytest_webarena.llm.api import UNKNOWN_USAGE, EmptyReply, Events, as_text, count, given, labelled, objects
-from pytest_webarena.llm.messages import Message, ModelReply, Request, Sampling, ToolCall, cut_by, ended_by_model
+from pytest_webarena.llm.messages import (
+    ComputerToolName,
+    Image,
+    Message,
+    ModelReply,
+    Request,
+    Sampling,
+    ToolCall,
+    cut_by,
+    ended_by_model,
+)
 from pytest_webarena.llm.reply_values import object_of
 
 __all__ = ["GoogleGenAI"]
@@ -21,6 +31,8 @@ __all__ = ["GoogleGenAI"]
 
 class GoogleGenAI:
     """The GenAI API."""
+
+    computer_tools: tuple[ComputerToolName, ...] = ("computer_use",)
 
     def problem(self, sampling: Sampling) -> str:
         """Return that a budget and an effort exclude each other."""
@@ -56,6 +68,10 @@ class GoogleGenAI:
                 "tools": [{"functionDeclarations": functions}],
                 "toolConfig": {"functionCallingConfig": {"mode": "ANY"}},
             }
+        if request.computer is not None:
+            excluded = list(request.computer.exclude) or None
+            tool = {"environment": "ENVIRONMENT_BROWSER", **given(excludedPredefinedFunctions=excluded)}
+            body["tools"] = [{"computerUse": tool}]
         for name, value in request.extra.items():
             inner = body.get(name)
             body[name] = {**inner, **value} if isinstance(inner, dict) and isinstance(value, Mapping) else value
@@ -175,15 +191,24 @@ def _contents(messages: Sequence[Message]) -> list[dict[str, Any]]:
 
 def _parts(message: Message) -> list[dict[str, Any]]:
     if message.role == "tool":
-        answer = {"name": message.name, "response": {"output": message.text}}
-        return [{"functionResponse": {"id": message.answers, **answer} if message.answers else answer}]
+        return [{"functionResponse": _function_response(message)}]
     if message.items:
         return [dict(item) for item in message.items]
     text = labelled(message)
     parts: list[dict[str, Any]] = [{"text": text}] if text else []
-    for image in message.images:
-        data = base64.b64encode(image.data).decode()
-        parts.append({"inlineData": {"mimeType": image.media_type, "data": data}})
+    parts += map(_inline, message.images)
     for call in message.tool_calls:
         parts.append({"functionCall": {"name": call.name, "args": object_of(call.arguments)}})
     return parts
+
+
+def _function_response(message: Message) -> dict[str, Any]:
+    """The result of a call; that of a computer call has the page's address and its screenshot."""
+    response = {"error" if message.failed else "output": message.text} if message.text or not message.url else {}
+    response |= given(url=message.url or None, safety_acknowledgement="true" if message.acknowledged else None)
+    parts = [] if message.failed else [_inline(image) for image in message.images]
+    return given(id=message.answers or None, name=message.name, response=response, parts=parts or None)
+
+
+def _inline(image: Image) -> dict[str, Any]:
+    return {"inlineData": {"mimeType": image.media_type, "data": base64.b64encode(image.data).decode()}}

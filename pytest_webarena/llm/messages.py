@@ -11,6 +11,9 @@ from pytest_webarena.evidence import Usage
 from pytest_webarena.llm.rejections import is_filter
 
 __all__ = [
+    "COMPUTER",
+    "ComputerTool",
+    "ComputerToolName",
     "CutBy",
     "Image",
     "Message",
@@ -23,6 +26,7 @@ __all__ = [
     "beyond_thought",
     "cut_by",
     "ended_by_model",
+    "limit_words",
     "media_type",
 ]
 
@@ -40,7 +44,7 @@ class Image:
 
     data: bytes
     media_type: str = "image/jpeg"
-    detail: Literal["auto", "low", "high"] = "auto"
+    detail: Literal["auto", "low", "high", "original"] = "auto"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +71,12 @@ class Message:
     """Tool calls of an assistant's message."""
     answers: str = ""
     """Id of the tool call that a tool message answers."""
+    failed: bool = False
+    """Whether a tool message is an error, in APIs that distinguish them. Its images are sent only if they must be."""
+    url: str = ""
+    """Address of the page after a computer call that a tool message answers."""
+    acknowledged: tuple[Mapping[str, Any], ...] = ()
+    """Safety checks of a computer call that a tool message acknowledges, as received."""
     items: tuple[Mapping[str, Any], ...] = ()
     """An assistant's output as received. Models that think need their signed thoughts back with a tool call."""
     cache: bool = False
@@ -82,6 +92,28 @@ class Tool:
     description: str
     parameters: Mapping[str, Any]
     """JSON schema of the arguments."""
+
+
+COMPUTER = "computer"
+"""Name of the calls of computer-use tools that have one name for all actions."""
+
+ComputerToolName = Literal[
+    "computer", "computer_use_preview", "computer_toolset_20260801", "computer_20251124", "computer_20250124",
+    "computer_use",
+]  # fmt: skip
+"""A computer-use tool: the first two are OpenAI's, the last one is Google's."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComputerTool:
+    """A provider's tool for computer use, which is offered in place of functions."""
+
+    name: ComputerToolName
+    width: int
+    height: int
+    """Size in pixels of the screenshots that the model sees."""
+    exclude: tuple[str, ...] = ()
+    """Names of actions that are not offered, where the tool can leave them out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,8 +147,7 @@ class Request:
     messages: tuple[Message, ...]
     sampling: Sampling = field(default_factory=Sampling)
     tools: tuple[Tool, ...] = ()
-    display: tuple[int, int] | None = None
-    """Width and height in CSS pixels of the screen for the computer tool, which is then offered; Responses API only."""
+    computer: ComputerTool | None = None
     schema: Schema | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
     """Further keys of the request, sent unchanged."""
@@ -241,3 +272,15 @@ def media_type(data: bytes) -> str:
     if data.startswith(b"\x89PNG"):
         return "image/png"
     return "image/webp" if data[8:12] == b"WEBP" else "image/jpeg"
+
+
+def limit_words(sampling: Sampling, extra: Mapping[str, Any]) -> str:
+    """Name and value of the token limits that a definition sets for replies.
+
+    >>> limit_words(Sampling(max_tokens=384), {}), limit_words(Sampling(), {"max_tokens": 400})
+    ('sampling.max_tokens (384)', 'extra.max_tokens (400)')
+    """
+    limits = {f"extra.{name}": extra.get(name) for name in ("max_tokens", "max_completion_tokens", "max_output_tokens")}
+    limits["sampling.max_tokens"] = sampling.max_tokens
+    named = [f"{name} ({value})" for name, value in limits.items() if value is not None]
+    return " or ".join(named) or "the endpoint's own limit of tokens (sampling.max_tokens sets another)"

@@ -19,18 +19,36 @@ from pytest_webarena.llm.api import (
     response_of,
     share,
 )
-from pytest_webarena.llm.messages import Image, Message, ModelReply, Request, Sampling, ToolCall, cut_by, ended_by_model
+from pytest_webarena.llm.messages import (
+    COMPUTER,
+    ComputerTool,
+    ComputerToolName,
+    Image,
+    Message,
+    ModelReply,
+    Request,
+    Sampling,
+    ToolCall,
+    cut_by,
+    ended_by_model,
+)
 from pytest_webarena.llm.reply_values import arguments_of, text_of
 
 __all__ = ["Chat", "Responses"]
 
 
+_NO_SCREENSHOT = (
+    "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGP4DwABAQEAsTjTzAAAAABJRU5ErkJggg=="
+)
+"""A picture of one pixel, in place of a screenshot that is no longer sent: the API demands one for each call."""
 _OTHER_CONTENT = ("audio", "function_call", "images", "video")
 """Message fields that may hold content which this module does not read."""
 
 
 class Chat:
     """Chat Completions."""
+
+    computer_tools: tuple[ComputerToolName, ...] = ()
 
     def problem(self, sampling: Sampling) -> str:
         """Return that the API takes an effort in place of a number of tokens for thinking."""
@@ -140,6 +158,8 @@ class Chat:
 class Responses:
     """Responses API, without state at the endpoint."""
 
+    computer_tools: tuple[ComputerToolName, ...] = ("computer", "computer_use_preview")
+
     def problem(self, sampling: Sampling) -> str:
         """Return that the API takes an effort in place of a number of tokens for thinking."""
         return _thinking_problem(sampling)
@@ -159,7 +179,7 @@ class Responses:
         sampling = request.sampling
         body: dict[str, Any] = {
             "model": request.model,
-            "input": [item for message in request.messages for item in _response_items(message)],
+            "input": _input(request.messages),
             "store": False,
         }
         body |= given(
@@ -168,7 +188,7 @@ class Responses:
             max_output_tokens=sampling.max_tokens,
             reasoning={"effort": sampling.reasoning_effort} if sampling.reasoning_effort else None,
             # The endpoint stores nothing (store: false), so the dialogue has to carry the model's reasoning.
-            include=["reasoning.encrypted_content"] if sampling.reasoning_effort else None,
+            include=["reasoning.encrypted_content"] if sampling.reasoning_effort or request.computer else None,
         )
         if request.tools:
             body["tools"] = [
@@ -179,8 +199,8 @@ class Responses:
                 for tool in request.tools
             ]  # fmt: skip
             body |= {"tool_choice": "required", "parallel_tool_calls": False}
-        if request.display is not None:
-            body |= {"tools": [_computer_tool(request.model, *request.display)], "truncation": "auto"}
+        if request.computer is not None:
+            body |= {"tools": [_computer_tool(request.computer)], "truncation": "auto"}
         if request.schema is not None:
             body["text"] = {
                 "format": {
@@ -278,19 +298,19 @@ def _check_known(call: object) -> None:
         raise EmptyReply(f"a tool call of the type {str(call.get('type'))[:40]!r}, expected a function")
 
 
-def _computer_tool(model: str, width: int, height: int) -> dict[str, Any]:
-    """The computer tool's definition: the preview model needs the size of the screen, its successor does not."""
-    if "computer-use-preview" not in model:
+def _computer_tool(tool: ComputerTool) -> dict[str, Any]:
+    """The computer tool's definition: the preview needs the size of the screen, its successor does not."""
+    if tool.name == "computer":
         return {"type": "computer"}
-    screen = {"display_width": width, "display_height": height}
-    return {"type": "computer_use_preview", "environment": "browser", **screen}
+    screen = {"display_width": tool.width, "display_height": tool.height}
+    return {"type": tool.name, "environment": "browser", **screen}
 
 
 def _computer_call(item: Mapping[str, Any]) -> ToolCall:
     """The call's action, or several from the preview's successor, and its pending safety checks."""
     actions = item.get("actions") or ([item["action"]] if item.get("action") else [])
     arguments = {"actions": actions, "checks": item.get("pending_safety_checks") or []}
-    return ToolCall(id=as_text(item.get("call_id")), name="computer", arguments=json.dumps(arguments))
+    return ToolCall(id=as_text(item.get("call_id")), name=COMPUTER, arguments=json.dumps(arguments))
 
 
 def _chat_message(message: Message) -> dict[str, Any]:
@@ -314,7 +334,33 @@ def _chat_message(message: Message) -> dict[str, Any]:
     return plain
 
 
+def _input(messages: Iterable[Message]) -> list[dict[str, Any]]:
+    """The items of all messages. The result of a computer call is a screenshot only, so a text comes after the
+    results."""
+    items: list[dict[str, Any]] = []
+    texts: list[dict[str, Any]] = []
+    for message in messages:
+        if message.role != "tool":
+            items, texts = [*items, *texts], []
+        items += _response_items(message)
+        if message.role == "tool" and message.name == COMPUTER and message.text:
+            texts.append({"role": "user", "content": message.text})
+    return [*items, *texts]
+
+
+def _computer_output(message: Message) -> dict[str, Any]:
+    address = _address(message.images[0]) if message.images else _NO_SCREENSHOT
+    output = {"type": "computer_screenshot", "image_url": address}
+    checks = [dict(each) for each in message.acknowledged] or None
+    return {
+        "type": "computer_call_output", "call_id": message.answers, "output": output,
+        **given(acknowledged_safety_checks=checks),
+    }  # fmt: skip
+
+
 def _response_items(message: Message) -> list[dict[str, Any]]:
+    if message.role == "tool" and message.name == COMPUTER:
+        return [_computer_output(message)]
     if message.role == "tool":
         return [{"type": "function_call_output", "call_id": message.answers, "output": message.text}]
     if message.items:

@@ -1,7 +1,8 @@
-"""Classification of errors about a request's content: too long for the model, or blocked by a filter.
+"""Classification of errors that a request causes: its length, a filter that blocks it, or a setting of its definition.
 
-Each endpoint words them in its own way. An explicit code decides, including one for another cause. Messages count where
-no code decides and the status allows that the request is at fault; quotations of the request are ignored.
+Each endpoint words them in its own way. The field and the code that an error names decide, including a code for another
+cause. Messages count where neither decides and the status allows that the request is at fault; quotations of the
+request are ignored. A message that names both the input and the reply's limit, without usable numbers, is ``unclear``.
 """
 
 from __future__ import annotations
@@ -12,10 +13,24 @@ from typing import Any, Literal
 
 from pytest_webarena.llm.error_bodies import ErrorBody, read_error
 
-__all__ = ["Rejection", "is_filter", "is_prompt_filtered", "rejection_of"]
+__all__ = ["Rejection", "is_filter", "is_prompt_filtered", "refused_setting", "rejection_of"]
 
-Rejection = Literal["", "context", "filtered"]
-"""``context``: the request is longer than the model's context. ``filtered``: a content filter blocked it."""
+Rejection = Literal["", "context", "filtered", "setting", "unclear"]
+"""``context``: the request is longer than the model's context. ``filtered``: a content filter blocked it. ``setting``:
+the model does not allow a value that the agent's definition sets, mostly the reply's limit. ``unclear``: the input, the
+reply's limit or both are too long."""
+
+_MAX_TOKENS = "max_tokens"
+_SETTINGS = {
+    **dict.fromkeys(("maxtokens", "maxcompletiontokens", "maxoutputtokens", "maxnewtokens", "numpredict"), _MAX_TOKENS),
+    **dict.fromkeys(("temperature", "seed", "stop"), ""),
+    **dict.fromkeys(("stopsequences", "topp", "reasoningeffort", "reasoning", "effort"), ""),
+    **dict.fromkeys(("thinking", "budgettokens", "thinkingbudget", "thinkinglevel"), ""),
+}
+"""Last names of fields that a definition's ``sampling`` sets, reduced to letters. Only ``max_tokens`` has a meaning
+here; others are named as the endpoint names them."""
+_IMAGES = re.compile("image(dimensions|file)?toolarge")
+"""Codes of errors about a screenshot's size, which the definition's viewport sets."""
 
 _ABOUT_ACCESS = frozenset((401, 402, 404, 407, 408, 409, 429))
 """HTTP statuses of authentication, payment, rates and similar causes, whatever the text says."""
@@ -79,20 +94,29 @@ _OWN_NAME = re.compile(r"(messages|inputs?|prompt|max_\w+)[\w.\[\]]*")
 _REPEATED = re.compile(r"\b(input_value|received|got|found)\s*[:=].*", re.IGNORECASE | re.DOTALL)
 _EARLY = 600
 """Characters of a message that state its point; later text may be the request, without quotes."""
-_NUMBERS = 2000
-"""Characters of a message that are searched for numbers of tokens."""
-
-_LIMITS = (
-    re.compile(r"\bcontext (?:length|window|size|limit)\D{0,30}?([\d,]+)|<= ([\d,]+)", re.IGNORECASE),
-    re.compile(r"[\d,]+ \+ [\d,]+ > ([\d,]+)"),  # Anthropic: input + reply > limit
-)
+_REPLY_LIMIT = r"\bmax_?\w*?tokens?\b"
+_SUM = re.compile(r"(?<![\d,])([\d,]+) \+ ([\d,]+) > ([\d,]+)")
+"""Anthropic: input + reply > context."""
+_ABOVE = re.compile(rf"{_REPLY_LIMIT}\W{{1,3}}([\d,]+) > ([\d,]+)(?! - )", re.IGNORECASE)
+"""Anthropic: a reply's limit above the model's."""
+_LIMITS = (re.compile(r"\bcontext (?:length|window|size|limit)\D{0,30}?([\d,]+)|<= ([\d,]+)", re.IGNORECASE),)
 _INPUTS = (
-    re.compile(r"([\d,]+) \+ [\d,]+ > [\d,]+"),
     re.compile(
         r"([\d,]+) (?:in the messages|(?:`inputs` |input |prompt )tokens|(?:tokens )?(?:from|of) (?:the |text )?input)",
         re.IGNORECASE,
     ),
 )
+_REPLIES = (
+    re.compile(r"([\d,]+) (?:in the completion|`?max_new_tokens|(?:tokens )?(?:for|of) the (?:completion|output))"),
+    re.compile(rf"{_REPLY_LIMIT}['\"`]* is too large: ([\d,]+)", re.IGNORECASE),
+)
+_TOO_LARGE = re.compile(
+    rf"({_REPLY_LIMIT}|\bnum_predict\b).{{0,120}}"
+    r"(\btoo (large|high|big)\b|\b(at most|maximum|range|exceed\w*|less than|greater than|larger than)\b|<=?|>=?)"
+    rf"|\b(range|maximum|value) of ({_REPLY_LIMIT})",
+    re.IGNORECASE | re.DOTALL,
+)
+_INPUT = re.compile(r"\b(prompts?|inputs?|messages|context (length|window|size|limit))\b", re.IGNORECASE)
 
 
 def rejection_of(status: int, body: object) -> Rejection:
@@ -104,18 +128,23 @@ def rejection_of(status: int, body: object) -> Rejection:
     ''
     >>> rejection_of(400, {"error": {"code": "unknown_parameter", "message": "prompt is too long"}})
     ''
+    >>> rejection_of(400, {"error": {"param": "max_tokens", "message": "at most 8192 are possible"}})
+    'setting'
     """
     if status in _ABOUT_ACCESS:
         return ""
     error = body if isinstance(body, ErrorBody) else read_error(body)
     codes = [_letters(code) for code in error.codes]
-    if any(_OTHERS.search(code) for code in codes) or any(
-        _is_reply_too_long(text[:_NUMBERS]) for text in error.messages
-    ):
+    forbidden = status == _FORBIDDEN
+    if not forbidden and status <= _FAULT and refused_setting(error):
+        return "setting"
+    if any(_OTHERS.search(code) for code in codes):
         return ""
+    found = "" if forbidden else _too_long(error.messages)
+    if found == "setting" or (found == "unclear" and not any(_CONTEXTS.search(code) for code in codes)):
+        return found
     if any(_FILTERS.search(code) for code in codes):
         return "filtered"
-    forbidden = status == _FORBIDDEN
     if not forbidden and any(_CONTEXTS.search(code) for code in codes):
         return "context"
     if status > _FAULT:
@@ -126,6 +155,21 @@ def rejection_of(status: int, body: object) -> Rejection:
     if not forbidden and any(_CONTEXT_TEXTS.search(text) for text in texts):
         return "context"
     return "filtered" if any(_FILTER_TEXTS.search(text) for text in texts) else ""
+
+
+def refused_setting(body: object) -> str:
+    """Return the setting that an error names by its field or code, as ``max_tokens``, ``images``, or in the endpoint's
+    own spelling; empty if it names none.
+
+    >>> refused_setting({"error": {"param": "max_output_tokens"}}), refused_setting({"error": {"param": "input[0]"}})
+    ('max_tokens', '')
+    """
+    error = body if isinstance(body, ErrorBody) else read_error(body)
+    for field in error.fields:
+        last = _letters(field.rpartition(".")[2])
+        if last in _SETTINGS:
+            return _SETTINGS[last] or field
+    return "images" if any(_IMAGES.fullmatch(_letters(code)) for code in error.codes) else ""
 
 
 def is_filter(word: str) -> bool:
@@ -166,10 +210,24 @@ def _own_words(message: str) -> str:
     return _REPEATED.sub("", _QUOTED.sub(kept, message))[:_EARLY]
 
 
-def _is_reply_too_long(message: str) -> bool:
-    """Whether the numbers say that the input uses at most half of the context, so the reply's limit is at fault."""
-    limit, sent = _number(_LIMITS, message), _number(_INPUTS, message)
-    return limit is not None and sent is not None and 0 < 2 * sent <= limit
+def _too_long(messages: tuple[str, ...]) -> Rejection:
+    """What is too long according to messages that name the reply's limit or numbers of tokens; empty if it is not the
+    reply's limit. The larger of the input and the reply's limit is at fault."""
+    for message in messages:
+        text = _own_words(message)
+        if found := _SUM.search(text):
+            put, wanted, most = (int(each.replace(",", "")[:18] or 0) for each in found.groups())
+            return "" if put > most or put > wanted else "setting"
+        if _ABOVE.search(text):
+            return "setting"
+        limit, sent, reply = (_number(patterns, text) for patterns in (_LIMITS, _INPUTS, _REPLIES))
+        if sent is not None and reply is not None:
+            return "" if sent > reply or (limit is not None and sent > limit) else "setting"
+        if limit is not None and sent is not None and 0 < 2 * sent <= limit:
+            return "setting"
+        if sent is None and _TOO_LARGE.search(text) and not _OTHER_TEXTS.search(text):
+            return "unclear" if _INPUT.search(text) else "setting"
+    return ""
 
 
 def _number(patterns: tuple[re.Pattern[str], ...], message: str) -> int | None:

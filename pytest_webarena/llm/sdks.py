@@ -10,6 +10,7 @@ from functools import cache
 from typing import Any, Protocol
 
 from pytest_webarena.errors import UsageError
+from pytest_webarena.llm.anthropic_api import beta_header
 from pytest_webarena.llm.endpoint import Endpoint
 from pytest_webarena.llm.faults import RequestFault, fault_of_status
 
@@ -94,6 +95,8 @@ def _stainless_answer(
         if endpoint.api == "chat":
             rest["stream_options"] = {"include_usage": True}
     arguments = {name: body[name] for name in ("model", *required)}
+    if package == "anthropic" and (beta := beta_header(body)):
+        arguments["extra_headers"] = {"anthropic-beta": beta}
     with (
         _stainless_faults(package, now),
         resource.with_streaming_response.create(**arguments, extra_body=rest, timeout=timeout) as answer,

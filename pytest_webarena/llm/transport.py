@@ -11,7 +11,7 @@ from pytest_webarena.llm.apis import APIS
 from pytest_webarena.llm.endpoint import Endpoint
 from pytest_webarena.llm.error_bodies import read_error
 from pytest_webarena.llm.faults import RequestFault, error_text
-from pytest_webarena.llm.rejections import is_prompt_filtered, rejection_of
+from pytest_webarena.llm.rejections import is_prompt_filtered, refused_setting, rejection_of
 from pytest_webarena.llm.sdks import open_answer
 
 __all__ = ["LARGEST_ANSWER", "send"]
@@ -116,10 +116,10 @@ def _error_in_answer(reported: object, *, billed: bool, answer: Mapping[str, Any
     """The fault for an error that came with HTTP 200. Its code may be an HTTP status."""
     rejection = rejection_of(read_error(reported).status or 400, reported)
     text = f"an error in place of a reply: {error_text(reported)}"
-    # A request that is too long is refused before any work is done.
+    # A request that is too long, or has a wrong setting, is refused before any work is done.
     return RequestFault(
-        text, billed=billed and rejection != "context", status=read_error(reported).status, rejection=rejection,
-        answer=answer,
+        text, billed=billed and rejection in ("", "filtered"), status=read_error(reported).status, rejection=rejection,
+        setting=refused_setting(reported), answer=answer,
     )  # fmt: skip
 
 

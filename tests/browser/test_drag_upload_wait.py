@@ -451,3 +451,17 @@ def test_tabs_can_be_focused_while_a_file_dialog_is_open(show: Show) -> None:
     done(session, Click(Selector("text=Choose…")))
     assert session.observe().notes == ("The page opened a dialog to choose a file. There are no files to upload.",)
     done(session, FocusTab(0))
+
+
+def test_drag_passes_the_points_of_its_path(show: Show) -> None:
+    session = show(
+        "<title>0</title><script>let held = false, seen = [];"
+        "onmousedown = () => held = true;"
+        "onmousemove = event => { if (held) seen.push(event.clientX + ',' + event.clientY); };"
+        "onmouseup = () => { held = false; document.title = ['50,300', '400,50', '600,300'].map("
+        "  place => seen.indexOf(place)).join(' '); };</script>"
+    )
+    session.execute(Drag(Point(50, 50), Point(600, 300), path=(Point(50, 300), Point(400, 50))))
+    passed = [int(each) for each in session.observe().title.split()]
+    assert len(passed) == 3
+    assert -1 < passed[0] < passed[1] < passed[2]

@@ -3,16 +3,17 @@ none."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
-from pytest_webarena.actions import Action, Goto, Invalid, Note, Search, Stop
+from pytest_webarena.actions import Goto, Invalid, Note, Search, Stop
 from pytest_webarena.agents.memory import Remembered
 from pytest_webarena.agents.model.chat import Chat
+from pytest_webarena.agents.model.computer.screens import Region
+from pytest_webarena.agents.model.computer.session import ComputerUse
 from pytest_webarena.agents.model.examples import examples
 from pytest_webarena.agents.model.history import (
-    HistoryKeys,
     Turn,
     describe_action,
     is_same_target,
@@ -22,18 +23,16 @@ from pytest_webarena.agents.model.history import (
 from pytest_webarena.agents.model.hosts import HostMap
 from pytest_webarena.agents.model.limits import reached_limit
 from pytest_webarena.agents.model.model_call_files import ModelCallFiles
-from pytest_webarena.agents.model.prompt import Prompt
 from pytest_webarena.agents.model.replies import (
     ACTION_SCHEMA,
     Decision,
     QueuedAction,
-    ReplyForm,
     decide,
-    limit_words,
     reply_with_result,
     retry_messages,
 )
-from pytest_webarena.agents.model.reward import REWARD_SCHEMA, LimitReached, Rewarder, RewardKeys, RewardPrompt
+from pytest_webarena.agents.model.reward import REWARD_SCHEMA, LimitReached, Rewarder
+from pytest_webarena.agents.model.style import Reward, Style
 from pytest_webarena.agents.protocol import Assignment, Reply
 from pytest_webarena.browser.config import ObservationConfig
 from pytest_webarena.browser.observation.forms import prompt_lines
@@ -41,13 +40,13 @@ from pytest_webarena.browser.pageless import NO_PAGE
 from pytest_webarena.errors import ModelError, WebArenaError
 from pytest_webarena.evidence import StopReason, Usage
 from pytest_webarena.llm.client import BudgetSpent, ModelClient, OutOfTime, RequestRejected, budget_error
-from pytest_webarena.llm.messages import Image, Message, ModelReply, Request, Sampling, Tool, media_type
+from pytest_webarena.llm.messages import Image, Message, ModelReply, Request, limit_words, media_type
 from pytest_webarena.text import shorten
 
 if TYPE_CHECKING:
     from pytest_webarena.browser.observation import Observation
 
-__all__ = ["ModelAgent", "Reward", "Style"]
+__all__ = ["ModelAgent"]
 
 _PAGE_OMITTED = "(this page is no longer shown)"
 _LISTED = 8
@@ -61,52 +60,6 @@ _REMEDIES = {
     "filtered": "",
 }
 _BEGIN = "The first action has to be a search or a goto. Begin with one of these."
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Style:
-    """How the agents of a definition prompt the model and read its replies."""
-
-    model: str
-    prompt: Prompt
-    form: ReplyForm
-    parse: Callable[[str], Action]
-    parse_call: Callable[[str, str], Action]
-    grammar: str
-    """Description of the grammar for prompts."""
-    tools: tuple[Tool, ...] = ()
-    sampling: Sampling = field(default_factory=Sampling)
-    history: HistoryKeys = field(default_factory=HistoryKeys)
-    kinds: tuple[str, ...] = ("accessibility_tree",)
-    """Kinds of observation that the model is shown."""
-    remarks: Callable[[str], tuple[str, str, str]] | None = None
-    """Function that reads the remarks around the action in a reply."""
-    planning: bool = False
-    react: bool = False
-    first_step: Literal["any", "search_or_goto"] = "any"
-    searching: bool = False
-    """Whether the trial has a search service."""
-    reasoning: bool = True
-    examples: bool = False
-    unachievable_hint: bool = True
-    error_feedback: bool = True
-    invalid_retries: int = 0
-    host_names: Mapping[str, str] | None = None
-    image_detail: Any = "auto"
-    extra: Mapping[str, Any] | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reward:
-    """The reward model of a definition in one trial."""
-
-    keys: RewardKeys
-    model: str
-    prompt: RewardPrompt
-    client: ModelClient
-    where: str
-    """Address of its endpoint, for messages."""
-    guide: str = ""
 
 
 class ModelAgent:
@@ -133,13 +86,19 @@ class ModelAgent:
         self._deadline = client.now + seconds if (seconds := assignment.limits.seconds) is not None else None
         self._turns: list[Turn] = []
         self._reply_limit = limit_words(style.sampling, style.extra or {})
-        self._screen = (0, 0)
-        """Width and height of the viewport, in CSS pixels."""
+        self._computer = style.computer
+        self._zooms: tuple[Region | None, ...] = ()
+        """Parts of the screenshot that the results of the last reply's computer calls show."""
+        self._current_call = 0
+        """Number of the last reply's call that was carried out last."""
+        self._is_shown = False
+        """Whether the screenshot is in the result of a call, so that the next prompt does not need it."""
         self._queued_actions: tuple[QueuedAction, ...] = ()
         """Further actions of the last reply."""
         self._seen_page = ""
         """The page that the model saw before its last reply."""
-        self._chat = Chat(style.history, self._inputs) if style.history.policy == "chat" else None
+        is_chat = style.history.policy == "chat"
+        self._chat = Chat(style.history, self._inputs, computer=self._computer is not None) if is_chat else None
         self._summarised_count = 0
         self._summary = ""
         self._total_usage = Usage()
@@ -155,7 +114,8 @@ class ModelAgent:
         if self._turns:
             self._turns[-1].page_after = self._hosts.to_shown(f"{shorten(observation.title)} at {observation.url}")
         self._step_usage = Usage()
-        self._screen = observation.viewport
+        if self._computer is not None:
+            self._see_screen(self._computer, observation)
         step = len(self._turns)
         try:
             reply = self._act(observation)
@@ -222,7 +182,12 @@ class ModelAgent:
         while True:
             reply = self._ask("action", messages)
             style = self._style
-            decision = decide(reply, style.form, style.parse, style.parse_call, style.remarks, limit=self._reply_limit)
+            read = self._computer.read if self._computer is not None else None
+            decision = decide(
+                reply, style.form, style.parse, style.parse_call, style.remarks, limit=self._reply_limit, read=read
+            )
+            if self._computer is not None and (refusal := self._computer.refusal(decision.checks)):
+                return replace(self._stopped("filtered", refusal), raw=decision.raw, thought=decision.thought)
             if not self._has_acted and observation.text != NO_PAGE:
                 decision = self._checked_first_decision(decision)
             if not isinstance(decision.action, Invalid) or retries >= self._style.invalid_retries:
@@ -230,16 +195,29 @@ class ModelAgent:
             if (ended := self._limit()) is not None:
                 return ended
             retries += 1
-            messages = (*messages, *retry_messages(reply, decision.action.reason))
+            picture = self._computer.image if self._computer is not None else None
+            retry = retry_messages(reply, decision.action.reason, screenshot=picture, checks=decision.checks)
+            messages = (*messages, *retry)
         self._add_turn(observation, decision)
         if self._chat is not None:
             self._extend_chat(self._chat, observation, messages[asked - 1 :], reply, decision)
         self._queued_actions, self._seen_page = decision.next, observation.text
+        self._zooms, self._current_call = decision.zooms, 0
         action = self._hosts.to_real(decision.action)
+        if self._computer is not None:
+            self._computer.carried_out(action)
         self._has_acted = self._has_acted or not isinstance(action, Invalid)
         if isinstance(action, Note):
             self._notes.append(action.text)
         return Reply(action, raw=decision.raw, thought=decision.thought, retries=retries)
+
+    def _see_screen(self, computer: ComputerUse, observation: Observation) -> None:
+        """Take over the screenshot, and add it to the result of the call that was carried out last."""
+        computer.observe(observation)
+        zoom = self._zooms[self._current_call] if self._current_call < len(self._zooms) else None
+        shown = computer.image if zoom is None else computer.enlarged(zoom)
+        if self._chat is not None:
+            self._is_shown = self._chat.show(shown, self._hosts.to_shown(observation.url), whole=zoom is None)
 
     def _next_queued_action(self, observation: Observation) -> Reply | None:
         """The next action of a reply with several; None if there is none. The rest is dropped after an action without
@@ -253,10 +231,13 @@ class ModelAgent:
             why = "its element is no longer the one on the page that you saw"
         self._queued_actions = () if why else tuple(rest)
         if self._chat is not None:
-            self._chat.skipped(why) if why else self._chat.carried_out()
+            self._chat.skipped(why, queued.call) if why else self._chat.carried_out(queued.call)
         if why:
             return None
+        self._current_call = queued.call
         action = self._hosts.to_real(queued.action)
+        if self._computer is not None:
+            self._computer.carried_out(action)
         if isinstance(action, Note):
             self._notes.append(action.text)
         self._turns.append(
@@ -321,7 +302,7 @@ class ModelAgent:
             messages=messages,
             sampling=style.sampling,
             tools=style.tools if acting else (),
-            display=self._screen if acting and style.form == "computer" else None,
+            computer=self._computer.tool if acting and self._computer is not None else None,
             schema=ACTION_SCHEMA if acting and style.form == "json" else None,
             extra=style.extra or {},
         )
@@ -363,6 +344,8 @@ class ModelAgent:
             head[-1] = replace(head[-1], cache=True)
         pictures = (None if self._screenshot_is_for_reward else observation.screenshot, observation.marked)
         page = [self._image(data, media_type(data)) for data in pictures if data]
+        if self._computer is not None:
+            page = [] if self._is_shown or self._computer.image is None else [self._computer.image]
         if self._chat is not None:
             return self._chat.messages(head, replace(prompt, images=tuple(page)))
         return (*head, replace(prompt, images=(*self._inputs, *page)))
@@ -377,7 +360,9 @@ class ModelAgent:
         prompt, *retries = asked
         wrong = decision.action if isinstance(decision.action, Invalid) else None
         reason = wrong.reason if wrong is not None and self._style.error_feedback else ""
-        last = retry_messages(reply, reason) if reason else reply_with_result(reply, reason)
+        picture = self._computer.image if self._computer is not None else None
+        answer = retry_messages if reason else reply_with_result
+        last = answer(reply, reason, screenshot=picture, checks=decision.checks)
         chat.add(replace(prompt, cache=False), without_page, (*retries, *last), valid=wrong is None)
 
     def _image(self, data: bytes, media_type: str) -> Image:

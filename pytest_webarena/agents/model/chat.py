@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from pytest_webarena.agents.model.history import HistoryKeys
 from pytest_webarena.llm.messages import Image, Message
@@ -16,6 +17,7 @@ __all__ = ["Chat", "dropped"]
 
 _INPUTS = "These pictures belong to the task."
 _NOT_DONE = "Not carried out."
+_REST_NOT_DONE = "The rest of the call was not carried out"
 _DONE = "Done; the page follows."
 
 
@@ -28,16 +30,24 @@ class _Exchange:
     messages: list[Message]
     calls: list[int]
     """Indexes in ``messages`` of the results of the last reply's calls."""
-    done: int = 0
-    """Number of these calls that were carried out."""
+    current: int = -1
+    """Number of the call that was carried out last; -1: none."""
+
+    def set_result(self, number: int, **values: Any) -> None:
+        """Change the result of a call, if there is one."""
+        if 0 <= number < len(self.calls):
+            index = self.calls[number]
+            self.messages[index] = replace(self.messages[index], **values)
 
 
 class Chat:
     """The messages of one trial."""
 
-    def __init__(self, keys: HistoryKeys, inputs: Sequence[Image]) -> None:
+    def __init__(self, keys: HistoryKeys, inputs: Sequence[Image], *, computer: bool = False) -> None:
+        """Create a chat without messages. ``computer``: results of calls are screenshots, or errors."""
         self._keys = keys
         self._inputs = (Message(role="user", text=_INPUTS, images=tuple(inputs)),) if inputs else ()
+        self._computer = computer
         self._exchanges: list[_Exchange] = []
 
     def messages(self, head: Sequence[Message], prompt: Message) -> tuple[Message, ...]:
@@ -50,7 +60,10 @@ class Chat:
         for index in range(first, number):
             exchange = self._exchanges[index]
             shown = exchange.prompt if index >= full else exchange.prompt_without_page
-            earlier += [shown if index >= pictured else replace(shown, images=()), *exchange.messages]
+            after = exchange.messages
+            if index + 1 < pictured:  # the screenshot in a result belongs to the next page
+                after = [replace(each, images=()) for each in after]
+            earlier += [shown if index >= pictured else replace(shown, images=()), *after]
             if index == full - 1:
                 earlier[-1] = replace(earlier[-1], cache=True)  # what comes before stays the same for longest
         return (*head, *self._inputs, *earlier, replace(prompt, cache=True))
@@ -63,32 +76,43 @@ class Chat:
         exchange = _Exchange(prompt, replace(without_page, images=()), list(messages), calls)
         self._exchanges.append(exchange)
         if valid:
-            for index in calls:
-                exchange.messages[index] = replace(exchange.messages[index], text=_NOT_DONE)
-            self.carried_out()
+            for number in range(len(calls)):
+                exchange.set_result(number, text=_NOT_DONE)
+            self.carried_out(0)
 
-    def carried_out(self) -> None:
-        """Record that the next call of the last reply is carried out."""
+    def carried_out(self, call: int) -> None:
+        """Record that an action of the call with this number in the last reply is carried out."""
         exchange = self._exchanges[-1]
-        if exchange.done < len(exchange.calls):
-            exchange.done += 1
-            self._set_result(exchange.done - 1, _DONE)
+        exchange.current = call
+        exchange.set_result(call, text="" if self._computer else _DONE, failed=False, images=())
 
     def failed(self, error: str) -> None:
-        """Record that the call that was carried out last had no effect."""
-        self._set_result(self._exchanges[-1].done - 1, f"No effect: {error}")
-
-    def skipped(self, why: str) -> None:
-        """Record why the other calls of the last reply are not carried out."""
+        """Record that the action that was carried out last had no effect."""
         exchange = self._exchanges[-1]
-        for number in range(exchange.done, len(exchange.calls)):
-            self._set_result(number, f"{_NOT_DONE[:-1]}, because {why}.")
+        exchange.set_result(exchange.current, text=f"No effect: {error}", failed=self._computer)
 
-    def _set_result(self, number: int, text: str) -> None:
+    def skipped(self, why: str, call: int) -> None:
+        """Record why the rest of the last reply is not carried out, from an action of the call ``call`` on."""
         exchange = self._exchanges[-1]
-        if 0 <= number < len(exchange.calls):
-            index = exchange.calls[number]
-            exchange.messages[index] = replace(exchange.messages[index], text=text)
+        if call == exchange.current and 0 <= call < len(exchange.calls):
+            so_far = exchange.messages[exchange.calls[call]].text
+            exchange.set_result(call, text=f"{so_far} {_REST_NOT_DONE}, because {why}.".strip())
+        for number in range(exchange.current + 1, len(exchange.calls)):
+            exchange.set_result(number, text=f"{_NOT_DONE[:-1]}, because {why}.")
+
+    def show(self, image: Image | None, url: str, *, whole: bool) -> bool:
+        """Add the screenshot after an action to the result of its call.
+
+        Returns whether the next prompt can do without it. That is not so if the result is an error or shows a part
+        only (not ``whole``), or if there was no call.
+        """
+        if not self._exchanges or self._exchanges[-1].current < 0 or image is None:
+            return False
+        exchange = self._exchanges[-1]
+        if exchange.current >= len(exchange.calls):
+            return False
+        exchange.set_result(exchange.current, images=(image,), url=url)
+        return whole and not exchange.messages[exchange.calls[exchange.current]].failed
 
 
 def dropped(number: int, keep: int) -> int:

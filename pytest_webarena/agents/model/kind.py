@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_webarena.actions import Action
 from pytest_webarena.agents.kinds import AgentKind, Common
+from pytest_webarena.agents.model.computer.keys import ComputerKeys, tool_name
 from pytest_webarena.agents.model.history import HistoryKeys, Policy
 from pytest_webarena.agents.model.hosts import PAPER_NAMES
 from pytest_webarena.agents.model.prompt import Prompt, prompt_identity, read_prompt
@@ -16,6 +17,7 @@ from pytest_webarena.agents.model.reward import By, RewardKeys, RewardPrompt, re
 from pytest_webarena.agents.model.upstream import UPSTREAM
 from pytest_webarena.agents.protocol import Agent, AgentDefinition, Assignment, TaskView
 from pytest_webarena.browser.config import DialogPolicy, ObservationConfig
+from pytest_webarena.browser.observation.drawing import require_pillow
 from pytest_webarena.errors import ModelError, RecordingError, UsageError
 from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm.endpoint import Endpoint
@@ -23,6 +25,9 @@ from pytest_webarena.llm.messages import Sampling
 from pytest_webarena.llm.prices import Price, read_prices
 from pytest_webarena.llm.sdks import require_package
 from pytest_webarena.tasks.model import Task
+
+if TYPE_CHECKING:
+    from pytest_webarena.agents.model.computer.session import ComputerUse
 
 __all__ = ["KIND", "ModelKeys"]
 
@@ -39,7 +44,9 @@ class ModelKeys:
     """``webarena``, ``standard``, or a file next to the definition: Jinja2 (.j2) or the original harness's .json."""
     reply: ReplyForm = "text"
     """Form of replies. ``text``: an action in the grammar. ``tools``: a function call. ``json``: structured output with
-    the action. ``computer``: a call of OpenAI's computer tool (Responses API, screenshots)."""
+    the action. ``computer``: calls of the provider's computer-use tool, by coordinates on screenshots."""
+    computer: ComputerKeys = field(default_factory=ComputerKeys)
+    """The tool and the policy on safety checks, for ``reply: computer``."""
     reasoning: bool = True
     """Whether the model gives its reasons before the action."""
     examples: bool = False
@@ -144,6 +151,7 @@ def _request_settings(common: Common, keys: ModelKeys) -> dict[str, Any]:
         "history": keys.history if isinstance(keys.history, str) else keys.history.policy,
         "reply": keys.reply,
         "grammar": common.keys.grammar,
+        **({"computer": asdict(keys.computer)} if keys.reply == "computer" else {}),
     }
 
 
@@ -161,21 +169,27 @@ def _check_sampling(common: Common, keys: ModelKeys) -> None:
 
 
 def _check_computer(common: Common, keys: ModelKeys) -> None:
-    """Raise `UsageError` for settings that the computer tool does not support."""
+    """Raise `UsageError` for settings that computer use does not support."""
     if keys.reply != "computer":
+        if keys.computer != ComputerKeys():
+            raise UsageError(f"{common.where}: computer: expected also 'reply: computer', found reply {keys.reply!r}")
         return
+    from pytest_webarena.llm.apis import APIS
+
     shown = ObservationConfig.from_plain(common.observation, where=common.where)
-    history = keys.history if isinstance(keys.history, str) else keys.history.policy
+    tools = APIS[keys.endpoint.api].computer_tools
+    name = tool_name(keys.computer, keys.model, tools) if tools else ""
     for expected, found, is_right in (
-        ("endpoint: {api: responses}", f"api: {keys.endpoint.api}", keys.endpoint.api == "responses"),
+        ("endpoint: {api: responses}, anthropic or google", f"api: {keys.endpoint.api}", bool(tools)),
+        (f"a tool of that API ({', '.join(tools)})", f"computer: {{tool: {name}}}", name in tools),
         ("a screenshot among 'observation'", ", ".join(shown.kinds), shown.pictured("plain")),
-        ("no screenshot_size, for places are pixels", f"{shown.screenshot_size}", shown.screenshot_size is None),
         ("screenshots of the window", "screenshot_full_page: true", not shown.screenshot_full_page),
-        ("a history without calls", "history: chat", history != "chat"),
         ("reward: none", "a reward model", keys.rewarding is None),
     ):
         if not is_right:
             raise UsageError(f"{common.where}: reply: computer: expected {expected} with it, found {found}")
+    if name in ("computer_toolset_20260801", "computer_20251124") and "zoom" not in keys.computer.exclude:
+        require_pillow(f"{common.where}: computer: the action zoom ('exclude: [zoom]' leaves it out)")
 
 
 def _check_planning(common: Common, keys: ModelKeys, prompt: Prompt) -> None:
@@ -235,7 +249,8 @@ def _missing_guide(task: Task) -> str:
 def _make(
     common: Common, keys: ModelKeys, prompt: Prompt, template: RewardPrompt | None, assignment: Assignment
 ) -> Agent:
-    from pytest_webarena.agents.model.agent import ModelAgent, Reward, Style
+    from pytest_webarena.agents.model.agent import ModelAgent
+    from pytest_webarena.agents.model.style import Reward, Style
     from pytest_webarena.browser.grammars import grammar
     from pytest_webarena.llm.client import ModelClient
     from pytest_webarena.llm.messages import Tool
@@ -252,6 +267,7 @@ def _make(
         parse_call=_call,
         grammar=_grammar_text(spoken.describe(), keys.unachievable_hint, searching=common.keys.search is not None),
         tools=tuple(Tool(**tool) for tool in _tools(keys, common, assignment.view)) if keys.reply == "tools" else (),
+        computer=_computer(keys) if keys.reply == "computer" else None,
         sampling=keys.sampling,
         history=keys.history if isinstance(keys.history, HistoryKeys) else HistoryKeys(policy=keys.history),
         kinds=shown.kinds,
@@ -288,6 +304,14 @@ def _make(
             guide=guide_of(assignment.task).text if rewarding.by == "reference" else "",
         )
     return ModelAgent(assignment, style, client, reward)
+
+
+def _computer(keys: ModelKeys) -> ComputerUse:
+    from pytest_webarena.agents.model.computer.session import ComputerUse
+    from pytest_webarena.llm.apis import APIS
+
+    name = tool_name(keys.computer, keys.model, APIS[keys.endpoint.api].computer_tools)
+    return ComputerUse(keys.computer, name, keys.endpoint.api, keys.image_detail)
 
 
 def _grammar_text(grammar: str, hint: bool, *, searching: bool) -> str:

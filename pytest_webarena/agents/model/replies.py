@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from pytest_webarena.actions import Action, Invalid
-from pytest_webarena.agents.model.computer import COMPUTER, read_computer
-from pytest_webarena.llm.messages import Message, ModelReply, Sampling, Schema
+from pytest_webarena.llm.messages import COMPUTER, Image, Message, ModelReply, Schema
+
+if TYPE_CHECKING:
+    from pytest_webarena.agents.model.computer.reading import ComputerTurn, SafetyCheck
+    from pytest_webarena.agents.model.computer.screens import Region
 
 __all__ = [
-    "ACTION_SCHEMA", "Decision", "QueuedAction", "ReplyForm", "decide", "limit_words", "reply_with_result",
-    "retry_messages",
+    "ACTION_SCHEMA", "Decision", "QueuedAction", "ReplyForm", "decide", "reply_with_result", "retry_messages",
 ]  # fmt: skip
 
 ReplyForm = Literal["text", "tools", "json", "computer"]
@@ -41,6 +43,8 @@ class QueuedAction:
 
     action: Action
     text: str = ""
+    call: int = 0
+    """Index of its tool call in the reply."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +61,10 @@ class Decision:
     """Further actions to carry out without another request, unless the action has no effect."""
     action_text: str = ""
     """The action as the model wrote it, if it is separate from the rest."""
+    checks: tuple[SafetyCheck, ...] = ()
+    """Safety checks of computer calls."""
+    zooms: tuple[Region | None, ...] = ()
+    """Parts of the screenshot that the results of computer calls show, by call."""
 
 
 def decide(
@@ -67,8 +75,9 @@ def decide(
     remarks: Callable[[str], tuple[str, str, str]] | None = None,
     *,
     limit: str = "its limit of tokens",
+    read: Callable[[ModelReply], ComputerTurn] | None = None,
 ) -> Decision:
-    """The decision in a reply; ``remarks`` is as in a `Grammar`. Never raises.
+    """The decision in a reply; ``remarks`` is as in a `Grammar`, and ``read`` reads computer calls. Never raises.
 
     ``limit`` names the token limit (`limit_words`), for replies without an action because the limit cut them off.
     """
@@ -76,7 +85,7 @@ def decide(
         what = "held a tool call that can't be read" if reply.is_malformed else "was empty; thinking alone is no action"
         reason = f"The reply {what} (finish reason {reply.finish!r}). Reply with one action in the form asked for."
         return Decision(action=Invalid(reply.text, reason), raw=reply.text)
-    decision = _decide(reply, form, parse, parse_call, remarks)
+    decision = _decide(reply, form, parse, parse_call, remarks, read)
     if reply.cut_by != "length" or not isinstance(decision.action, Invalid):
         return decision
     reason = (
@@ -88,31 +97,20 @@ def decide(
     return replace(decision, action=Invalid(decision.action.text, reason))
 
 
-def limit_words(sampling: Sampling, extra: Mapping[str, Any]) -> str:
-    """Name and value of the token limits that a definition sets for replies.
-
-    >>> limit_words(Sampling(max_tokens=384), {}), limit_words(Sampling(), {"max_tokens": 400})
-    ('sampling.max_tokens (384)', 'extra.max_tokens (400)')
-    """
-    limits = {f"extra.{name}": extra.get(name) for name in ("max_tokens", "max_completion_tokens", "max_output_tokens")}
-    limits["sampling.max_tokens"] = sampling.max_tokens
-    named = [f"{name} ({value})" for name, value in limits.items() if value is not None]
-    return " or ".join(named) or "the endpoint's own limit of tokens (sampling.max_tokens sets another)"
-
-
 def _decide(
     reply: ModelReply,
     form: ReplyForm,
     parse: Callable[[str], Action],
     parse_call: Callable[[str, str], Action],
     remarks: Callable[[str], tuple[str, str, str]] | None,
+    read: Callable[[ModelReply], ComputerTurn] | None,
 ) -> Decision:
     if reply.refusal and not reply.tool_calls:
         return Decision(
             action=Invalid(reply.refusal, f"The model refused: {reply.refusal[:200]}"), raw=reply.refusal, thought=""
         )
-    if form == "computer":
-        return _from_computer(reply)
+    if read is not None:
+        return _from_computer(reply, read(reply))
     if form == "tools":
         return _from_tools(reply, parse_call)
     if form == "json":
@@ -140,20 +138,25 @@ def _from_tools(reply: ModelReply, parse_call: Callable[[str, str], Action]) -> 
     if wrong is not None:
         reason = f"{wrong.reason} None of the {len(calls)} calls was carried out." if len(calls) > 1 else wrong.reason
         return Decision(action=replace(wrong, reason=reason), raw=raw, thought=reply.text)
-    later = (QueuedAction(each, f"{call.name}({call.arguments})") for each, call in zip(actions, calls, strict=True))
+    later = (
+        QueuedAction(action, f"{call.name}({call.arguments})", number)
+        for number, (action, call) in enumerate(zip(actions, calls, strict=True))
+    )
     return Decision(
         action=actions[0], raw=raw, thought=reply.text, next=tuple(later)[1:],
         action_text=f"{calls[0].name}({calls[0].arguments})" if len(calls) > 1 else "",
     )  # fmt: skip
 
 
-def _from_computer(reply: ModelReply) -> Decision:
-    (action, *later), checks = read_computer(reply)
-    raw = "\n".join([*([reply.text] if reply.text else []), *(call.arguments for call in reply.tool_calls)])
-    # No person can confirm it, and the sites are test systems; the record shows that the endpoint asked.
-    safety_note = f"(the endpoint wants looked at: {checks})" if checks else ""
+def _from_computer(reply: ModelReply, turn: ComputerTurn) -> Decision:
+    raw = "\n".join([*([reply.text] if reply.text else []), *(f"{c.name}({c.arguments})" for c in reply.tool_calls)])
+    checks = "; ".join(check.text for check in turn.checks)
+    safety_note = f"(the endpoint wants a confirmation: {checks})" if checks else ""
     thought = "\n".join(part for part in (reply.text if reply.tool_calls else "", safety_note) if part)
-    return Decision(action=action, raw=raw, thought=thought, next=tuple(map(QueuedAction, later)))
+    later = tuple(QueuedAction(each.action, call=each.call) for each in turn.steps[1:])
+    return Decision(
+        action=turn.steps[0].action, raw=raw, thought=thought, next=later, checks=turn.checks, zooms=turn.zooms
+    )
 
 
 def _from_json(reply: ModelReply, parse: Callable[[str], Action]) -> Decision:
@@ -175,23 +178,38 @@ def _before_fence(text: str) -> str:
     return text.partition("```")[0].strip() if "```" in text else ""
 
 
-def reply_with_result(reply: ModelReply, result: str) -> tuple[Message, ...]:
+def reply_with_result(
+    reply: ModelReply, result: str, *, screenshot: Image | None = None, checks: Sequence[SafetyCheck] = ()
+) -> tuple[Message, ...]:
     """The reply as messages of a dialogue; each of its tool calls gets a result, as the API requires.
 
-    Computer calls are given as text, because their results would have to be screenshots.
+    ``screenshot`` is the one of a computer-use tool, whose results are errors here; they acknowledge ``checks``.
     """
-    if any(call.name == COMPUTER for call in reply.tool_calls):
-        calls = "\n".join([reply.text, *(call.arguments for call in reply.tool_calls)]).strip()
-        return (Message(role="assistant", text=calls), Message(role="user", text=result))
     if not reply.tool_calls:
         return (reply.message,)
-    results = tuple(Message(role="tool", name=call.name, answers=call.id, text=result) for call in reply.tool_calls)
+    if any(call.name == COMPUTER and not call.id for call in reply.tool_calls):  # a result needs the call's id
+        text = "\n".join([reply.text, *(call.arguments for call in reply.tool_calls)]).strip()
+        return (Message(role="assistant", text=text), Message(role="user", text=result))
+    results = (
+        Message(
+            role="tool",
+            name=call.name,
+            answers=call.id,
+            text=result,
+            failed=screenshot is not None,
+            images=(screenshot,) if screenshot is not None else (),
+            acknowledged=tuple(check.data for check in checks if check.call == number),
+        )
+        for number, call in enumerate(reply.tool_calls)
+    )
     message = Message(role="assistant", text=reply.text, tool_calls=reply.tool_calls, items=reply.items)
     return (message, *results)
 
 
-def retry_messages(reply: ModelReply, reason: str) -> tuple[Message, ...]:
+def retry_messages(
+    reply: ModelReply, reason: str, *, screenshot: Image | None = None, checks: Sequence[SafetyCheck] = ()
+) -> tuple[Message, ...]:
     """Messages that ask again after a reply without an action."""
-    messages = reply_with_result(reply, reason)
+    messages = reply_with_result(reply, reason, screenshot=screenshot, checks=checks)
     text = f"That was no action, and nothing was done. {reason}"
     return messages if reply.tool_calls else (*messages, Message(role="user", text=text))

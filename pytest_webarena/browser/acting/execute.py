@@ -200,10 +200,13 @@ class _Performer:
         await wait_for_change(self._tab, seconds, hang=self._hang)
         return Performed(value=f"{seconds:g}")
 
+    def _in_pixels(self, point: Point) -> Point:
+        size = self._tab.page.viewport_size or {"width": 0, "height": 0}
+        return Point(point.x * size["width"], point.y * size["height"]) if point.relative else point
+
     def _find(self, target: Target) -> TargetOnPage:
-        if isinstance(target, Point) and target.relative:
-            size = self._tab.page.viewport_size or {"width": 0, "height": 0}
-            target = Point(target.x * size["width"], target.y * size["height"])
+        if isinstance(target, Point):
+            target = self._in_pixels(target)
         patience = self._deadline.left(self._limits.selector)
         return find_target(self._tab, target, hang=self._hang, patience=patience)
 
@@ -345,7 +348,9 @@ class _Performer:
         return await scroll(self._tab, self._mouse, action, target, self._limits, self._deadline)
 
     async def _drag(self, action: Drag) -> Performed:
-        place, destination = await self._mouse.drag(self._find(action.target), self._find(action.to), self._rest)
+        path = [(point.x, point.y) for point in map(self._in_pixels, action.path)]
+        ends = self._find(action.target), self._find(action.to)
+        place, destination = await self._mouse.drag(*ends, self._rest, path)
         return Performed(target=place.record, value=f"to {destination.record.role} {destination.record.name!r}")
 
     async def _upload(self, action: Upload) -> Performed:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 
-__all__ = ["HELD", "HELD_ALIASES", "UnknownKey", "playwright_keys"]
+__all__ = ["HELD", "HELD_ALIASES", "UnknownKey", "is_modifier", "playwright_keys"]
 
 _NAMED = (
     "Alt", "AltGraph", "ArrowDown", "ArrowLeft", "ArrowRight", "ArrowUp", "Backspace", "CapsLock", "ContextMenu",
@@ -29,6 +29,15 @@ _ALIASES = {
     "shift_r": "ShiftRight", "alt_l": "AltLeft", "alt_r": "AltRight", "page_up": "PageUp", "page_down": "PageDown",
     "prtsc": "PrintScreen", "print": "PrintScreen", "apps": "ContextMenu", "menu": "ContextMenu", "dot": ".",
     "equals": "=",
+    # X11's names, which Anthropic's computer tool uses, and those of Google's.
+    **{f"kp_{n}": f"Numpad{n}" for n in range(10)}, "kp_enter": "NumpadEnter", "kp_add": "NumpadAdd",
+    "kp_subtract": "NumpadSubtract", "kp_multiply": "NumpadMultiply", "kp_divide": "NumpadDivide",
+    "kp_decimal": "NumpadDecimal", "add": "NumpadAdd", "subtract": "NumpadSubtract", "multiply": "NumpadMultiply",
+    "divide": "NumpadDivide", "decimal": "NumpadDecimal", "prior": "PageUp", "next": "PageDown", "super_l": "MetaLeft",
+    "super_r": "MetaRight", "meta_l": "MetaLeft", "meta_r": "MetaRight", "exclam": "!", "at": "@", "numbersign": "#",
+    "dollar": "$", "percent": "%", "asciicircum": "^", "ampersand": "&", "asterisk": "*", "parenleft": "(",
+    "parenright": ")", "underscore": "_", "colon": ":", "quotedbl": '"', "apostrophe": "'", "less": "<",
+    "greater": ">", "question": "?", "bar": "|", "braceleft": "{", "braceright": "}", "asciitilde": "~", "grave": "`",
 }  # fmt: skip
 HELD = ("Alt", "Control", "ControlOrMeta", "Meta", "Shift")
 """Keys that can be held during a click."""
@@ -62,6 +71,12 @@ def playwright_keys(keys: str) -> str:
     if len(names) > 1 and "Shift" not in names and names[-1].isalpha() and len(names[-1]) == 1:
         names[-1] = names[-1].lower()  # "Ctrl+A" is the shortcut; an upper-case key would also press Shift
     return "+".join(names)
+
+
+def is_modifier(key: str) -> bool:
+    """Return whether ``key``, in any spelling, is a key that others are pressed with."""
+    name = key.strip().lower()
+    return (_BY_LOWER.get(name) or _ALIASES.get(name)) in _MODIFIERS
 
 
 def _split(keys: str) -> list[str]:

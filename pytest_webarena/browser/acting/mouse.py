@@ -54,9 +54,15 @@ class Mouse:
         await self._tab.run(self._mouse.wheel(across, down), self._time_limit(), "turning the mouse wheel")
 
     async def drag(
-        self, source: TargetOnPage, destination: TargetOnPage, rest: Callable[[], Awaitable[object]]
+        self,
+        source: TargetOnPage,
+        destination: TargetOnPage,
+        rest: Callable[[], Awaitable[object]],
+        path: Sequence[tuple[float, float]] = (),
     ) -> tuple[HitPoint, HitPoint]:
-        """Drag ``source`` to ``destination``; return the points of both. `ActionFailed` if no drop event would come.
+        """Drag ``source`` over the points of ``path``, in CSS pixels, to ``destination``; return the points of both.
+
+        `ActionFailed` if no drop event would come.
 
         ``rest`` waits until the page is settled: some begin a drag only when the button was held for a time, and lists
         that move their items ignore the mouse until these have arrived.
@@ -71,6 +77,8 @@ class Mouse:
             await rest()
             # Move a little first: the drag has to begin before the page is scrolled under the mouse.
             await tab.run(mouse.move(start.x + 6, start.y + 3, steps=2), self._time_limit(), "dragging")
+            for x, y in path:
+                await tab.run(mouse.move(x, y, steps=_DRAG_STEPS), self._time_limit(), "dragging")
             end = await destination.place("hover")
             side = math.copysign(_APPROACH, start.x - end.x)
             await tab.run(mouse.move(end.x + side, end.y, steps=_DRAG_STEPS), self._time_limit(), "dragging")

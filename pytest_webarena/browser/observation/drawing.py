@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ from pytest_webarena.errors import UsageError
 if TYPE_CHECKING:
     from PIL import Image
 
-__all__ = ["Mark", "draw_marks", "require_pillow", "scale_to_fit"]
+__all__ = ["Mark", "draw_marks", "enlarge_part", "require_pillow", "scale_to_fit"]
 
 _COLOURS = (
     (200, 16, 46), (0, 87, 184), (0, 122, 51), (135, 24, 157), (180, 84, 0), (0, 110, 125), (84, 50, 30), (190, 0, 110),
@@ -20,6 +20,8 @@ _COLOURS = (
 """Colours on which white digits are legible (contrast of at least 4.5 : 1); adjacent ones differ in hue."""
 _TEXT_HEIGHT = 13
 _PAD = 2
+_MOST_ENLARGED = 4
+"""Factor by which parts of pictures are enlarged at most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +79,32 @@ def scale_to_fit(picture: bytes, size: tuple[int, int] | None, format: str, qual
     if size is not None:
         image.thumbnail(size)
     return _encoded(image, format, quality)
+
+
+def enlarge_part(
+    picture: bytes,
+    part: tuple[float, float, float, float],
+    fitted: Callable[[int, int], tuple[int, int]],
+    format: str,
+    quality: int,
+) -> bytes:
+    """Return a part of ``picture``, enlarged.
+
+    Args:
+        part: Left, top, right and bottom, as fractions (0 to 1) of the picture's width and height.
+        fitted: Returns the largest size that is allowed for one of these proportions.
+    """
+    require_pillow("the action zoom")
+    from PIL import Image
+
+    with Image.open(io.BytesIO(picture)) as opened:
+        image = opened.convert("RGB")
+    left, top, right, bottom = (
+        round(share * size) for share, size in zip(part, (*image.size, *image.size), strict=True)
+    )
+    image = image.crop((left, top, max(right, left + 1), max(bottom, top + 1)))
+    size = fitted(image.width * _MOST_ENLARGED, image.height * _MOST_ENLARGED)
+    return _encoded(image.resize(size, Image.Resampling.LANCZOS), format, quality)
 
 
 class _Labels:

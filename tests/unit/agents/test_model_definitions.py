@@ -134,6 +134,8 @@ def test_shipped_definitions_work_with_a_model(tmp_path: Path, name: str) -> Non
     def model(body: dict[str, Any]) -> Answer:
         if "get_final_answer" in str(body):
             return say('{"thought": "", "action": "get_final_answer", "action_input": "1"}')
+        if name.endswith("-computer"):
+            return say("1")
         if "tools" in body:
             return call("stop", answer="1")
         return say('{"thought": "", "action": "stop [1]"}' if "response_format" in body else "```stop [1]```")
@@ -151,3 +153,4 @@ def test_shipped_definitions_cover_every_reply_form() -> None:
     assert {"cot", "cot-no-hint", "direct", "tools", "vision", "tools-vision", "dialogue", "summary"} <= set(SHIPPED)
     assert {"webcanvas", "webcanvas-reward", "webcanvas-reference"} <= set(SHIPPED)
     assert {"anthropic-tools", "anthropic-marks", "google-tools", "google-marks", "openai-tools"} <= set(SHIPPED)
+    assert {"anthropic-computer", "google-computer", "openai-computer"} <= set(SHIPPED)

@@ -9,8 +9,9 @@ import pytest
 
 from pytest_webarena.errors import ModelError
 from pytest_webarena.llm.client import ModelRefused, RequestRejected
-from pytest_webarena.llm.messages import cut_by
+from pytest_webarena.llm.messages import Sampling, cut_by
 from pytest_webarena.llm.rejections import rejection_of
+from pytest_webarena.owners import event_of, outcome_of
 from tests.cases import each_case
 from tests.model_server import Answer, fail, model_server
 from tests.unit.llm.helpers import client_of, question
@@ -37,7 +38,13 @@ TOO_LONG: dict[str, tuple[int, Any]] = {
         error("request (9 tokens) exceeds the available context size", type="exceed_context_size_error"),
     ),
     "SGLang": (400, {"message": "The input (9 tokens) is longer than the model's context length (4 tokens)."}),
-    "TGI": (422, {"error": "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 9. Given: 12"}),
+    "TGI": (
+        422,
+        {
+            "error": "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 2048. Given: 2000 `inputs` "
+            "tokens and 384 `max_new_tokens`"
+        },
+    ),
     "Anthropic": (400, error("prompt is too long: 210000 tokens > 200000 maximum", type="invalid_request_error")),
     "Gemini": (400, error("The input token count (12) exceeds the maximum number of tokens allowed (9).")),
     "OpenRouter": (400, error("Provider returned error", code=400, metadata={"raw": RAW, "provider_name": "x"})),
@@ -113,7 +120,6 @@ OTHER: dict[str, tuple[int, Any]] = {
     "rate": (429, error("Request too large for m: tokens per min: Limit 3, requested 9", code="rate_limit_exceeded")),
     "rate by size": (413, error("Request too large, tokens per minute (TPM): reduce the length of the messages")),
     "quota": (400, error("You exceeded your quota: the input tokens exceeded it", code="insufficient_quota")),
-    "max_tokens": (400, error("max_tokens is too large: 9. This model supports at most 4 completion tokens")),
     "a parameter": (400, error("Unsupported value: 'temperature'", code="unsupported_value")),
     "another prompt": (400, error("Invalid Responses API request", code="invalid_prompt")),
     "a moderation parameter": (400, error("Unknown parameter: 'moderation'")),
@@ -133,6 +139,71 @@ OTHER: dict[str, tuple[int, Any]] = {
     "what Python repeats": (400, error(str([{"type": "literal_error", "msg": "not valid", "input": VLLM}]))),
     "a page": (400, "<html>The prompt is too long</html>"),
     "a page of a firewall": (403, "<html>blocked by content filter</html>"),
+    "a quoted sum": (400, error("Invalid JSON at messages[1]: 'add 5 + 196000 > 200000; max_tokens: 9 > 8'")),
+    "a reply limit and a rate": (429, error("max_tokens is too large: 9", param="max_tokens")),
+    "nothing": (400, None),
+}
+ANTHROPIC_SUM = (
+    "input length and `max_tokens` exceed context limit: {} + {} > 200000, decrease input length or `max_tokens`"
+)
+SETTINGS: dict[str, tuple[int, Any]] = {
+    "OpenAI": (
+        400,
+        error(
+            "max_tokens is too large: 90000. This model supports at most 16384 completion tokens",
+            type="invalid_request_error",
+            param="max_tokens",
+            code="invalid_value",
+        ),
+    ),
+    "OpenAI, text only": (400, error("max_tokens is too large: 9. This model supports at most 4 completion tokens")),
+    "OpenAI, Responses": (
+        400,
+        error("Invalid 'max_output_tokens'", param="max_output_tokens", code="integer_above_max_value"),
+    ),
+    "OpenAI, another name": (
+        400,
+        error("Unsupported parameter: 'max_tokens'", param="max_tokens", code="unsupported_parameter"),
+    ),
+    "OpenAI, a setting": (
+        400,
+        error("Unsupported value: 'temperature'", param="temperature", code="unsupported_value"),
+    ),
+    "OpenAI, an effort": (400, error("Unsupported value", param="reasoning.effort", code="unsupported_value")),
+    "OpenAI, a screenshot": (400, error("The image is too large", code="image_too_large")),
+    "Anthropic": (
+        400,
+        error(
+            "max_tokens: 90000 > 8192, which is the maximum allowed number of output tokens for m",
+            type="invalid_request_error",
+        ),
+    ),
+    "Anthropic, a sum": (400, error(ANTHROPIC_SUM.format(5000, 196000), type="invalid_request_error")),
+    "Anthropic, a sum with separators": (400, error(ANTHROPIC_SUM.format("5,000", "200,000"))),
+    "Anthropic, a screenshot": (400, error("x", details={"error_code": "image_dimensions_too_large"})),
+    "Google": (
+        400,
+        error(
+            "Unable to submit request because it has a maxOutputTokens value of 90000 but the supported range is from "
+            "1 (inclusive) to 65537 (exclusive). Update the value and try again.",
+            status="INVALID_ARGUMENT",
+        ),
+    ),
+    "Google, a field": (
+        400,
+        error("Invalid", details=[{"fieldViolations": [{"field": "generation_config.max_output_tokens"}]}]),
+    ),
+    "Groq": (
+        400,
+        error("`max_tokens` must be less than or equal to `8192`, the maximum value is less than the `context_window`"),
+    ),
+    "DeepSeek": (400, error("Invalid max_tokens value, the valid range of max_tokens is [1, 8192]")),
+    "Qwen": (400, error("Range of max_tokens should be [1, 8192]", code="invalid_parameter_error")),
+    "Pydantic": (422, {"detail": [{"loc": ["body", "max_tokens"], "msg": "Input should be less than 9", "input": 9}]}),
+    "TGI": (
+        422,
+        {"error": "`inputs` tokens + `max_new_tokens` must be <= 9. Given: 4 `inputs` tokens and 8 `max_new_tokens`"},
+    ),
     "max_tokens, vLLM": (
         400,
         error(
@@ -148,7 +219,10 @@ OTHER: dict[str, tuple[int, Any]] = {
             code="context_length_exceeded",
         ),
     ),
-    "nothing": (400, None),
+}
+UNCLEAR: dict[str, tuple[int, Any]] = {
+    "without numbers": (400, error("The prompt and max_tokens together exceed what the model can take")),
+    "TGI, other numbers": (422, {"error": "`inputs` tokens + `max_new_tokens` must be <= 9. Given: 12"}),
 }
 
 
@@ -165,6 +239,42 @@ def test_content_filter_errors_are_recognised(status: int, body: Any) -> None:
 @each_case(("status", "body"), OTHER.values(), ids=list(OTHER))
 def test_other_errors_are_not_rejections(status: int, body: Any) -> None:
     assert rejection_of(status, body) == ""
+
+
+@each_case(("status", "body"), SETTINGS.values(), ids=list(SETTINGS))
+def test_refused_settings_are_never_the_agents_fault(status: int, body: Any) -> None:
+    assert rejection_of(status, body) == "setting"
+
+
+@each_case(("status", "body"), UNCLEAR.values(), ids=list(UNCLEAR))
+def test_lengths_without_usable_numbers_are_unclear(status: int, body: Any) -> None:
+    assert rejection_of(status, body) == "unclear"
+
+
+@pytest.mark.parametrize("input_tokens", [4000, 190000])
+def test_larger_part_of_a_sum_is_at_fault(input_tokens: int) -> None:
+    body = error(ANTHROPIC_SUM.format(input_tokens, 200001 - input_tokens))
+    assert rejection_of(400, body) == ("context" if input_tokens > 100000 else "setting")
+
+
+@each_case(
+    ("body", "event", "outcome", "named"),
+    [
+        (SETTINGS["OpenAI"][1], "refused_setting", "error", "lower sampling.max_tokens (384)"),
+        (SETTINGS["OpenAI, an effort"][1], "refused_setting", "error", "change reasoning.effort"),
+        (SETTINGS["OpenAI, a screenshot"][1], "refused_setting", "error", "a smaller 'viewport'"),
+        (UNCLEAR["without numbers"][1], "refused_length", "undecided", "lower sampling.max_tokens (384), or show less"),
+    ],
+)
+def test_error_for_a_refused_setting_names_the_key_to_change(body: Any, event: str, outcome: str, named: str) -> None:
+    with model_server([Answer(status=400, raw=json.dumps(body).encode())]) as server:
+        with pytest.raises(ModelRefused) as raised:
+            client_of(server).ask(question(sampling=Sampling(max_tokens=384)))
+        assert server.requests == 1
+    found = event_of(raised.value)
+    assert (found.name, outcome_of(found, None if found.control == "none" else "impossible")) == (event, outcome)
+    assert named in str(raised.value)
+    assert raised.value.control is None
 
 
 @pytest.mark.parametrize("api", ["chat", "responses"])

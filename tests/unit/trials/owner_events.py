@@ -298,6 +298,8 @@ SCENARIOS: dict[str, Scenario] = {
     "shared_browser": shared_browser,
     "network_change": lambda path, patch, result: faulty(path, lambda: NetworkChanged("changed"), result),
     "refused_request": lambda path, patch, result: raised_by_agent(path, ModelRefused("HTTP 400"), result),
+    "refused_setting": lambda path, patch, result: raised_by_agent(path, model_error("refused_setting"), result),
+    "refused_length": lambda path, patch, result: raised_by_agent(path, model_error("refused_length"), result),
     "model": lambda path, patch, result: raised_by_agent(path, ModelError("HTTP 500"), result),
     "model_access": lambda path, patch, result: raised_by_agent(path, model_error("model_access"), result),
     "budget": lambda path, patch, result: raised_by_agent(path, BudgetError("spent"), result),

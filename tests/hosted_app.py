@@ -7,12 +7,13 @@ their pages to their own address.
 from __future__ import annotations
 
 import secrets
+import ssl
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.cookies import SimpleCookie
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, urlsplit
 
 __all__ = ["HostedApp", "hosted_app"]
 
@@ -38,20 +39,24 @@ class HostedApp:
         """A cookie that pages set."""
         self.refused: set[str] = set()
         """Names of accounts that can't sign in."""
+        self.identity = ""
+        """Address of the identity provider at which people sign in; empty: they sign in with a form of the app."""
         self.rejected: list[str] = []
         """Why requests were refused."""
 
 
 @contextmanager
-def hosted_app(name: str = "shop") -> Iterator[HostedApp]:
-    """Run an instance on a free port of 127.0.0.1."""
+def hosted_app(name: str = "shop", *, tls: ssl.SSLContext | None = None) -> Iterator[HostedApp]:
+    """Run an instance on a free port of 127.0.0.1, by https with ``tls``."""
     app = HostedApp(name)
 
     class Handler(_Handler):
         hosted = app
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    app.url = f"http://127.0.0.1:{server.server_port}"
+    app.url = f"{'https' if tls else 'http'}://127.0.0.1:{server.server_port}"
+    if tls is not None:  # the handshake is made by the thread that serves the connection
+        server.socket = tls.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:
@@ -73,9 +78,13 @@ class _Handler(BaseHTTPRequestHandler):
         if app.down:
             self.close_connection = True
             return None
-        if self.headers["Host"] != app.url[7:]:
+        if self.headers["Host"] != urlsplit(app.url).netloc:
             return self._refuse(f"Host {self.headers['Host']}")
         user = app.sessions.get(self._cookie("SESSION"), "")
+        if path == "/login" and app.identity:
+            return self._send(302, b"", ("Location", f"{app.identity}/authorize?to={app.url}/signed-in"))
+        if path == "/signed-in":
+            return self._sign_in(parse_qs(query)["code"][0])
         if path == "/login":
             form = '<input name="user"><input name="password"><button>Sign in</button>'
             return self._page(f'<form method="post" action="{app.url}/login">{form}</form>')
@@ -119,12 +128,16 @@ class _Handler(BaseHTTPRequestHandler):
         if self.path == "/login" and form["user"][0] in app.refused:
             return self._to("/login")
         if self.path == "/login":
-            key = secrets.token_hex(8)
-            app.sessions[key] = form["user"][0]
-            return self._to("/account", f"SESSION={key}; Domain=127.0.0.1; Path=/; HttpOnly")
+            return self._sign_in(form["user"][0])
         if app.sessions.get(self._cookie("SESSION")):
             app.note = form["note"][0]
         return self._to("/")
+
+    def _sign_in(self, user: str) -> None:
+        key = secrets.token_hex(8)
+        self.hosted.sessions[key] = user
+        secure = "; Secure" if self.hosted.url.startswith("https:") else ""
+        self._to("/account", f"SESSION={key}; Domain=127.0.0.1; Path=/; HttpOnly{secure}")
 
     def _cookie(self, name: str) -> str:
         found = SimpleCookie(self.headers["Cookie"] or "").get(name)

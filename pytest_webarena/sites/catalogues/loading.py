@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 from pytest_webarena.docs_site import docs
 from pytest_webarena.errors import Problem, UsageError, closest
+from pytest_webarena.gateway.server_certificates import authorities_problem
 from pytest_webarena.secrets import mark_environment
 from pytest_webarena.sites.backends import backend_names, is_backend
 from pytest_webarena.sites.catalogues.archived import ARCHIVE, archive_of, archived_app, archived_catalogue
@@ -52,7 +53,7 @@ __all__ = ["CatalogueError", "load_catalogue", "looks_like_catalogue", "problems
 
 _SHIPPED = Path(__file__).parent / "shipped"
 _MAX_EXTENDS = 8
-_LATER_KEYS = ("reads", "quiet", "reset", "loads", "sign_in_hosts", "private_hosts")
+_LATER_KEYS = ("reads", "quiet", "reset", "loads", "sign_in_hosts", "private_hosts", "certificate_authority")
 _TESTED = ("facts", "trial_write")
 """Keys of a site that only the doctor reads."""
 _APPS = re.compile(rb"^(apps|extends)\s*:", re.MULTILINE)
@@ -256,6 +257,11 @@ def _manifest(name: str, values: Mapping[str, Any], source: _Source) -> AppManif
         process = replace(process, data=_file(process.data, source.folder))
     if docker is not None:
         docker = _docker(docker, source.folder)
+    authority = _file(values["certificate_authority"], source.folder) if values["certificate_authority"] else ""
+    if authority and (problem := authorities_problem(authority)):
+        expected = "a file with certificates in PEM form"
+        source.reading.problem(source.entries["certificate_authority"][1], expected, problem)
+        return None
     app = AppManifest(
         **{
             **values,
@@ -263,6 +269,7 @@ def _manifest(name: str, values: Mapping[str, Any], source: _Source) -> AppManif
             "folder": source.folder,
             "process": process,
             "docker": docker,
+            "certificate_authority": authority,
             "sites": tuple(_site(name, backend, site, given) for site, given in values["sites"].items()),
             "login": {
                 site: _login(site, given["sign_in"], source.folder)
@@ -376,7 +383,10 @@ def _digest(app: AppManifest) -> str:
     """Returns a hash of what determines the app's behaviour, as far as that is known without running it."""
     docker = replace(app.docker, pull_size="") if app.docker is not None else None
     process = replace(app.process, needs=(), install="") if app.process is not None else None
-    described = replace(app, folder=Path(), max_replicas=None, spares=None, digest="", process=process, docker=docker)
+    described = replace(
+        app, folder=Path(), max_replicas=None, spares=None, digest="", process=process, docker=docker,
+        certificate_authority="",
+    )  # fmt: skip
     data = json.loads(dumps(described))
     for site in data["sites"]:
         for name in ("keep_address", *_TESTED):  # of no effect on what the app does

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import secrets
 import ssl
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ from http.cookies import SimpleCookie
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
 
-__all__ = ["HostedApp", "hosted_app"]
+__all__ = ["HostedApp", "Server", "hosted_app"]
 
 
 class HostedApp:
@@ -39,10 +40,20 @@ class HostedApp:
         """A cookie that pages set."""
         self.refused: set[str] = set()
         """Names of accounts that can't sign in."""
+        self.token = "token"
+        """What a reset must send."""
         self.identity = ""
         """Address of the identity provider at which people sign in; empty: they sign in with a form of the app."""
         self.rejected: list[str] = []
         """Why requests were refused."""
+
+
+class Server(ThreadingHTTPServer):
+    """A server whose clients may refuse its certificate."""
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        if not isinstance(sys.exception(), ssl.SSLError):
+            super().handle_error(request, client_address)  # type: ignore[arg-type]
 
 
 @contextmanager
@@ -53,7 +64,7 @@ def hosted_app(name: str = "shop", *, tls: ssl.SSLContext | None = None) -> Iter
     class Handler(_Handler):
         hosted = app
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = Server(("127.0.0.1", 0), Handler)
     app.url = f"{'https' if tls else 'http'}://127.0.0.1:{server.server_port}"
     if tls is not None:  # the handshake is made by the thread that serves the connection
         server.socket = tls.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
@@ -118,7 +129,7 @@ class _Handler(BaseHTTPRequestHandler):
             return None
         form = parse_qs(self.rfile.read(int(self.headers["Content-Length"] or 0)).decode())
         if self.path == "/reset":
-            if self.headers["Authorization"] != "Bearer token":
+            if self.headers["Authorization"] != f"Bearer {app.token}":
                 return self._refuse("a reset without its token")
             app.note, app.resets = app.note if app.lies else "", app.resets + 1
             app.sessions.clear()

@@ -63,4 +63,7 @@ def certificate_problem(error: BaseException, files: Iterable[str] = ()) -> str:
         return fault
     if named := ", ".join(filter(None, files)):
         return f"{fault}; expected one that an authority in {named} has signed ('certificate_authority' of the app)"
-    return f"{fault}; if an authority of your own signed it, name its file: 'certificate_authority: ca.pem' of the app"
+    return (
+        f"{fault}; if an authority of your own signed it, name its file in the app: 'certificate_authority: ca.pem' "
+        "(webarena init: --certificate-authority=ca.pem)"
+    )

@@ -24,7 +24,7 @@ apps:
     private_hosts: [localhost]
     ready: [{{http: /account}}]
     reset:
-      http: {{url: "{{url}}/reset", headers: {{Authorization: Bearer token}}}}
+      http: {{url: "{{url}}/reset", token_env: RESET_TOKEN}}
       ready: {{url: "{{url}}/ready", includes: ready}}
       proof: {{url: "{{url}}/style.css"}}
     sites:
@@ -61,10 +61,12 @@ HEAD = "defaults: {sites: [shop], reach: task}\ntasks:\n"
 
 
 @pytest.fixture
-def preview(tmp_path: Path) -> Iterator[HostedApp]:
+def preview(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HostedApp]:
+    monkeypatch.setenv("RESET_TOKEN", "paper-lantern-86")
     tls = certificates(tmp_path)
     with ExitStack() as exits:
         app = exits.enter_context(hosted_app("shop", tls=tls))
+        app.token = "paper-lantern-86"
         app.identity = exits.enter_context(identity_provider(tls))
         (tmp_path / "sites.yaml").write_text(CATALOGUE.format(url=app.url, identity=app.identity))
         yield app
@@ -124,7 +126,7 @@ def test_four_workers_share_a_preview(tmp_path: Path, preview: HostedApp) -> Non
     texts = [text for number in range(4) for text in (write(number), read(number))]
     (tmp_path / "a.tasks.yaml").write_text(tasks(*texts))
     with hosted_app("shop", tls=server_tls(tmp_path)) as second:
-        second.identity = preview.identity
+        second.identity, second.token = preview.identity, preview.token
         urls = f"--site-url=shop={preview.url},{second.url}"
         result = run_pytest(tmp_path, "a.tasks.yaml", "--agent=oracle", "--sites=./sites.yaml", urls, "-n", "4")
     result.assert_outcomes(passed=8)

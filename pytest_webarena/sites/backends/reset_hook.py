@@ -101,6 +101,10 @@ async def ask(app: AppManifest, call: HttpCall, method: str, ends: float) -> tup
     method = call.method or method
     data = json.dumps(call.body).encode() if call.body is not None else b"" if method != "GET" else None
     kind = {"Content-Type": "application/json"} if call.body is not None else {}
+    token = os.environ.get(call.token_env, "").strip() if call.token_env else ""
+    if call.token_env and not token:
+        return f"{method} {call.url}: expected a token in the environment variable {call.token_env}, found none", ""
+    kind |= {"Authorization": f"Bearer {token}"} if token else {}
     try:
         request = urllib.request.Request(call.url, data=data, method=method, headers={**kind, **call.headers})
     except ValueError as error:

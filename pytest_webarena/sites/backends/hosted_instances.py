@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from pytest_webarena.errors import SiteError
 from pytest_webarena.gateway.server_certificates import certificate_problem, client_tls
-from pytest_webarena.sites.backends.ready import answers, wait_ready
+from pytest_webarena.sites.backends.ready import answers, end_connection, wait_ready
 from pytest_webarena.sites.backends.reset_hook import reset_instance
 from pytest_webarena.sites.backends.reset_proofs import ResetProofs
 from pytest_webarena.sites.backends.reset_proving import agreed, require_proof, require_same, stable_response
@@ -277,7 +277,7 @@ async def connection_problem(app: AppManifest, address: str) -> str:
     except OSError as error:
         fault = certificate_problem(error, [app.certificate_authority])
         return fault or f"no connection to {host}:{port}: {error.strerror or error}"
-    writer.close()
+    await end_connection(writer)
     return ""
 
 

@@ -6,6 +6,7 @@ import asyncio
 import ssl
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -13,7 +14,7 @@ from pytest_webarena.errors import SiteError
 from pytest_webarena.gateway.upstream import tls_fault
 from pytest_webarena.sites.catalogues.manifest import ExecReady, HttpReady, Readiness
 
-__all__ = ["answers", "unmet", "wait_ready"]
+__all__ = ["answers", "end_connection", "unmet", "wait_ready"]
 
 _FIRST_PAUSE = 0.01
 _LAST_PAUSE = 0.25
@@ -130,7 +131,7 @@ async def _probe(
             try:
                 return await _ask(strategy, reader, writer, server_name) if isinstance(strategy, HttpReady) else ""
             finally:
-                writer.close()
+                await end_connection(writer)
     except TimeoutError:
         is_known = before and not before.startswith(_UNREACHED) and remaining < _PATIENCE
         return before if is_known else f"{_what(strategy)} on {host}:{port}"
@@ -138,6 +139,13 @@ async def _probe(
         return f"{host}:{port} can't be asked by https: {tls_fault(error)}"
     except OSError as error:
         return f"{_UNREACHED} {host}:{port}: {error}"
+
+
+async def end_connection(writer: asyncio.StreamWriter) -> None:
+    """End a connection at once: TLS would otherwise wait for the server's farewell."""
+    writer.transport.abort()
+    with suppress(OSError):
+        await writer.wait_closed()
 
 
 def _what(strategy: Readiness) -> str:

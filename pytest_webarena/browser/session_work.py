@@ -77,8 +77,8 @@ __all__ = ["SessionWork"]
 T = TypeVar("T")
 
 _OBSERVE_ATTEMPTS = 3  # at a page that navigates, hangs, or closes itself
-_POPUP_SECONDS = 5.0
-"""Maximum wait for a window that a page opens. A slower one becomes a tab when it arrives."""
+_OPENING_SECONDS = 5.0
+"""Maximum wait for a window or file dialog that a page opens. A slower window becomes a tab when it arrives."""
 _NEW_TAB_SECONDS = 2.0
 """Maximum wait for a tab on which a self-driving agent acts before the harness knows the tab."""
 _TYPING_BUFFER = 0.7
@@ -317,7 +317,7 @@ class SessionWork:
             with contextlib.suppress(TabClosed):
                 since = None if (is_wait := isinstance(action, Wait)) else began
                 self._events += await settle(tab, self._limits, budget, before=requests, brief=is_wait, since=since)
-                await self._tabs.wait_for_popups(tab, budget.left(_POPUP_SECONDS))
+                await self._tabs.wait_for_opened(tab, budget.left(_OPENING_SECONDS))
         await self._tabs.sync()
         current = self._tabs.current
         if current is not tab:

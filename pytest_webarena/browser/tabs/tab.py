@@ -73,6 +73,8 @@ class Tab:
         self.aborted_requests = AbortedRequests()
         """Requests of this document that the machine aborted."""
         self.popups_expected = 0
+        self.file_dialogs_expected = 0
+        """Dialogs that the browser has announced and Playwright has not reported yet."""
         self.last_title = ""
         """Title at the last observation."""
         self.file_dialog: FileChooser | None = None
@@ -296,10 +298,13 @@ class Tab:
                 "Page.frameNavigated": self._on_navigated,
                 "Page.frameStoppedLoading": self._on_stopped,
                 "Page.windowOpen": self._on_window_open,
+                "Page.fileChooserOpened": self._on_file_chooser,
                 "Page.javascriptDialogClosed": self.dialogs.on_closed,
             }.items():
                 cdp.on(name, handler)
             await self.run(cdp.send("Page.enable"), seconds, "opening a tab", despite_dialog=True)
+            intercept = cdp.send("Page.setInterceptFileChooserDialog", {"enabled": True})  # else no event comes here
+            await self.run(intercept, seconds, "opening a tab", despite_dialog=True)
             if self.signals.dom_events:
                 await self.run(self.dom_events.listen(cdp), seconds, "opening a tab", despite_dialog=True)
             tree = await self.run(cdp.send("Page.getFrameTree"), seconds, "opening a tab", despite_dialog=True)
@@ -403,6 +408,9 @@ class Tab:
     def _on_window_open(self, event: dict[str, Any]) -> None:
         if allowed_in_tab(str(event.get("url", ""))):  # no window opens for other addresses
             self.popups_expected += 1
+
+    def _on_file_chooser(self, _event: dict[str, Any]) -> None:
+        self.file_dialogs_expected += 1
 
     def _on_plain_start(self, url: str) -> None:
         self._navigating, self.destination = True, url

@@ -160,12 +160,15 @@ class Tabs:
             self._current = fresh
         await self._close_page(tab)
 
-    async def wait_for_popups(self, tab: Tab, seconds: float) -> None:
-        """Wait for windows that ``tab`` has opened: Playwright reports them when their page begins to arrive."""
+    async def wait_for_opened(self, tab: Tab, seconds: float) -> None:
+        """Wait for windows and file dialogs that ``tab`` has opened.
+
+        Playwright reports a window when its page begins to arrive, and a file dialog when it has a handle of the field.
+        """
         limit = Deadline(seconds)
-        while tab.popups_expected > 0 and not limit.over and not tab.closed:
+        while (tab.popups_expected or tab.file_dialogs_expected) and not limit.over and not tab.closed:
             await tab.wait_for_activity(limit.left())
-        tab.popups_expected = 0
+        tab.popups_expected = tab.file_dialogs_expected = 0
 
     async def _new_page(self) -> Tab:
         seconds = self._config.deadlines.context
@@ -226,6 +229,7 @@ class Tabs:
 
     def _on_file_dialog(self, tab: Tab, chooser: FileChooser) -> None:
         tab.file_dialog = chooser
+        tab.file_dialogs_expected = max(0, tab.file_dialogs_expected - 1)
         text = f"The page opened a dialog to choose a file. {list_uploads(self._config.uploads)}"
         self._report(PageEvent(kind="file_dialog", text=text, url=tab.url))
         tab.notify_change()

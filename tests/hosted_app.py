@@ -7,14 +7,16 @@ their pages to their own address.
 from __future__ import annotations
 
 import secrets
+import ssl
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.cookies import SimpleCookie
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, urlsplit
 
-__all__ = ["HostedApp", "hosted_app"]
+__all__ = ["HostedApp", "Server", "hosted_app"]
 
 
 class HostedApp:
@@ -38,20 +40,34 @@ class HostedApp:
         """A cookie that pages set."""
         self.refused: set[str] = set()
         """Names of accounts that can't sign in."""
+        self.token = "token"
+        """What a reset must send."""
+        self.identity = ""
+        """Address of the identity provider at which people sign in; empty: they sign in with a form of the app."""
         self.rejected: list[str] = []
         """Why requests were refused."""
 
 
+class Server(ThreadingHTTPServer):
+    """A server whose clients may refuse its certificate."""
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        if not isinstance(sys.exception(), ssl.SSLError):
+            super().handle_error(request, client_address)  # type: ignore[arg-type]
+
+
 @contextmanager
-def hosted_app(name: str = "shop") -> Iterator[HostedApp]:
-    """Run an instance on a free port of 127.0.0.1."""
+def hosted_app(name: str = "shop", *, tls: ssl.SSLContext | None = None) -> Iterator[HostedApp]:
+    """Run an instance on a free port of 127.0.0.1, by https with ``tls``."""
     app = HostedApp(name)
 
     class Handler(_Handler):
         hosted = app
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    app.url = f"http://127.0.0.1:{server.server_port}"
+    server = Server(("127.0.0.1", 0), Handler)
+    app.url = f"{'https' if tls else 'http'}://127.0.0.1:{server.server_port}"
+    if tls is not None:  # the handshake is made by the thread that serves the connection
+        server.socket = tls.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:
@@ -73,9 +89,13 @@ class _Handler(BaseHTTPRequestHandler):
         if app.down:
             self.close_connection = True
             return None
-        if self.headers["Host"] != app.url[7:]:
+        if self.headers["Host"] != urlsplit(app.url).netloc:
             return self._refuse(f"Host {self.headers['Host']}")
         user = app.sessions.get(self._cookie("SESSION"), "")
+        if path == "/login" and app.identity:
+            return self._send(302, b"", ("Location", f"{app.identity}/authorize?to={app.url}/signed-in"))
+        if path == "/signed-in":
+            return self._sign_in(parse_qs(query)["code"][0])
         if path == "/login":
             form = '<input name="user"><input name="password"><button>Sign in</button>'
             return self._page(f'<form method="post" action="{app.url}/login">{form}</form>')
@@ -109,7 +129,7 @@ class _Handler(BaseHTTPRequestHandler):
             return None
         form = parse_qs(self.rfile.read(int(self.headers["Content-Length"] or 0)).decode())
         if self.path == "/reset":
-            if self.headers["Authorization"] != "Bearer token":
+            if self.headers["Authorization"] != f"Bearer {app.token}":
                 return self._refuse("a reset without its token")
             app.note, app.resets = app.note if app.lies else "", app.resets + 1
             app.sessions.clear()
@@ -119,12 +139,16 @@ class _Handler(BaseHTTPRequestHandler):
         if self.path == "/login" and form["user"][0] in app.refused:
             return self._to("/login")
         if self.path == "/login":
-            key = secrets.token_hex(8)
-            app.sessions[key] = form["user"][0]
-            return self._to("/account", f"SESSION={key}; Domain=127.0.0.1; Path=/; HttpOnly")
+            return self._sign_in(form["user"][0])
         if app.sessions.get(self._cookie("SESSION")):
             app.note = form["note"][0]
         return self._to("/")
+
+    def _sign_in(self, user: str) -> None:
+        key = secrets.token_hex(8)
+        self.hosted.sessions[key] = user
+        secure = "; Secure" if self.hosted.url.startswith("https:") else ""
+        self._to("/account", f"SESSION={key}; Domain=127.0.0.1; Path=/; HttpOnly{secure}")
 
     def _cookie(self, name: str) -> str:
         found = SimpleCookie(self.headers["Cookie"] or "").get(name)

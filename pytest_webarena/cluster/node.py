@@ -150,6 +150,7 @@ class Node:
                 memory=None if setup.replicas else (available_memory() or 0) // 2 or None,
                 pulls=setup.pulls,
                 allow_unreset=setup.allow_unreset,
+                protect_unreset=not setup.allow_unreset,
             )
         )
         self._run = RunDir(private / "run")

@@ -131,7 +131,9 @@ def _describe(options: argparse.Namespace) -> _Project | None:
         site = lead = options.name
         host = f"{site.lower().replace('_', '-')}.test"
         if options.url is not None:
-            app = app_of_address(options.url, site, options.start)
+            authority = options.certificate_authority
+            own = os.path.relpath(authority, directory) if authority is not None else ""
+            app = app_of_address(options.url, site, options.start, own)
         else:
             data = options.data or _data_folder(directory, options.database)
             app = app_of_command(
@@ -247,7 +249,16 @@ def _explore(project: _Project, draft: Path, options: argparse.Namespace) -> Exp
     if noise := [*found.ignore, *found.ignore_files]:
         found.notes.append(f"ignored, since visits alone change it: {', '.join(noise)}")
     if app["backend"] == "external":
-        found.notes.append("it has no 'reset', so tasks that change it are skipped: add the key to the app")
+        example = 'reset: {http: {url: "{url}/reset"}}'
+        found.notes.append(
+            f"it has no 'reset', so tasks that change it are skipped: add the key to the app ({example})"
+        )
+        if found.writes:
+            sent, paths = (", ".join(each) for each in (found.writes, dict.fromkeys(found.writes.values())))
+            text = (
+                f"pages themselves send {sent}, which counts as a change; if it changes nothing, add 'reads: [{paths}]'"
+            )
+            found.notes.append(text)
     return found
 
 

@@ -20,6 +20,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--command", dest="app_command", metavar="TEXT", help="starts the app, with {port} and {data_dir}"
     )
     group.add_argument("--url", metavar="URL", help="where the app runs")
+    group.add_argument(
+        "--certificate-authority", type=Path, metavar="FILE", help="PEM file that verifies the URL's certificate"
+    )
     group.add_argument("--compose", type=Path, metavar="FILE", help="Compose file of the app")
     group.add_argument("--name", default="app", metavar="NAME", help="name of its site (default: app)")
     group.add_argument("--start", default="", metavar="PATH", help="start page (default: /)")
@@ -41,9 +44,10 @@ def is_wanted(options: argparse.Namespace) -> bool:
     if len(sources) > 1:
         raise UsageError(f"expected one of --command, --url and --compose, found {' and '.join(sources)}")
     fitting = {"database": "command", "data": "command", "env": "command", "service": "compose"}
-    for name, source in fitting.items():
+    for name, source in (fitting | {"certificate_authority": "url"}).items():
         if getattr(options, name) and sources != [source]:
-            raise UsageError(f"--{name}: expected --{source} with it, found {'none' if not sources else sources[0]}")
+            found = "none" if not sources else sources[0]
+            raise UsageError(f"--{name.replace('_', '-')}: expected --{source} with it, found {found}")
     for name in ("start", "login", "user"):
         if getattr(options, name) and not sources:
             raise UsageError(f"--{name}: expected --command, --url or --compose with it, found none")

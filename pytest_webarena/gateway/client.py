@@ -181,7 +181,7 @@ class BrowserConnection(asyncio.Protocol):
             self.refuse(entry, error, close=request.close or has_body, request=request)
             return
         if unsafe:
-            self._mark_unsafe(route, unsafe, entry.url)
+            self._mark_unsafe(route, unsafe, entry)
         body = request_body(request, log.capture(entry)) if has_body else None
         exchange = Exchange(self, self._settings, route, request, path, entry, log)
         self._exchange = exchange
@@ -239,7 +239,7 @@ class BrowserConnection(asyncio.Protocol):
             self.refuse(entry, error, close=has_body)
             return
         if route.tls and not route.read:
-            self._mark_unsafe(route, "CONNECT", request.target)
+            self._mark_unsafe(route, "CONNECT", entry)
             self._exchange = TunnelOpening(self, self._settings, route, entry)
             return
         if route.tls:
@@ -295,8 +295,8 @@ class BrowserConnection(asyncio.Protocol):
         self._entry = self._owner.log.begin(method, url, text)
         return self._entry
 
-    def _mark_unsafe(self, route: Route, what: str, url: str) -> None:
-        self._owner.unsafe_hosts.setdefault(route.host, f"{what} {url}")
+    def _mark_unsafe(self, route: Route, what: str, entry: Entry) -> None:
+        self._owner.unsafe_hosts.setdefault(route.host, self._owner.log.note_unsafe(entry, route.host, what))
 
     def cut_off(self, route: Route, entry: Entry) -> None:
         self._owner.unfinished_hosts.setdefault(route.host, f"{entry.method} {entry.url} was not over")

@@ -81,6 +81,8 @@ class RequestLog:
         last try failed. Polling and heartbeats do not count."""
         self._doubtful = False
         """Whether a finished request is a reason to check the sites."""
+        self.unsafe: list[tuple[str, Entry]] = []
+        """Hosts and requests that may have changed them: all that the log keeps, and the first of others by host."""
         self._missing: Counter[tuple[str, str, bool]] = Counter()
         self._requests = self._refused = self._unrecorded = 0
         self._request_bytes = self._response_bytes = 0
@@ -154,6 +156,13 @@ class RequestLog:
             else:
                 bodies = sum(len(each.data) for each in (entry.body, entry.reply) if each is not None)
                 self._room -= len(entry.response_head) + bodies
+
+    def note_unsafe(self, entry: Entry, host: str, what: str) -> str:
+        """Note that a request to ``host`` may change it. Returns why, in words."""
+        entry.unsafe = what
+        if entry.kept or not any(known == host and not other.kept for known, other in self.unsafe):
+            self.unsafe.append((host, entry))
+        return f"{what} {entry.url}"
 
     def _cut(self, entry: Entry) -> None:
         """Cut the entry's bodies to the size that a log without ``keep`` has of them."""

@@ -56,6 +56,7 @@ class Entry:
         "status",
         "time",
         "unread",
+        "unsafe",
         "url",
         "whole",
     )
@@ -88,6 +89,8 @@ class Entry:
         """Whether the browser closed the connection before the complete answer had arrived."""
         self.request_bytes = 0
         self.response_bytes = 0
+        self.unsafe = ""
+        """Why a site that received it may be changed, such as its method; empty if by its form it only reads."""
         self.sent = False
         """Whether the replica has received the complete request, so that it is the replica's turn to answer."""
         self.whole = False

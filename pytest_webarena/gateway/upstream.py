@@ -138,14 +138,7 @@ class Route:
 
     def forbids(self, path: str) -> bool:
         """Return whether a request for ``path`` must not be one that may change something."""
-        if self.reads is None:
-            return False
-        plain = path.partition("?")[0]
-        # Servers that interpret dots and escapes differently could be made to leave the permitted paths.
-        is_ambiguous = (
-            "%" in plain or "//" in plain or "\\" in plain or any(part in (".", "..") for part in plain.split("/"))
-        )
-        return is_ambiguous or not plain.startswith(self.reads)
+        return self.reads is not None and not only_reads(path, self.reads)
 
     def admit(self, request: RequestHead, path: str, unsafe: str) -> None:
         """Raise `routes.Refused` for a request that must not be passed on. ``unsafe``: why it may change something."""
@@ -304,6 +297,16 @@ class UpstreamConnection(asyncio.Protocol):
     def resume_writing(self) -> None:
         if self.sink is not None:
             self.sink.resume_upload()
+
+
+def only_reads(path: str, reads: Sequence[str]) -> bool:
+    """Return whether every method only reads at ``path``, because it is below one of ``reads``."""
+    plain = path.partition("?")[0]
+    # Servers that interpret dots and escapes differently could be made to leave the permitted paths.
+    is_ambiguous = (
+        "%" in plain or "//" in plain or "\\" in plain or any(part in (".", "..") for part in plain.split("/"))
+    )
+    return not is_ambiguous and plain.startswith(tuple(reads))
 
 
 def reset(transport: asyncio.Transport) -> None:

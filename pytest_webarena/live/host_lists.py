@@ -35,18 +35,26 @@ class HostLists:
     sign_in: frozenset[Origin] = frozenset()
     private: frozenset[str] = frozenset()
     """Hosts that may have addresses of the user's own network."""
+    authorities: frozenset[str] = frozenset()
+    """PEM files of the certificate authorities that are trusted in addition to the machine's."""
 
     @classmethod
-    def of(cls, loads: Iterable[str], sign_in: Iterable[str], private: Iterable[str]) -> HostLists:
+    def of(cls, loads: Iterable[str], sign_in: Iterable[str], private: Iterable[str], authority: str = "") -> HostLists:
         """Make the lists from entries of catalogues."""
         return cls(
             frozenset(origin for entry in loads for origin in origins_of(entry)),
             frozenset(origin for entry in sign_in for origin in origins_of(entry)),
             frozenset(private),
+            frozenset([authority] if authority else []),
         )
 
     def __or__(self, other: HostLists) -> HostLists:
-        return HostLists(self.loads | other.loads, self.sign_in | other.sign_in, self.private | other.private)
+        return HostLists(
+            self.loads | other.loads,
+            self.sign_in | other.sign_in,
+            self.private | other.private,
+            self.authorities | other.authorities,
+        )
 
     def __bool__(self) -> bool:
         return bool(self.loads or self.sign_in)

@@ -7,9 +7,7 @@ are checked for each connection, and it uses the address that was checked.
 from __future__ import annotations
 
 import asyncio
-import ssl
 from collections.abc import Callable
-from functools import cache
 
 from pytest_webarena.gateway.archive_misses import is_browser_service, resource_kind
 from pytest_webarena.gateway.heads import RequestHead, ResponseHead
@@ -17,6 +15,7 @@ from pytest_webarena.gateway.log_entry import Entry
 from pytest_webarena.gateway.method_override import hidden_method, mutates, names_method
 from pytest_webarena.gateway.pages import answer_preflight
 from pytest_webarena.gateway.routes import Refused
+from pytest_webarena.gateway.server_certificates import client_tls
 from pytest_webarena.gateway.upstream import Route, UpstreamConnection
 from pytest_webarena.live.addresses import address_problem, own_network_problem
 from pytest_webarena.live.connecting import Forbidden, LookUp, P, connect, look_up
@@ -31,14 +30,6 @@ _LARGEST = 64 << 20
 _SECONDS = 30.0
 """Maximum time for a complete answer, and for the head of an answer while signing in."""
 _SIGN_IN_METHODS = ("GET", "HEAD", "OPTIONS", "POST")
-
-
-@cache
-def _tls_context() -> ssl.SSLContext:
-    """TLS context that verifies certificates as browsers do. ``SSL_CERT_FILE`` names additional authorities."""
-    context = ssl.create_default_context()
-    context.set_alpn_protocols(["http/1.1"])
-    return context
 
 
 class LoadNetwork:
@@ -98,10 +89,11 @@ class _NamedRoute(Route):
     async def open_connection(self, make: Callable[[], P], timeout: float) -> P:
         """Connect to a checked address of the host. `Refused` if it has another one."""
         hosts = self._hosts
+        secure = client_tls(*hosts.lists.authorities) if self.tls else None
         try:
             async with asyncio.timeout(timeout):
                 return await connect(
-                    make, self.host, self.port, find=hosts.network.find, secure=_tls_context() if self.tls else None,
+                    make, self.host, self.port, find=hosts.network.find, secure=secure,
                     closed=lambda address: hosts.closed(self.host, address),
                 )  # fmt: skip
         except Forbidden as error:

@@ -99,6 +99,7 @@ class RunStart:
                 site_urls=settings.site_urls,
                 pulls=settings.pulls,
                 allow_unreset=settings.allow_unreset,
+                protect_unreset=not settings.allow_unreset,
                 record=settings.record_archive,
             )
         self._launcher = BrokerLauncher(config, guarded=settings is not None)

@@ -19,7 +19,7 @@ _PYTHONS = ("python", "python3")
 _PROGRAM_OF_PYTHON = "{python}"
 _ORDER = (
     "backend", "sites", "users", "databases", "forbid_side_effects", "ignore_files", "reuse", "ready", "start_timeout",
-    "depends_on", "loads", "sign_in_hosts", "private_hosts", "process", "docker",
+    "depends_on", "loads", "sign_in_hosts", "private_hosts", "certificate_authority", "process", "docker",
 )  # fmt: skip
 
 
@@ -55,12 +55,13 @@ def app_of_command(
     return {**app, "process": process}
 
 
-def app_of_address(url: str, site: str, start: str) -> dict[str, Any]:
-    """Returns an app that runs elsewhere."""
+def app_of_address(url: str, site: str, start: str, authority: str = "") -> dict[str, Any]:
+    """Returns an app that runs elsewhere. ``authority`` is the PEM file that verifies its certificate."""
     found: dict[str, Any] = {"url": url.rstrip("/")}
     if start:
         found["start"] = start
-    return {"backend": "external", "sites": {site: found}}
+    trust = {"certificate_authority": authority} if authority else {}
+    return {"backend": "external", "sites": {site: found}, **trust}
 
 
 def _site(host: str, start: str) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from pytest_webarena.browser.config import SessionConfig
 from pytest_webarena.browser.login import login, passes_without_login
 from pytest_webarena.changes import FILES, SiteChanges
 from pytest_webarena.errors import SiteError, WebArenaError
+from pytest_webarena.gateway.log_entry import SAFE_METHODS
 from pytest_webarena.html_pages.page_text import read_html
 from pytest_webarena.html_pages.page_tree import walk
 from pytest_webarena.project_setup.sign_in_form import SignInForm, find_form
@@ -74,6 +75,8 @@ class Explored:
     ignore_files: list[str] = field(default_factory=list)
     ledger: bool = False
     """Whether changes of its data can be seen."""
+    writes: dict[str, str] = field(default_factory=dict)
+    """Requests that pages send on their own and that may change something, with their paths."""
     notes: list[str] = field(default_factory=list)
     missing: list[Missing] = field(default_factory=list)
 
@@ -164,6 +167,9 @@ class _Visit:
         for key, entries in yaml.safe_load("\n".join(proposed_keys(refused)) or "{}").items():
             found.hosts[key] = list(dict.fromkeys([*found.hosts.get(key, ()), *map(str, entries)]))
         requests = [each for each in lease.requests() if not each.refused]
+        for each in requests:
+            if each.method not in SAFE_METHODS and (path := _path(each.url, access.url).partition("?")[0]):
+                found.writes[f"{each.method} {path}"] = path
         good = {_path(each.url, access.url) for each in requests if each.status is not None and each.status < 300}
         return [page for page in pages if page.heading and page.path in good], html
 

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from pytest_webarena.errors import SiteError
 from pytest_webarena.sites.backends.external import ExternalBackend
+from pytest_webarena.sites.backends.hosted_instances import connection_problem
 from pytest_webarena.sites.backends.wsgi import importable
 from pytest_webarena.sites.catalogues.data_folders import data_problem
 from pytest_webarena.sites.catalogues.external import EXTERNAL
@@ -137,6 +138,9 @@ def _external(app: AppManifest) -> Diagnosis:
                     server = (*line.getpeername()[:2], parts.path.rstrip("/"))
             except OSError as error:
                 text = f"nothing answers at {url}: {error.strerror or error}"
+                return Diagnosis(subject=app.name, state="missing", text=text, app=app.name)
+            if problem := asyncio.run(connection_problem(app, url)):
+                text = f"expected the site {site.name} at {url}, found {problem}"
                 return Diagnosis(subject=app.name, state="missing", text=text, app=app.name)
             if (other := servers.setdefault(server, url)) != url:
                 text = f"expected instances of {site.name} on servers of their own, found {other} and {url} on one"

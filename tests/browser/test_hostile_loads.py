@@ -82,7 +82,7 @@ def test_hostile_page_sends_only_parts_to_the_named_host(
     lab: Lab, authority: Authority, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trusting = ssl.create_default_context(cadata=authority.certificate)
-    monkeypatch.setattr("pytest_webarena.live.other_hosts._tls_context", lambda: trusting)
+    monkeypatch.setattr("pytest_webarena.live.other_hosts.client_tls", lambda *_: trusting)
 
     async def find(host: str, port: int) -> Sequence[str]:
         return ["127.0.0.1"]

@@ -10,6 +10,7 @@ import pytest
 from pytest_webarena.commands.cli import main
 from pytest_webarena.sites.catalogues.loading import load_catalogue
 from tests.hosted_app import hosted_app
+from tests.preview import certificates
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable")]
 
@@ -144,3 +145,21 @@ def test_address_leads_to_tasks_that_pass(project: Path, capsys: pytest.CaptureF
     output = capsys.readouterr().out
     assert "it has no 'reset', so tasks that change it are skipped" in output, shlex.quote(output)
     assert code == 0, output
+
+
+@pytest.mark.exhaustive
+def test_https_address_leads_to_tasks_that_pass(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with hosted_app(tls=certificates(project)) as app:
+        arguments = ["init", "new", f"--url={app.url}", "--user=ada:x"]
+        assert main(arguments) == 1
+        output = capsys.readouterr().out
+        assert "certificate is not valid" in output, output
+        assert "--certificate-authority=ca.pem" in output
+        assert not (project / "new/sites.yaml").exists()
+        code = main([*arguments, "--certificate-authority=ca.pem"])
+    output = capsys.readouterr().out
+    assert "it has no 'reset', so tasks that change it are skipped" in output
+    assert 'reset: {http: {url: "{url}/reset"}}' in output
+    assert Path(load_catalogue("new/sites.yaml").apps["app"].certificate_authority).samefile("ca.pem")
+    assert str(project) not in (project / "new/sites.yaml").read_text()
+    assert code == 1, output  # the form's password is no password field

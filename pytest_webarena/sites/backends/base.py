@@ -209,6 +209,9 @@ class InstancesBackend(Protocol):
     def instance_problems(self, app: AppManifest) -> tuple[str, ...]:
         """Returns a sentence for each instance whose latest reset failed."""
 
+    def withdraw(self, app: AppManifest, replica: Replica, why: str) -> None:
+        """Let no later replica use the instance of this one, because of ``why``."""
+
 
 @runtime_checkable
 class AskingBackend(Protocol):

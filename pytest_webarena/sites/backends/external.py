@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 
 from pytest_webarena.errors import SiteError, UsageError
 from pytest_webarena.sites.backends.base import BackendContext, Replica
-from pytest_webarena.sites.backends.hosted_instances import HostedInstances, endpoint
+from pytest_webarena.sites.backends.hosted_instances import HostedInstances, connection_problem, endpoint
 from pytest_webarena.sites.backends.reset_proofs import ResetProofs
 from pytest_webarena.sites.backends.reset_proving import proof_change
 from pytest_webarena.sites.backends.unmanaged import UnmanagedBackend
 from pytest_webarena.sites.catalogues.manifest import AppManifest
 
 __all__ = ["ExternalBackend"]
-
-_CONNECT = 10.0
 
 
 class ExternalBackend(UnmanagedBackend):
@@ -48,7 +45,7 @@ class ExternalBackend(UnmanagedBackend):
         """Returns the numbers of the instances at whose addresses something answers. Raises `SiteError` if there is
         none."""
         numbers = range(len(app.sites[0].hosted))
-        problems = [[await _connection_problem(url) for site in app.sites if (url := site.hosted[number])]
+        problems = [[await connection_problem(app, url) for site in app.sites if (url := site.hosted[number])]
                     for number in numbers]  # fmt: skip
         if all(map(any, problems)):
             faults = (f"expected the site {site.name} at {site.hosted[0]}, found {problem}"
@@ -93,6 +90,10 @@ class ExternalBackend(UnmanagedBackend):
         """Returns why the instance at ``addresses`` can't be used, after its running reset; empty if it can be."""
         return await self._instances[app.name].problem(addresses)
 
+    def withdraw(self, app: AppManifest, replica: Replica, why: str) -> None:
+        """Let no later replica use the instance of this one, because of ``why``."""
+        self._instances[app.name].withdraw(self._used[replica.id], why)
+
     def usable(self, app: AppManifest) -> int:
         """Returns the number of instances that are not withdrawn."""
         known = self._instances.get(app.name)
@@ -107,16 +108,3 @@ class ExternalBackend(UnmanagedBackend):
         """Returns a sentence for each instance whose latest reset failed."""
         known = self._instances.get(app.name)
         return known.sentences() if known is not None else ()
-
-
-async def _connection_problem(address: str) -> str:
-    host, port = endpoint(address)
-    try:
-        async with asyncio.timeout(_CONNECT):
-            _, writer = await asyncio.open_connection(host, port)
-    except TimeoutError:
-        return f"no connection to {host}:{port} within {_CONNECT:g} s"
-    except OSError as error:
-        return f"no connection to {host}:{port}: {error.strerror or error}"
-    writer.close()
-    return ""

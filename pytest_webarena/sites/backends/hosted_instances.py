@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 import time
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,13 +11,16 @@ from contextlib import contextmanager, suppress
 from urllib.parse import urlsplit
 
 from pytest_webarena.errors import SiteError
-from pytest_webarena.sites.backends.ready import answers, wait_ready
+from pytest_webarena.gateway.server_certificates import certificate_problem, client_tls
+from pytest_webarena.sites.backends.ready import answers, end_connection, wait_ready
 from pytest_webarena.sites.backends.reset_hook import reset_instance
 from pytest_webarena.sites.backends.reset_proofs import ResetProofs
 from pytest_webarena.sites.backends.reset_proving import agreed, require_proof, require_same, stable_response
 from pytest_webarena.sites.catalogues.manifest import AppManifest
 
-__all__ = ["HostedInstances", "endpoint"]
+__all__ = ["HostedInstances", "connection_problem", "endpoint"]
+
+_CONNECT = 10.0
 
 _FAILURES = 2
 """Number of consecutive failed resets after which an instance is withdrawn; of disagreements, after which all are."""
@@ -45,6 +49,8 @@ class HostedInstances:
         """Why no instance can be used, once they have disagreed too often."""
         self._unprepared = 0
         """Consecutive failed preparations."""
+        self._spoiled: dict[int, str] = {}
+        """Why nothing may use an instance any more, by number: it may be changed, and has no reset."""
         self._fresh: dict[int, float] = {}
         """Seconds of the reset of those that nothing has used since `agree`."""
 
@@ -78,6 +84,10 @@ class HostedInstances:
         """Make an instance free again, unless it is withdrawn."""
         if not self._withdrawn(number):
             self._free.append(number)
+
+    def withdraw(self, number: int, why: str) -> None:
+        """Let nothing use an instance any more, because of ``why``."""
+        self._spoiled.setdefault(number, why)
 
     @contextmanager
     def preparation(self) -> Iterator[None]:
@@ -201,10 +211,16 @@ class HostedInstances:
         if self._disagreement:
             main = f"{self._disagreement}. Test it with 'webarena sites doctor', and resume the run"
             return (main, *map(self._sentence, sorted(self._problems)))
-        return tuple(map(self._sentence, sorted({*self._problems, *self._repeated})))
+        return tuple(map(self._sentence, sorted({*self._problems, *self._repeated, *self._spoiled})))
 
     def _sentence(self, number: int) -> str:
         place = f"{self._app.name} at {', '.join(self.addresses(number).values())}"
+        if number in self._spoiled:
+            return (
+                f"{place} was withdrawn: {self._spoiled[number]}, and it has no 'reset', so later trials would be "
+                "judged on changed data. Restore them, and add 'reset' to the app; or list the path in its 'reads' if "
+                "such requests only read; --allow-unreset runs trials regardless"
+            )
         if number not in self._problems:
             count = self._repeated[number]
             return (
@@ -222,27 +238,47 @@ class HostedInstances:
         self._latest[number] = why
 
     def _withdrawn(self, number: int) -> bool:
-        return self._failures[number] >= _FAILURES
+        return number in self._spoiled or self._failures[number] >= _FAILURES
 
 
 async def _ready(app: AppManifest, address: str, began: float) -> None:
     """Wait until the site at ``address`` meets the app's conditions."""
-    if address.startswith("https:"):
-        return
 
     async def died() -> str:
         return ""
 
     left = max(0.0, app.start_timeout - (time.monotonic() - began))
     name = urlsplit(address).netloc
-    await wait_ready(app.ready, *endpoint(address), server_name=name, timeout=left, died=died, of=app.start_timeout)
+    await wait_ready(
+        app.ready, *endpoint(address), server_name=name, timeout=left, died=died, of=app.start_timeout,
+        secure=_tls_for(app, address),
+    )  # fmt: skip
 
 
 async def _unanswered(app: AppManifest, address: str) -> str:
     """Returns why the site at ``address`` does not answer a request; empty if it does."""
-    tls = address.startswith("https:")
-    name = urlsplit(address).netloc
-    return await answers(app.ready, *endpoint(address), server_name=name, timeout=app.answer_timeout, tls=tls)
+    name, secure = urlsplit(address).netloc, _tls_for(app, address)
+    return await answers(app.ready, *endpoint(address), server_name=name, timeout=app.answer_timeout, secure=secure)
+
+
+def _tls_for(app: AppManifest, address: str) -> ssl.SSLContext | None:
+    return client_tls(app.certificate_authority) if address.startswith("https:") else None
+
+
+async def connection_problem(app: AppManifest, address: str) -> str:
+    """Returns why no connection to ``address`` can be made, or why its certificate is not trusted; empty if all is
+    well."""
+    host, port = endpoint(address)
+    try:
+        async with asyncio.timeout(_CONNECT):
+            _, writer = await asyncio.open_connection(host, port, ssl=_tls_for(app, address))
+    except TimeoutError:
+        return f"no connection to {host}:{port} within {_CONNECT:g} s"
+    except OSError as error:
+        fault = certificate_problem(error, [app.certificate_authority])
+        return fault or f"no connection to {host}:{port}: {error.strerror or error}"
+    await end_connection(writer)
+    return ""
 
 
 def endpoint(address: str) -> tuple[str, int]:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
 
 from pytest_webarena.errors import SiteError
-from pytest_webarena.sites.catalogues.manifest import ExecReady, HttpReady, PortReady, Readiness
+from pytest_webarena.gateway.upstream import tls_fault
+from pytest_webarena.sites.catalogues.manifest import ExecReady, HttpReady, Readiness
 
-__all__ = ["answers", "unmet", "wait_ready"]
+__all__ = ["answers", "end_connection", "unmet", "wait_ready"]
 
 _FIRST_PAUSE = 0.01
 _LAST_PAUSE = 0.25
@@ -36,19 +39,20 @@ async def wait_ready(
     died: Callable[[], Awaitable[str]],
     execute: Execute | None = None,
     of: float | None = None,
+    secure: ssl.SSLContext | None = None,
 ) -> None:
     """Return once all ``strategies`` pass for the app at ``host:port``, requested as ``server_name``.
 
     ``execute`` is for strategies that run a program. Raises `SiteError` after ``timeout`` seconds, with the last
     problem, and at once when ``died`` returns a reason. ``of`` is the start time-out in seconds, if a part of it has
-    passed.
+    passed. ``secure``: TLS settings of an app that is asked by https; None: by http.
     """
     deadline = time.monotonic() + timeout
     whole = timeout if of is None else of
     start_share = "" if whole - timeout < 1 else f", with {timeout:.3g} s left after its start"
     for strategy in strategies:
         pause, problem = _FIRST_PAUSE, ""
-        while problem := await _probe(strategy, host, port, server_name, deadline, execute, problem):
+        while problem := await _probe(strategy, host, port, server_name, deadline, execute, problem, secure):
             if why := await died():
                 raise SiteError(why)
             if time.monotonic() + pause >= deadline:
@@ -64,7 +68,7 @@ async def answers(
     *,
     server_name: str,
     timeout: float,
-    tls: bool = False,
+    secure: ssl.SSLContext | None = None,
     visited: bool = True,
     execute: Execute | None = None,
 ) -> str:
@@ -72,8 +76,8 @@ async def answers(
 
     The requests are those of its HTTP strategies, without conditions that visitors may have changed (texts, redirects).
     An app without one is asked for ``/``, where any response counts; a connection alone proves nothing, because the
-    kernel accepts it for a frozen app, too. With ``tls`` only a connection can be tested. Strategies that run a program
-    must pass as well, if there is ``execute``; an app that is not ``visited`` gets no other requests.
+    kernel accepts it for a frozen app, too. ``secure`` as for `wait_ready`. Strategies that run a program must pass
+    as well, if there is ``execute``; an app that is not ``visited`` gets no other requests.
     """
     http_checks = [HttpReady(path=each.path, status=each.status) for each in strategies if isinstance(each, HttpReady)]
     questions: Sequence[Readiness] = http_checks or [HttpReady(path="/", status=tuple(range(100, 600)))]
@@ -81,9 +85,9 @@ async def answers(
     if not visited:
         questions = http_checks
     deadline = time.monotonic() + timeout
-    for question in [*([PortReady()] if tls else questions), *programs]:
+    for question in [*questions, *programs]:
         problem = ""
-        while problem := await _asked(question, host, port, server_name, deadline, execute, problem):
+        while problem := await _asked(question, host, port, server_name, deadline, execute, problem, secure):
             if time.monotonic() + _LAST_PAUSE >= deadline:
                 return f"no success within {timeout:.3g} s: {problem}"
             await asyncio.sleep(_LAST_PAUSE)
@@ -107,7 +111,14 @@ async def _asked(strategy: Readiness, *question: Any) -> str:
 
 
 async def _probe(
-    strategy: Readiness, host: str, port: int, server_name: str, deadline: float, execute: Execute | None, before: str
+    strategy: Readiness,
+    host: str,
+    port: int,
+    server_name: str,
+    deadline: float,
+    execute: Execute | None,
+    before: str,
+    secure: ssl.SSLContext | None = None,
 ) -> str:
     """Returns why the strategy does not pass yet. A probe that the deadline interrupts returns the problem ``before``,
     which says more."""
@@ -116,16 +127,25 @@ async def _probe(
         async with asyncio.timeout(max(min(remaining, _PATIENCE), 0.1)):
             if isinstance(strategy, ExecReady):
                 return await _execute(strategy, execute)
-            reader, writer = await asyncio.open_connection(host, port)
+            reader, writer = await asyncio.open_connection(host, port, ssl=secure)
             try:
                 return await _ask(strategy, reader, writer, server_name) if isinstance(strategy, HttpReady) else ""
             finally:
-                writer.close()
+                await end_connection(writer)
     except TimeoutError:
         is_known = before and not before.startswith(_UNREACHED) and remaining < _PATIENCE
         return before if is_known else f"{_what(strategy)} on {host}:{port}"
+    except ssl.SSLError as error:
+        return f"{host}:{port} can't be asked by https: {tls_fault(error)}"
     except OSError as error:
         return f"{_UNREACHED} {host}:{port}: {error}"
+
+
+async def end_connection(writer: asyncio.StreamWriter) -> None:
+    """End a connection at once: TLS would otherwise wait for the server's farewell."""
+    writer.transport.abort()
+    with suppress(OSError):
+        await writer.wait_closed()
 
 
 def _what(strategy: Readiness) -> str:

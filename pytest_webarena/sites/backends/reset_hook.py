@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 
 from pytest_webarena.errors import SiteError
 from pytest_webarena.evidence import JsonValue
+from pytest_webarena.gateway.server_certificates import certificate_problem, client_tls
 from pytest_webarena.sites.catalogues.manifest import AppManifest
 from pytest_webarena.sites.catalogues.running import HttpCall
 
@@ -29,8 +30,6 @@ _PAUSE = 1.0
 _FIRST_PAUSE = 0.05
 SHOWN = 500
 """Characters of a response or of output in messages."""
-_OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-"""Connects directly, as the gateway does."""
 
 
 async def reset_instance(app: AppManifest, addresses: Mapping[str, str], number: int) -> None:
@@ -43,13 +42,13 @@ async def reset_instance(app: AppManifest, addresses: Mapping[str, str], number:
     ends = time.monotonic() + app.start_timeout
     where, fill = reset_of(app, addresses), _filler(app, addresses, number)
     if hook.http is not None:
-        problem, _ = await ask(_filled(hook.http, fill), "POST", ends)
+        problem, _ = await ask(app, _filled(hook.http, fill), "POST", ends)
     else:
         problem = await _run([fill(word) for word in hook.run], app, ends)
     if problem:
         raise SiteError(f"{where} failed: {problem}")
     pause = _FIRST_PAUSE
-    while hook.ready is not None and (problem := (await ask(_filled(hook.ready, fill), "GET", ends))[0]):
+    while hook.ready is not None and (problem := (await ask(app, _filled(hook.ready, fill), "GET", ends))[0]):
         if time.monotonic() + pause >= ends:
             raise SiteError(f"{where} did not end within {app.start_timeout:g} s (start_timeout): {problem}")
         await asyncio.sleep(pause)
@@ -97,20 +96,27 @@ def _filled(call: HttpCall, fill: Callable[[str], str]) -> HttpCall:
     return replace(call, url=fill(call.url), headers=headers, body=value(call.body))
 
 
-async def ask(call: HttpCall, method: str, ends: float) -> tuple[str, str]:
-    """Returns why a request did not succeed, empty when it did, and the response."""
+async def ask(app: AppManifest, call: HttpCall, method: str, ends: float) -> tuple[str, str]:
+    """Returns why a request of ``app`` did not succeed, empty when it did, and the response."""
     method = call.method or method
     data = json.dumps(call.body).encode() if call.body is not None else b"" if method != "GET" else None
     kind = {"Content-Type": "application/json"} if call.body is not None else {}
+    token = os.environ.get(call.token_env, "").strip() if call.token_env else ""
+    if call.token_env and not token:
+        return f"{method} {call.url}: expected a token in the environment variable {call.token_env}, found none", ""
+    kind |= {"Authorization": f"Bearer {token}"} if token else {}
     try:
         request = urllib.request.Request(call.url, data=data, method=method, headers={**kind, **call.headers})
     except ValueError as error:
         return f"{method} {call.url}: {error}", ""
     timeout = max(0.1, ends - time.monotonic())
     try:
-        status, text = await asyncio.to_thread(_response, request, timeout)
+        status, text = await asyncio.to_thread(_response, request, timeout, app.certificate_authority)
     except (OSError, http.client.HTTPException) as error:
-        return f"{method} {call.url}: {getattr(error, 'reason', None) or error}", ""
+        cause = getattr(error, "reason", None)
+        cause = cause if isinstance(cause, Exception) else error
+        fault = certificate_problem(cause, [app.certificate_authority])
+        return f"{method} {call.url}: {fault or getattr(error, 'reason', None) or error}", ""
     if status not in (call.status or range(200, 300)):
         wanted = "/".join(map(str, call.status)) or "200 to 299"
         return f"{method} {call.url}: expected status {wanted}, found {status}: {text[:SHOWN]}", ""
@@ -119,9 +125,11 @@ async def ask(call: HttpCall, method: str, ends: float) -> tuple[str, str]:
     return "", text
 
 
-def _response(request: urllib.request.Request, timeout: float) -> tuple[int, str]:
+def _response(request: urllib.request.Request, timeout: float, authority: str) -> tuple[int, str]:
+    direct = urllib.request.ProxyHandler({})  # as the gateway connects
+    opener = urllib.request.build_opener(direct, urllib.request.HTTPSHandler(context=client_tls(authority)))
     try:
-        with _OPENER.open(request, timeout=timeout) as response:
+        with opener.open(request, timeout=timeout) as response:
             return response.status, response.read().decode(errors="replace")
     except urllib.error.HTTPError as error:
         with error:

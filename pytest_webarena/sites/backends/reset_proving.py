@@ -107,7 +107,7 @@ def _unproved(app: AppManifest, addresses: Mapping[str, str], number: int) -> st
 
 async def _response(app: AppManifest, addresses: Mapping[str, str], number: int, seconds: float) -> str:
     call = call_of(_proof(app), app, addresses, number)
-    problem, text = await ask(call, "GET", time.monotonic() + seconds)
+    problem, text = await ask(app, call, "GET", time.monotonic() + seconds)
     if problem:
         raise SiteError(f"{reset_of(app, addresses)} is not proved: {problem}")
     return OwnAddresses({url: f"http://{name}.test" for name, url in addresses.items()}).named(text)

@@ -8,6 +8,7 @@ from contextlib import suppress
 from functools import partial
 from urllib.parse import urlsplit
 
+from pytest_webarena.gateway.server_certificates import client_tls
 from pytest_webarena.sites.backends.base import (
     AskingBackend,
     Backend,
@@ -40,7 +41,7 @@ async def unanswered(backend: Backend, least: float, app: AppManifest, replica: 
         replica.port,
         server_name=urlsplit(address).netloc or (site.host if site else replica.host),
         timeout=max(app.answer_timeout, least),
-        tls=address.startswith("https:"),
+        secure=client_tls(app.certificate_authority) if address.startswith("https:") else None,
         visited=site is not None,
         execute=partial(backend.execute, app, replica) if isinstance(backend, AskingBackend) else None,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pytest_webarena.sites.backends.base import Backend, InstancesBackend
+from pytest_webarena.sites.backends.base import Backend, InstancesBackend, Replica
 from pytest_webarena.sites.catalogues.external import EXTERNAL
 from pytest_webarena.sites.catalogues.manifest import AppManifest
 
@@ -35,6 +35,11 @@ class Instances:
     def problems(self) -> tuple[str, ...]:
         """Returns a sentence for each instance whose latest reset failed."""
         return self._backend.instance_problems(self._app) if self._backend is not None else ()
+
+    def withdraw(self, replica: Replica, why: str) -> None:
+        """Let no later replica use the instance of this one, because of ``why``."""
+        if self._backend is not None:
+            self._backend.withdraw(self._app, replica, why)
 
     def why_none(self) -> str:
         """Returns why all instances are withdrawn; empty if one is left, or the app has none."""

@@ -39,7 +39,7 @@ def _lists_of(apps: Iterable[AppManifest]) -> HostLists:
 
     lists = HostLists()
     for app in apps:
-        lists |= HostLists.of(app.loads, app.sign_in_hosts, app.private_hosts)
+        lists |= HostLists.of(app.loads, app.sign_in_hosts, app.private_hosts, app.certificate_authority)
     return lists
 
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import ssl
 import time
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from urllib.parse import urlsplit
 
 from pytest_webarena.errors import SiteAbsent, SiteError, SiteMissing, SiteUnreached, SiteUnready, WebArenaError
 from pytest_webarena.evidence import ReachedSite
 from pytest_webarena.gateway.off_archive import is_below
+from pytest_webarena.gateway.server_certificates import client_tls
 from pytest_webarena.gateway.session import GatewaySession
 from pytest_webarena.gateway.upstream import Arrival, NotAvailable
 from pytest_webarena.sites.backends.base import Replica
@@ -237,7 +236,7 @@ def serve(
         port=parts.port or (443 if parts.scheme == "https" else 80),
         tls=tls,
         read=tls and read,
-        secure=_public_tls() if tls and app.backend == EXTERNAL else None,
+        secure=client_tls(app.certificate_authority) if tls and app.backend == EXTERNAL else None,
         archived=app.backend == ARCHIVE,
         unneeded=app.backend == ARCHIVE and is_below(site.host, unneeded_of(app)),
         arrival=arrival,
@@ -266,15 +265,6 @@ def _serve_archived(
                 at, replica.host, replica.port, port=number, tls=tls, read=tls, archived=True,
                 unneeded=is_below(at, unneeded),
             )  # fmt: skip
-
-
-@cache
-def _public_tls() -> ssl.SSLContext:
-    """Returns the TLS settings for sites that run elsewhere: certificates are verified as browsers do, independently of
-    the run's own authority. ``SSL_CERT_FILE`` adds authorities."""
-    context = ssl.create_default_context()
-    context.set_alpn_protocols(["http/1.1"])
-    return context
 
 
 def unreached(error: SiteError, listed_fault: bool) -> SiteError:

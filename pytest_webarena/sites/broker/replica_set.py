@@ -159,6 +159,9 @@ class ReplicaSet:
         """
         del slot.holders[lease]
         reason = ""
+        if slot.state is State.LEASED and slot.spoiled:
+            await self._withdraw(slot)
+            return slot.spoiled
         if slot.state is not State.BROKEN and not self.app.read_only:
             reason = slot.touched or unsafe or await self.health.difference(slot)
         if slot.state is State.BROKEN:
@@ -173,6 +176,15 @@ class ReplicaSet:
             slot.visited = not self.app.read_only
         self._changed()
         return reason
+
+    async def _withdraw(self, slot: Slot) -> None:
+        """Let no later trial use the instance of a replica."""
+        self.instances.withdraw(slot.running(), slot.spoiled)
+        slot.to(State.BROKEN, self._clock(), slot.spoiled)
+        self._forget_broken(slot)
+        await self._stop(slot.running())
+        self.failure = self.instances.why_none()
+        self._changed()
 
     async def wake(self, slot: Slot) -> None:
         """Unpause a replica that has just been leased, if it was paused."""

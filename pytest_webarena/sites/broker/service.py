@@ -36,6 +36,7 @@ from pytest_webarena.sites.broker.sizing import Budget, ReplicaSetLimits, size_o
 from pytest_webarena.sites.broker.slot import State
 from pytest_webarena.sites.broker.traffic import unsafe_by_app
 from pytest_webarena.sites.broker.trust import is_ours, require_trust
+from pytest_webarena.sites.broker.unreset import mark_spoiled
 from pytest_webarena.sites.catalogues.account_checks import unnamed_accounts
 from pytest_webarena.sites.catalogues.manifest import Catalogue, SiteManifest
 from pytest_webarena.sites.catalogues.units import Unit, units_of
@@ -305,6 +306,7 @@ class LeaseService:
             await session.close()  # closing records what is in flight
         needs = {app.name: app.depends_on for app in self.catalogue.apps.values()}
         resets = [app.name for app in self.catalogue.apps.values() if app.reset is not None]  # too slow for sign-ins
+        mark_spoiled(held, self.catalogue if self.settings.protect_unreset else None)
         return unsafe_by_app(held.sessions, held.hosts, needs, allows_sign_ins=resets)
 
     async def gateway(self, *, register: Callable[[str], None]) -> Grant:

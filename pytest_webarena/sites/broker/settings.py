@@ -33,6 +33,8 @@ class BrokerSettings:
     """PYTHONPATH before the launcher set it."""
     allow_unreset: bool = False
     """Whether sites that run elsewhere may be left changed."""
+    protect_unreset: bool = False
+    """Whether a site that runs elsewhere and has no reset is withdrawn once a trial may have changed it."""
     record: str = ""
     """File for a new archive of all sites' responses; empty: none."""
     reset_proofs: str = ""

@@ -56,6 +56,8 @@ class Slot:
     touched: str = ""
     """Why it can't be clean, if known before its release: SQL written by a set-up step, or a change found before
     reuse."""
+    spoiled: str = ""
+    """Why no later trial may use it: a trial may have changed it, and nothing resets it."""
     visited: bool = False
     """Whether it had a holder since it was last made pristine; it was proved clean, and must be verified before
     reuse."""

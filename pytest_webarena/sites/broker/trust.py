@@ -30,6 +30,11 @@ def require_trust(sites: Sequence[SiteManifest], apps: Iterable[AppManifest]) ->
             "requests by https; run without --browser, or with --browser=chromium"
         )
     for app in apps:
+        if app.certificate_authority and (kept := [site.name for site in sites if site.base and site.app == app.name]):
+            raise BrowserError(
+                f"{kept[0]}: expected Chromium, for only it can trust the 'certificate_authority' of {app.name} for "
+                "one run; run without --browser, or with --browser=chromium"
+            )
         if named := [entry for entry in (*app.loads, *app.sign_in_hosts) if not entry.startswith("http:")]:
             raise BrowserError(
                 f"{app.name}: expected Chromium, for only it lets the gateway read requests by https to {named[0]}, "

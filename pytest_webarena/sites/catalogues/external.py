@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from pytest_webarena.docs_site import docs
 from pytest_webarena.errors import UsageError
 from pytest_webarena.own_addresses import OwnAddresses, origin_of
 from pytest_webarena.sites.catalogues.running import HostedReset, HttpCall
@@ -31,6 +33,8 @@ __all__ = [
 EXTERNAL = "external"
 """Name of the backend of such sites, and of the catalogue that has only such sites."""
 
+_ADDRESS = re.compile(r"\{(?:url|host)(?::[A-Za-z0-9_-]+)?\}")
+"""Placeholders of a reset that name the instance."""
 _TIMEOUT = 60.0
 _FULL_RESET_TIMEOUT = 900.0
 """Seconds for BrowserGym's reset of all sites, which takes five minutes or more."""
@@ -61,9 +65,14 @@ def with_external_sites(catalogue: Catalogue, urls: Mapping[str, str]) -> Catalo
     apps: dict[str, AppManifest] = {}
     for app in catalogue.apps.values():
         kept_sites = tuple(site for site in app.sites if site.name not in urls)
-        if kept_sites or not app.sites:
+        if app.backend == EXTERNAL and app.sites and not kept_sites:
+            apps[app.name] = _moved(app, urls)
+        elif kept_sites or not app.sites:
             apps[app.name] = replace(app, sites=kept_sites)
+    placed = {site.name for app in apps.values() for site in app.sites}
     for name, url in urls.items():
+        if name in placed:
+            continue
         known = catalogue.sites.get(name)
         app = external_app(name, url, known, catalogue.apps[known.app] if known else None)
         apps[app.name] = app
@@ -74,6 +83,34 @@ def with_external_sites(catalogue: Catalogue, urls: Mapping[str, str]) -> Catalo
         joined = _reset_together(together, server)
         apps[joined.name] = joined
     return replace(catalogue, apps=apps)
+
+
+def _moved(app: AppManifest, urls: Mapping[str, str]) -> AppManifest:
+    """Returns an app that runs elsewhere, at other addresses: a preview of another branch, for example.
+
+    Raises `UsageError` if the numbers of instances differ, or if its reset would reach the old address.
+    """
+    sites = tuple(hosted_site(replace(site, base=""), addresses_in(urls[site.name])) for site in app.sites)
+    given = ", ".join(f"{site.name}={urls[site.name]}" for site in sites)
+    if len({len(site.hosted) for site in sites}) > 1:
+        raise UsageError(f"--site-url {given}: expected equally many addresses of each site of {app.name}")
+    if fixed := fixed_reset(app.reset):
+        raise UsageError(
+            f"--site-url {given}: expected {{url}} or {{host}} in the 'reset' of {app.name}, found {fixed!r}, which "
+            "would reset another server than the one given"
+        )
+    digest = hashlib.sha256(f"{EXTERNAL} {app.digest} {given}".encode()).hexdigest()[:16]
+    return hosted_app(replace(app, sites=sites, max_replicas=None, digest=digest))
+
+
+def fixed_reset(reset: HostedReset | None) -> str:
+    """Returns the first request or program of a reset that does not depend on the instance's address; empty if all
+    do."""
+    if reset is None:
+        return ""
+    calls = [each.url for each in (reset.http, reset.ready, reset.proof) if each is not None]
+    texts = [*calls, *([" ".join(reset.run)] if reset.run else [])]
+    return next((text for text in texts if not _ADDRESS.search(text)), "")
 
 
 def external_app(name: str, url: str, known: SiteManifest | None, app: AppManifest | None) -> AppManifest:
@@ -173,9 +210,14 @@ def why_not_lent(catalogue: Catalogue, task: Task) -> str:
     if not changes:
         return ""
     return (
-        f"changes {', '.join(sites)}, which can't be reset: the site is external; "
-        "--allow-unreset runs such tasks anyway"
+        f"changes {', '.join(sites)}, which can't be reset: add 'reset' to {_apps_of(catalogue, sites)} in the "
+        f"catalogue ({docs('sites', 'resets-and-instances')}); --allow-unreset runs such tasks anyway"
     )
+
+
+def _apps_of(catalogue: Catalogue, sites: Sequence[str]) -> str:
+    names = dict.fromkeys(catalogue.sites[site].app for site in sites)
+    return f"the app{'s' * (len(names) > 1)} {', '.join(names)}"
 
 
 def untranslated_address(catalogue: Catalogue, task: Task) -> str:

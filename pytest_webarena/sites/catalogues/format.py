@@ -34,8 +34,8 @@ def _app_rule(values: dict[str, Any], _: Any, __: Reading) -> Fault | None:
     if values["forbid_side_effects"] and (backend == "external" or not values["databases"]):
         found = "an external site" if backend == "external" else "none"
         return Fault("'databases' that can be compared, with 'forbid_side_effects'", found)
-    if values["reads"] and not values["read_only"]:
-        return Fault("'read_only: true' with 'reads'", "an app that visitors may change")
+    if values["reads"] and not values["read_only"] and (backend != "external" or values["reset"]):
+        return Fault("'read_only: true', or 'backend: external' without 'reset', with 'reads'", "neither")
     if not values["sites"] and backend != "docker":
         return Fault("at least one site", "none", "only containers may serve only other apps")
     for name, site in values["sites"].items():
@@ -115,8 +115,8 @@ APP: Record[Mapping[str, Any]] = Record(
             "reads",
             ListOf(PATH, label="a list of paths that start with '/'"),
             (
-                "Path prefixes under which methods other than `GET` only read, such as a search by `POST`. Only "
-                "with `read_only: true`."
+                "Path prefixes under which methods other than `GET` only read, such as a search by `POST`. With "
+                "`read_only: true`, or for an app that runs elsewhere and has no `reset`."
             ),
             "reads: [/search]\nread_only: true",
             default=(),

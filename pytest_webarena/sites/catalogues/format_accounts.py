@@ -12,7 +12,7 @@ from pytest_webarena.tasks.shapes import Fault, Text
 
 __all__ = ["ACCOUNT"]
 
-_VARIABLE = text("the name of an environment variable", r"[A-Za-z_][A-Za-z0-9_]*")
+VARIABLE = text("the name of an environment variable", r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def _rule(values: dict[str, Any], _: Any, __: Reading) -> Fault | None:
@@ -44,7 +44,7 @@ ACCOUNT: Record[Mapping[str, Any]] = Record(
         ),
         key(
             "password_env",
-            _VARIABLE,
+            VARIABLE,
             "The environment variable with the password, instead of `password`. Its value is masked in all records.",
             "password_env: EMMA_PASSWORD",
             default="",
@@ -58,7 +58,7 @@ ACCOUNT: Record[Mapping[str, Any]] = Record(
         ),
         key(
             "totp_env",
-            _VARIABLE,
+            VARIABLE,
             "The environment variable with that secret, instead of `totp`. Its value is masked in all records.",
             "password_env: EMMA_PASSWORD\ntotp_env: EMMA_TOTP",
             default="",

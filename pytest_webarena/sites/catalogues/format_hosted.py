@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
+from pytest_webarena.sites.catalogues.format_accounts import VARIABLE
 from pytest_webarena.sites.catalogues.format_facts import FACT_KEYS
 from pytest_webarena.sites.catalogues.format_parts import HEADER, STATUS, URL, WORDS, key
 from pytest_webarena.sites.catalogues.running import HostedReset, HttpCall
@@ -58,8 +59,15 @@ CALL: Record[HttpCall] = Record(
             "headers",
             MapOf(Text(), "a mapping from header names to texts", key=HEADER),
             "Headers of the request.",
-            'url: "{url}/reset"\nheaders: {Authorization: Bearer abc}',
+            'url: "{url}/reset"\nheaders: {X-Reset: "yes"}',
             default={},
+        ),
+        key(
+            "token_env",
+            VARIABLE,
+            "The environment variable with a secret, sent as `Authorization: Bearer …` and masked in all records.",
+            'url: "{url}/reset"\ntoken_env: RESET_TOKEN',
+            default="",
         ),
         key("body", Json(), "The body, sent as JSON.", 'url: "{url}/reset"\nbody: {seed: 1}', default=None),
         key(

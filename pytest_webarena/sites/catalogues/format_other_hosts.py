@@ -7,7 +7,7 @@ from typing import Any
 
 from pytest_webarena.sites.catalogues.format_parts import HOST, OTHER_HOST, key
 from pytest_webarena.tasks.record_shapes import ListOf
-from pytest_webarena.tasks.shapes import Fault
+from pytest_webarena.tasks.shapes import Fault, Text
 
 __all__ = ["OTHER_HOSTS_KEYS", "other_hosts_fault"]
 
@@ -45,11 +45,26 @@ OTHER_HOSTS_KEYS = (
         "loads: [cdn.corp.internal]\nprivate_hosts: [cdn.corp.internal]",
         default=(),
     ),
+    key(
+        "certificate_authority",
+        Text("a file"),
+        (
+            "A PEM file with the certificate authorities, or the self-signed certificates, of an app that runs "
+            "elsewhere, its `reset`, `loads` and `sign_in_hosts`, relative to the catalogue. They are trusted for "
+            "these only, in addition to the machine's. Certificates are always verified."
+        ),
+        'backend: external\nsites: {shop: {url: "https://preview-7.example.com"}}\ncertificate_authority: ca.pem',
+        default="",
+    ),
 )
 
 
 def other_hosts_fault(values: Mapping[str, Any]) -> Fault | None:
     """Return why the keys of an app contradict each other; None if all is well."""
+    urls = [url for site in values["sites"].values() for url in site["url"]]
+    is_secure = any(url.startswith("https:") for url in urls) or any(values[key] for key in _KEYS)
+    if values["certificate_authority"] and not is_secure:
+        return Fault("a site with an https 'url', 'loads' or 'sign_in_hosts', with 'certificate_authority'", "none")
     if not any(values[key] for key in (*_KEYS, "private_hosts")):
         return None
     from pytest_webarena.live.addresses import is_local_name  # late: most catalogues name no other hosts

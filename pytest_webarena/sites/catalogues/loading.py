@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 from pytest_webarena.docs_site import docs
 from pytest_webarena.errors import Problem, UsageError, closest
+from pytest_webarena.gateway.server_certificates import authorities_problem
 from pytest_webarena.secrets import mark_environment
 from pytest_webarena.sites.backends import backend_names, is_backend
 from pytest_webarena.sites.catalogues.archived import ARCHIVE, archive_of, archived_app, archived_catalogue
@@ -41,6 +42,7 @@ from pytest_webarena.sites.catalogues.manifest import (
     SiteManifest,
 )
 from pytest_webarena.sites.catalogues.program_files import code_files, command_files, files_identity
+from pytest_webarena.sites.catalogues.running import HostedReset, HttpCall
 from pytest_webarena.sites.catalogues.units import circle
 from pytest_webarena.sites.protocol.wire import dumps
 from pytest_webarena.tasks.file_reading import Entries, Invalid, Reading, TooManyProblems, shown
@@ -52,7 +54,9 @@ __all__ = ["CatalogueError", "load_catalogue", "looks_like_catalogue", "problems
 
 _SHIPPED = Path(__file__).parent / "shipped"
 _MAX_EXTENDS = 8
-_LATER_KEYS = ("reads", "quiet", "reset", "loads", "sign_in_hosts", "private_hosts")
+_LATER_KEYS = ("reads", "quiet", "reset", "loads", "sign_in_hosts", "private_hosts", "certificate_authority")
+_CALLS = ("http", "ready", "proof")
+"""Keys of a reset that are requests."""
 _TESTED = ("facts", "trial_write")
 """Keys of a site that only the doctor reads."""
 _APPS = re.compile(rb"^(apps|extends)\s*:", re.MULTILINE)
@@ -256,6 +260,12 @@ def _manifest(name: str, values: Mapping[str, Any], source: _Source) -> AppManif
         process = replace(process, data=_file(process.data, source.folder))
     if docker is not None:
         docker = _docker(docker, source.folder)
+    authority = _file(values["certificate_authority"], source.folder) if values["certificate_authority"] else ""
+    if authority and (problem := authorities_problem(authority)):
+        expected = "a file with certificates in PEM form"
+        source.reading.problem(source.entries["certificate_authority"][1], expected, problem)
+        return None
+    mark_environment(call.token_env for call in _reset_calls(values["reset"]) if call.token_env)
     app = AppManifest(
         **{
             **values,
@@ -263,6 +273,7 @@ def _manifest(name: str, values: Mapping[str, Any], source: _Source) -> AppManif
             "folder": source.folder,
             "process": process,
             "docker": docker,
+            "certificate_authority": authority,
             "sites": tuple(_site(name, backend, site, given) for site, given in values["sites"].items()),
             "login": {
                 site: _login(site, given["sign_in"], source.folder)
@@ -284,6 +295,10 @@ def _manifest(name: str, values: Mapping[str, Any], source: _Source) -> AppManif
         expected = "an archive that can be read" if backend == ARCHIVE else "a live site"
         source.reading.problem(source.node, expected, str(error))
         return None
+
+
+def _reset_calls(reset: HostedReset | None) -> list[HttpCall]:
+    return [call for name in _CALLS if (call := getattr(reset, name, None)) is not None]
 
 
 def _site(app: str, backend: str, name: str, given: Mapping[str, Any]) -> SiteManifest:
@@ -376,7 +391,10 @@ def _digest(app: AppManifest) -> str:
     """Returns a hash of what determines the app's behaviour, as far as that is known without running it."""
     docker = replace(app.docker, pull_size="") if app.docker is not None else None
     process = replace(app.process, needs=(), install="") if app.process is not None else None
-    described = replace(app, folder=Path(), max_replicas=None, spares=None, digest="", process=process, docker=docker)
+    described = replace(
+        app, folder=Path(), max_replicas=None, spares=None, digest="", process=process, docker=docker,
+        certificate_authority="",
+    )  # fmt: skip
     data = json.loads(dumps(described))
     for site in data["sites"]:
         for name in ("keep_address", *_TESTED):  # of no effect on what the app does
@@ -389,6 +407,8 @@ def _digest(app: AppManifest) -> str:
     later += [(recipe, name) for recipe in data["login"].values() for name in ("command", "folder")]
     names = ("reach_header", "https", "http_credentials", "hosted", "stand_in")
     later += [(site, name) for site in data["sites"] for name in names]
+    calls = [data["reset"][name] for name in _CALLS] if data["reset"] else []
+    later += [(call, "token_env") for call in calls if call]
     later += [(data["reset"], "proof")] if data["reset"] else []
     for keys, name in (*((data, name) for name in _LATER_KEYS), *later):
         if not keys[name]:  # later versions' keys must not change the digests of apps without them

@@ -327,6 +327,9 @@ class AppManifest:
     """Hosts, or origins with a port, at which its users sign in: pages may be opened and forms sent there."""
     private_hosts: tuple[str, ...] = ()
     """Those of these hosts that may have private addresses."""
+    certificate_authority: str = ""
+    """Absolute path of a PEM file with authorities that are trusted for these hosts and for sites that run elsewhere,
+    in addition to the machine's; empty: none."""
     process: ProcessManifest | None = None
     docker: DockerManifest | None = None
     folder: Path = Path()

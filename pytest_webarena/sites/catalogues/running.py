@@ -71,6 +71,8 @@ class HttpCall:
     """Accepted status codes; empty: 200 to 299."""
     includes: str = ""
     """Text that the response must contain."""
+    token_env: str = ""
+    """Environment variable with a token that is sent as ``Authorization: Bearer``; empty: none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -73,6 +73,8 @@ class BrokerConfig:
     """Time limit in seconds of lease requests without one."""
     allow_unreset: bool = False
     """Whether sites that run elsewhere may be left changed."""
+    protect_unreset: bool = False
+    """Whether a site that runs elsewhere and has no reset is withdrawn once a trial may have changed it."""
     record: Path | None = None
     """File for a new archive of all sites' responses; None: none."""
     reset_proofs: Path | None = None
@@ -207,6 +209,7 @@ class BrokerLauncher:
             "pulls": self._config.pulls,
             "lease_timeout": self._config.lease_timeout,
             "allow_unreset": self._config.allow_unreset,
+            "protect_unreset": self._config.protect_unreset,
             "record": str(self._config.record.absolute()) if self._config.record is not None else "",
             "reset_proofs": str(self._config.reset_proofs.absolute()) if self._config.reset_proofs is not None else "",
             "python_path": os.environ.get("PYTHONPATH"),

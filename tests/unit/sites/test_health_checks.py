@@ -7,6 +7,7 @@ import contextlib
 import os
 import signal
 import socket
+import ssl
 import urllib.request
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Any
 import pytest
 
 from pytest_webarena.errors import SiteError
+from pytest_webarena.gateway.authority import Authority
 from pytest_webarena.sites.backends.base import Replica
 from pytest_webarena.sites.backends.ready import answers
 from pytest_webarena.sites.broker.health_checks import unanswered
@@ -30,7 +32,9 @@ from .processes import number
 Answer = Callable[[bytes], bytes]
 
 
-def ask(strategies: list[Readiness], answer: Answer | None, *, timeout: float, tls: bool = False) -> str:
+def ask(
+    strategies: list[Readiness], answer: Answer | None, *, timeout: float, authority: Authority | None = None
+) -> str:
     """Check an app whose ``answer`` maps request lines to responses; None accepts connections without responding."""
 
     served: list[asyncio.Future[None]] = []
@@ -48,10 +52,12 @@ def ask(strategies: list[Readiness], answer: Answer | None, *, timeout: float, t
         over.set_result(None)
 
     async def main() -> str:
-        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        tls = authority.context("127.0.0.1") if authority is not None else None
+        secure = ssl.create_default_context(cadata=authority.certificate) if authority is not None else None
+        server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=tls)
         port = server.sockets[0].getsockname()[1]
         try:
-            return await answers(strategies, "127.0.0.1", port, server_name="a.test", timeout=timeout, tls=tls)
+            return await answers(strategies, "127.0.0.1", port, server_name="a.test", timeout=timeout, secure=secure)
         finally:
             server.close()
             await asyncio.gather(*served)
@@ -130,8 +136,11 @@ def test_unresponsive_app_fails_the_health_check(
     assert message in ask(strategies, answer, timeout=0.3 if answer is None else 1.0)
 
 
-def test_health_check_of_tls_only_connects() -> None:
-    assert ask([PortReady()], None, timeout=DEADLINE, tls=True) == ""
+@each_case(("answer", "message"), [(says(200), ""), (says(500), "GET / answered 500"), (None, "GET / got no answer")])
+def test_health_check_by_https_asks_like_one_by_http(answer: Answer | None, message: str) -> None:
+    timeout = DEADLINE if not message else 0.3 if answer is None else 1.0
+    problem = ask([HttpReady()], answer, timeout=timeout, authority=Authority())
+    assert message in problem if message else not problem, problem
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ import pytest
 import pytest_webarena.sites
 from pytest_webarena.commands.cli import main
 from pytest_webarena.embedded import APPS
+from pytest_webarena.gateway.authority import Authority
 from pytest_webarena.sites.catalogues import embedded_reference
 from pytest_webarena.sites.catalogues.loading import load_catalogue
 from pytest_webarena.sites.catalogues.reference import (
@@ -60,6 +61,7 @@ def test_schema_and_reference_are_up_to_date() -> None:
 def test_every_example_loads_and_fits_the_schema(
     name: str, validator: jsonschema.Draft7Validator, tmp_path: Path
 ) -> None:
+    (tmp_path / "ca.pem").write_text(Authority().certificate)
     (tmp_path / "sites.yaml").write_text(EXAMPLES[name])
     load_catalogue(tmp_path / "sites.yaml")
     validator.validate(as_data(EXAMPLES[name]))

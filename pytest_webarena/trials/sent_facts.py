@@ -140,8 +140,8 @@ def _parameters(request: RequestRecord) -> Iterator[tuple[str, Value, list[Reque
     if _unreadable(request):
         return
     if "json" in kind:
-        for name, value, others in changed_leaves(_parsed(body)):
-            yield name, value, [_with_body(request, json.dumps(other)) for other in others]
+        for name, leaf, others in changed_leaves(_parsed(body)):
+            yield name, leaf, [_with_body(request, json.dumps(other)) for other in others]
     elif "urlencoded" in kind:
         for name, value, bodies in _form(body):
             yield name, value, [_with_body(request, other) for other in bodies]

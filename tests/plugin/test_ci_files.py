@@ -42,8 +42,8 @@ def runner(tmp_path: Path, server: CommentServer) -> CiRunner:
     (project / "pytest.ini").write_text("[pytest]\n")
     event = tmp_path / "event.json"
     event.write_text(json.dumps({"pull_request": {"number": 7, "head": {"sha": "c0ffee"}}}))
-    host = {"GITHUB_ACTIONS": "true", "GITHUB_EVENT_PATH": str(event), "GITHUB_WORKSPACE": str(project)}
-    return CiRunner(project, tmp_path / "temp", {**server.variables, **host})
+    variables = {"GITHUB_ACTIONS": "true", "GITHUB_EVENT_PATH": str(event), "GITHUB_WORKSPACE": str(project)}
+    return CiRunner(project, tmp_path / "temp", {**server.variables, **variables})
 
 
 def write_tasks(project: Path, *, wrong: int) -> None:

@@ -297,7 +297,7 @@ def test_safety_checks_are_found_in_valid_and_invalid_calls(api: str, call: Any,
 )
 def test_corners_are_mapped_to_the_same_places_in_the_viewport(screen: Screen, corner: Any, found: Point) -> None:
     point = screen.point(*corner)
-    assert (point.x, point.y) == (pytest.approx(found.x), pytest.approx(found.y))
+    assert [point.x, point.y] == pytest.approx([found.x, found.y])
     assert 0 <= point.x < 1000
     assert 0 <= point.y < 500
 
@@ -331,6 +331,6 @@ def test_image_sizes_are_read_from_headers() -> None:
 
 @pytest.mark.exhaustive
 def test_all_actions_of_anthropics_types_are_known() -> None:
-    from anthropic.types import ComputerToolsetConfigsParam  # type: ignore[attr-defined]
+    from anthropic.types import ComputerToolsetConfigsParam
 
     assert set(ComputerToolsetConfigsParam.__annotations__) == set(ANTHROPIC) | set(ANTHROPIC_UNAVAILABLE)

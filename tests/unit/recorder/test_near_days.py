@@ -67,7 +67,7 @@ solution: [{{fill: {{css=#due: {typed}}}}}]
 def query(monkeypatch: pytest.MonkeyPatch, due: str, intent: str, made: Value) -> str:
     """The query that is proposed for an added row."""
     monkeypatch.setattr(row_values, "date", Stopped)
-    row = {"id": 7, "title": "Rye", "due": due, "made": made}
+    row: dict[str, Value] = {"id": 7, "title": "Rye", "due": due, "made": made}
     changes: SiteChanges = changed(RowChange(kind="added", key={"id": 7}, row=row))
     tables = MappingProxyType({(changes.app, changes.tables[0].name): WrittenTable()})
     task = make_task(f"intent: {intent}\nsites: [shop, map]\nchecks: [{{url: /}}]")

@@ -55,13 +55,13 @@ def test_next_lease_does_not_see_changes_of_the_previous(client: BrokerClient) -
         lease = client.lease(["tiny"], holder="a test", timeout=DEADLINE)
         assert "notes=2 memory=1" in get(lease, "http://tiny.test/add", "POST")
         report = lease.release()
-        assert (report.clean, report.reason) == (False, "tiny: POST http://tiny.test/add")
+        assert report.reasons == {"tiny": "POST http://tiny.test/add"}
 
 
 def test_fingerprint_detects_changes_by_get_requests(client: BrokerClient) -> None:
     with client.lease(["tiny"], holder="a test", timeout=DEADLINE) as lease:
         get(lease, "http://tiny.test/add")
-        assert lease.release().reason == "tiny: its data differ from pristine"
+        assert lease.release().reasons == {"tiny": "its data differ from pristine"}
 
 
 def test_harness_requests_are_not_recorded_but_make_replica_dirty(client: BrokerClient) -> None:
@@ -73,7 +73,7 @@ def test_harness_requests_are_not_recorded_but_make_replica_dirty(client: Broker
         get(lease, "http://tiny.test/")
         assert [one.url for one in lease.requests()] == ["http://tiny.test/"]
         assert lease.wait_for_writes(DEADLINE) == ()
-        assert lease.release().reason == "tiny: POST http://tiny.test/add"
+        assert lease.release().reasons == {"tiny": "POST http://tiny.test/add"}
 
 
 def test_http_credentials_are_added_for_browser_and_checks_and_never_recorded(client: BrokerClient) -> None:
@@ -102,7 +102,7 @@ def test_several_sites_are_leased_at_once(client: BrokerClient) -> None:
         assert list(lease.sites) == ["other", "tiny"]
         assert "host=other.test" in get(lease, "http://other.test/")
         get(lease, "http://tiny.test/x", "POST")
-        assert lease.release().reason == "other: reuse: never; tiny: POST http://tiny.test/x"
+        assert lease.release().reasons == {"other": "reuse: never", "tiny": "POST http://tiny.test/x"}
 
 
 def test_sql_queries_and_their_errors(client: BrokerClient) -> None:
@@ -117,7 +117,7 @@ def test_sql_queries_and_their_errors(client: BrokerClient) -> None:
         ]:
             with pytest.raises(TaskError, match=message):
                 lease.query(*arguments)
-        assert "tiny: a set-up step wrote into its database" in lease.release().reason
+        assert "a set-up step wrote into its database" in lease.release().reasons["tiny"]
     with pytest.raises(TaskError, match="has been released"):
         lease.query("tiny", "select 1")
 
@@ -213,7 +213,8 @@ def test_dead_replica_is_a_site_error(client: BrokerClient) -> None:
             lease.query("tiny", "select 1")
         with pytest.raises(SiteError, match="exit code 7"):
             lease.requests()
-        assert "exit code 7" in lease.release().reason
+        report = lease.release()
+        assert "exit code 7" in " ".join((*report.reasons.values(), report.problem))
     with client.lease(["tiny"], holder="the next test", timeout=DEADLINE) as lease:
         assert "notes=1" in get(lease, "http://tiny.test/")
 

@@ -36,7 +36,7 @@ def test_a_killed_broker_leaves_nothing_and_is_replaced(own: BrokerLauncher) -> 
         broker = client.status().pid
         os.kill(broker, signal.SIGKILL)
         assert re.search("the site broker ended while it was needed; its log: .*broker.log", until_broken(lease))
-        assert "the site broker ended" in lease.release().reason
+        assert "the site broker ended" in lease.release().problem
         wait_until(lambda: not alive(number(text, "pid")) and not alive(number(text, "parent")))
         wait_until(lambda: not (directory(own) / "broker-0").exists())
         with client.lease(["tiny"], holder="y", timeout=DEADLINE) as lease:

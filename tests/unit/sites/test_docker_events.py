@@ -36,7 +36,12 @@ def test_containers_are_unknown_after_events_may_have_been_lost(monkeypatch: pyt
     engine: Any = Engine()
     watch = Watch(lambda: engine, "label")
     known = threading.Event()
-    monkeypatch.setattr(watch, "_note", lambda event: (Watch._note(watch, event), known.set()))
+
+    def note(event: Any) -> None:
+        Watch._note(watch, event)
+        known.set()
+
+    monkeypatch.setattr(watch, "_note", note)
     try:
         assert engine.connected.acquire(timeout=DEADLINE)
         engine.hang_up()  # as a restart does

@@ -167,7 +167,7 @@ def test_lost_engine_is_an_error_of_the_site_while_a_container_starts(tmp_path: 
     access: Any = Access()
     access.submit = lambda work: asyncio.get_running_loop().run_in_executor(None, work)
     starter = starting.Starter(access, frozenset())
-    starter._launch = away  # type: ignore[method-assign]
+    starter._launch = away  # type: ignore[method-assign, assignment]
     app = AppManifest(name="db", sites=(), backend="docker", docker=DockerManifest(image="db", port=1))
     with pytest.raises(SiteError, match="the Docker engine did not do what was asked: away"):
         asyncio.run(starter.container(app, IMAGES["db"], "db-1"))

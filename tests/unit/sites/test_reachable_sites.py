@@ -237,7 +237,7 @@ def test_visited_site_is_leased_reported_and_reset(client: BrokerClient) -> None
         assert len(visit_record.digest) == 16
         assert "notes=2" in ask(lease, "http://pad-admin.test/")  # another site of the same app
         assert [site.site for site in lease.visited()] == ["pad", "pad_admin"]
-    assert "pad" in lease.release().reason
+    assert "pad" in lease.release().reasons
     with reach(client) as lease:
         assert "notes=1" in ask(lease, "http://pad.test/")
 

@@ -147,7 +147,7 @@ def test_replica_is_reused_after_reads(client: BrokerClient, site: str) -> None:
         with lease(client, site) as held:
             assert get(held, "/") == "seeded"
             generations.add(held.replicas[0].generation)
-            assert held.release().reason == ""
+            assert held.release().clean
     assert len(generations) == 1
 
 
@@ -155,7 +155,7 @@ def test_replica_is_reused_after_reads(client: BrokerClient, site: str) -> None:
 def test_change_by_get_without_changed_contents_is_detected(client: BrokerClient, site: str, path: str) -> None:
     with lease(client, site) as held:
         get(held, path)
-        assert held.release().reason == f"{site}: its data differ from pristine"
+        assert held.release().reasons == {site: "its data differ from pristine"}
 
 
 @pytest.mark.parametrize("stays", [True, False])
@@ -170,7 +170,7 @@ def test_unfinished_get_makes_the_replica_dirty(folder: Path, client: BrokerClie
             if not stays:
                 browser.close()
                 wait_until(lambda: held.requests()[0].status is None)
-            assert held.release().reason == f"{site}: GET http://{site}.test/slow was not over"
+            assert held.release().reasons == {site: f"GET http://{site}.test/slow was not over"}
     with lease(client, site) as after:
         assert after.replicas[0].generation == before + 1
         assert get(after, "/") == "seeded"
@@ -183,7 +183,7 @@ def test_replica_with_background_work_is_not_reused(folder: Path, client: Broker
     with lease(client, site) as held:
         before = held.replicas[0].generation
         get(held, path)
-        assert "something is still at work in it" in held.release().reason
+        assert "something is still at work in it" in held.release().reasons[site]
     with lease(client, site) as after:
         assert after.replicas[0].generation == before + 1
         wait_until(lambda: not release_reader(folder / "gate"))

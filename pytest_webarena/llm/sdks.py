@@ -110,10 +110,13 @@ def _stainless(package: str, url: str, key: str) -> Any:
     if package == "openai":
         import openai
 
-        return openai.OpenAI(base_url=url, api_key=key, max_retries=0)
-    import anthropic
+        client: Any = openai.OpenAI(base_url=url, api_key=key, max_retries=0)
+    else:
+        import anthropic
 
-    return anthropic.Anthropic(base_url=url, api_key=key, max_retries=0)
+        client = anthropic.Anthropic(base_url=url, api_key=key, max_retries=0)
+    atexit.register(client.close)  # its finalizer fails once modules are unloaded
+    return client
 
 
 @contextmanager

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_webarena.commands.compare import share
 from pytest_webarena.errors import RunChanged, UsageError
-from pytest_webarena.plugin.option_values import increase
+from pytest_webarena.plugin.option_values import confidence, increase, share
 from pytest_webarena.results import RunDir, Summary, TrialRecord
 from pytest_webarena.results.comparing.comparison import Comparison
 from pytest_webarena.results.comparing.run_comparisons import with_baseline
@@ -47,7 +46,7 @@ def add_command(commands: Any) -> None:
 
 def add_thresholds(parser: argparse.ArgumentParser) -> None:
     """Declare the thresholds, which `judge_run` reads."""
-    parser.add_argument("--min-pass-rate", type=_share, metavar="RATE", help="minimum success rate of every agent")
+    parser.add_argument("--min-pass-rate", type=share, metavar="RATE", help="minimum success rate of every agent")
     parser.add_argument(
         "--max-errors", type=_most, metavar="N",
         help="trials without a verdict that are allowed: a share below 1, a number from 1 on (default: none)",
@@ -61,7 +60,9 @@ def add_thresholds(parser: argparse.ArgumentParser) -> None:
         help="allow skipped trials of this site or task; repeatable",
     )  # fmt: skip
     parser.add_argument("--baseline", type=Path, metavar="FILE|RUN", help="fail if an agent is worse than in this")
-    parser.add_argument("--confidence", type=share, default=0.95, metavar="C", help="of the comparison (default: 95)")
+    parser.add_argument(
+        "--confidence", type=confidence, default=0.95, metavar="C", help="of the comparison (default: 95)"
+    )
     parser.add_argument(
         "--max-cost-increase", type=increase, metavar="SHARE", help="fail if trials cost more by this, e.g. 20%%"
     )
@@ -137,10 +138,6 @@ def _judged(run: RunDir, gate: Gate) -> Judged:
         comparisons=() if isinstance(against, str) else tuple(against),
         ruling=ruling,
     )
-
-
-def _share(text: str) -> float:
-    return _number(text, "a share from 0 to 1, as 0.3", lambda value: 0 <= value <= 1)
 
 
 def _most(text: str) -> float:

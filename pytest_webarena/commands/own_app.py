@@ -235,7 +235,13 @@ def _requirements(project: _Project, draft: Path) -> list[Missing]:
 
 def _explore(project: _Project, draft: Path, options: argparse.Namespace) -> Explored:
     app = project.app
-    print(f"starting {project.lead} twice, and visiting its pages", flush=True)
+    is_external = app["backend"] == "external"
+    begin = (
+        f"visiting pages of {project.lead} twice"
+        if is_external
+        else f"starting {project.lead} twice, and visiting its pages"
+    )
+    print(begin, flush=True)
     ledger = "databases" in app and "process" in app
     with open_runtime(str(draft), headed=False, executable=None) as runtime:
         found = explore(runtime, project.site, sign_in=options.login, ledger=ledger)
@@ -248,7 +254,12 @@ def _explore(project: _Project, draft: Path, options: argparse.Namespace) -> Exp
         found.notes.append(f"{key}: pages ask for {', '.join(hosts)}; remove what they can do without")
     if noise := [*found.ignore, *found.ignore_files]:
         found.notes.append(f"ignored, since visits alone change it: {', '.join(noise)}")
-    if app["backend"] == "external":
+    if is_external and found.changed:
+        found.notes.append(
+            f"{', '.join(found.changed[:5])} changed between two visits: they show times or random content, or a "
+            "link changes data when it is opened. Then restore the site, and name no such link in tasks"
+        )
+    if is_external:
         example = 'reset: {http: {url: "{url}/reset"}}'
         found.notes.append(
             f"it has no 'reset', so tasks that change it are skipped: add the key to the app ({example})"

@@ -87,8 +87,14 @@ def positive_float(text: str) -> float:
 
 
 def share(text: str) -> float:
-    """Parse a share from 0 to 1."""
-    return _number(text, "a share from 0 to 1, as 0.3", lambda value: 0 <= value <= 1)
+    """Parse a share from 0 to 1, also as a percentage.
+
+    >>> share("0.3"), share("80%")
+    (0.3, 0.8)
+    """
+    scale = 100 if text.endswith("%") else 1
+    number = text.removesuffix("%") if scale > 1 else text
+    return _number(number, "a share from 0 to 1, as 0.3 or 30%", lambda value: 0 <= value <= scale) / scale
 
 
 def natural_float(text: str) -> float:

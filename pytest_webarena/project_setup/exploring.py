@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -66,6 +66,8 @@ class Explored:
 
     pages: list[Page] = field(default_factory=list)
     """Pages that looked the same on two replicas, the start page first."""
+    changed: list[str] = field(default_factory=list)
+    """Paths of pages whose texts differed between the two visits."""
     form: SignInForm | None = None
     check: LoginCheck | None = None
     hosts: dict[str, list[str]] = field(default_factory=dict)
@@ -99,22 +101,24 @@ def explore(runtime: Runtime, site: str, *, sign_in: str = "", ledger: bool) -> 
         _require_start_page(access, lease, found)
         first.begin(lease)
         pages, html = first.crawl(lease, access, None, found)
+        before = html
         found.form = _form(first, lease, access, sign_in, html, found)
         recipe = None
         if found.form is not None and access.users:
             recipe = _find_check(runtime, lease, access, found)
         signed = _signed_in(runtime, lease, access, recipe)
         if signed is not None:
-            pages, _ = first.crawl(lease, access, signed, found)
+            pages, before = first.crawl(lease, access, signed, found)
         first.end(lease, found)
     second = _Visit(runtime, ledger=ledger)
     with runtime.lease([site], users={site: ""}, holder="webarena init") as lease:
         access = lease.sites[site]
         signed = _signed_in(runtime, lease, access, recipe)
         second.begin(lease)  # after the sign-in, as in trials: what changes its session shows now
-        again, _ = second.crawl(lease, access, signed, found)
+        again, after = second.crawl(lease, access, signed, found)
         second.end(lease, found)
     found.pages = [page for page in pages if page in again]
+    found.changed = [path for path in before if path in after and _passages(before, path) != _passages(after, path)]
     return found
 
 
@@ -229,7 +233,7 @@ def _find_check(runtime: Runtime, lease: Lease, access: SiteAccess, found: Explo
 
 def _candidates(html: Mapping[str, str], username: str) -> Iterator[LoginCheck]:
     """Yields checks, best first: a page with the account's name, then with a way to sign out."""
-    texts = {path: " ".join(read_html(page, f"http://site.test{path}").passages) for path, page in html.items()}
+    texts = {path: " ".join(_passages(html, path)) for path in html}
     for path, text in texts.items():
         if username in text:
             yield LoginCheck(path=path, includes="{username}")
@@ -237,6 +241,10 @@ def _candidates(html: Mapping[str, str], username: str) -> Iterator[LoginCheck]:
         if leave := next((words for words in _LEAVE if words.lower() in text.lower()), ""):
             at = text.lower().index(leave.lower())
             yield LoginCheck(path=path, includes=text[at : at + len(leave)])
+
+
+def _passages(html: Mapping[str, str], path: str) -> Sequence[str]:
+    return read_html(html[path], f"http://site.test{path}").passages
 
 
 def _actions(form: SignInForm) -> tuple[Action, ...]:

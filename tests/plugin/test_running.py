@@ -144,7 +144,7 @@ def test_unknown_agent_is_a_usage_error(canned: pytest.Pytester, make_tasks: Mak
     [
         ("--trials=0", "*--trials: expected a whole number from 1 on, found '0'*"),
         ("--trials=x", "*--trials: expected a whole number from 1 on, found 'x'*"),
-        ("--min-pass-rate=30", "*--min-pass-rate: expected a share from 0 to 1, as 0.3, found '30'*"),
+        ("--min-pass-rate=30", "*--min-pass-rate: expected a share from 0 to 1, as 0.3 or 30%, found '30'*"),
         (f"--run-dir={'x' * 300}", "*--run-dir: expected a directory that can be written, found none at *xxx…*"),
         ("--run-dir=conftest.py", "*--run-dir: expected a directory that can be written, found none at *conftest.py*"),
         ("--sites=nope", "*there is no catalogue 'nope'; known: *embedded, *"),

@@ -100,7 +100,7 @@ def headline(each: Comparison) -> str:
     value = found.value or 0.0
     begin = f"{other} is {each.verdict} than {one}"
     if each.verdict == "unsettled":
-        begin = f"Unsettled whether {other} is better than {one}"
+        begin = f"Unsettled whether {other} is {'worse' if value < 0 else 'better'} than {one}"
     judged = (
         f", {interval_words(each.corrected.interval)} with the judge's errors" if each.corrected is not None else ""
     )

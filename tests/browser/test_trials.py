@@ -20,6 +20,7 @@ from pytest_webarena.checks import find_grading
 from pytest_webarena.own_addresses import OwnAddresses
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
 from pytest_webarena.results.attempts import read_evidence
+from pytest_webarena.sites.protocol.messages import ReleaseReport
 from pytest_webarena.tasks import Task
 from pytest_webarena.testing import make_task
 from pytest_webarena.trials.episode import EpisodeLimits
@@ -119,6 +120,9 @@ def attempt(engine: BrowserEngine, web: Web, quick: Deadlines, tmp_path: Path) -
             return ()
 
         def check(self, *, ask: bool = False) -> None: ...
+
+        def release(self) -> ReleaseReport:
+            return ReleaseReport()
 
         def own_answer(self, url: str, *, harness: bool = False) -> str:
             return ""

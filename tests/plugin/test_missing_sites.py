@@ -147,8 +147,8 @@ def test_external_sites_run_only_tasks_without_side_effects(pytester: pytest.Pyt
     result.assert_outcomes(passed=1, skipped=1)
     result.stdout.fnmatch_lines(
         [
-            "skipped        1 trial: changes shop, which can't be reset: the site is",
-            "               external; --allow-unreset runs such tasks anyway",
+            "skipped        1 trial: changes shop, which can't be reset: add 'reset' to the",
+            "               app shop in the catalogue; --allow-unreset runs such tasks anyway",
         ]
     )
 

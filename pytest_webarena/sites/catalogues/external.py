@@ -10,7 +10,6 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from pytest_webarena.docs_site import docs
 from pytest_webarena.errors import UsageError
 from pytest_webarena.own_addresses import OwnAddresses, origin_of
 from pytest_webarena.sites.catalogues.running import HostedReset, HttpCall
@@ -211,7 +210,7 @@ def why_not_lent(catalogue: Catalogue, task: Task) -> str:
         return ""
     return (
         f"changes {', '.join(sites)}, which can't be reset: add 'reset' to {_apps_of(catalogue, sites)} in the "
-        f"catalogue ({docs('sites', 'resets-and-instances')}); --allow-unreset runs such tasks anyway"
+        "catalogue; --allow-unreset runs such tasks anyway"
     )
 
 

@@ -100,7 +100,7 @@ def test_lease_is_usable_only_on_its_own_connection(launcher: BrokerLauncher, le
 def test_other_connections_cannot_release_a_lease(launcher: BrokerLauncher, lease: Lease) -> None:
     hello = {"op": "hello", "version": VERSION, "name": "gw1", "key": keys.key_for(launcher.address, "gw1")}
     _, released = say(launcher.address, hello, {"op": "release", "lease": lease.id})
-    assert released["result"]["reason"] == f"{lease.id} is not held by this connection"
+    assert released["result"]["problem"] == f"{lease.id} is not held by this connection"
     assert lease.query("tiny", "select count(*) from notes").rows == ((1,),)
 
 

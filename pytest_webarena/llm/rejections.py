@@ -67,7 +67,7 @@ _CONTEXT_TEXTS = re.compile(
     r"|\bcurrent length is\b.{0,40}\blimit is\b"
     r"|\breduce the length of (the|your) (messages|prompt|input)"
     r"|\bexpected maxlength: \d{4,}"
-    r"|'(messages|input)\b[^']*': string too long",
+    r"|'(messages|input)(\b[^']*\.(content|text|output|arguments))?(\[\d+\])*': string too long",  # not an id or name
     re.IGNORECASE | re.DOTALL,
 )
 _FILTER_TEXTS = re.compile(

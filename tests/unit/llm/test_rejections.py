@@ -177,6 +177,10 @@ SETTINGS: dict[str, tuple[int, Any]] = {
     ),
     "OpenAI, an effort": (400, error("Unsupported value", param="reasoning.effort", code="unsupported_value")),
     "OpenAI, a screenshot": (400, error("The image is too large", code="image_too_large")),
+    "Anthropic, a screenshot's bytes": (
+        400,
+        error("messages.0.content.1.image.source.base64: image exceeds 5 MB maximum"),
+    ),
     "Anthropic": (
         400,
         error(

@@ -48,7 +48,7 @@ _CONTROLS: Mapping[Control, str] = {
     "none": "none",
     "impossible": "not possible",
     "trial": "the trial without the agent; then its actions again",
-    "request": "a short request with the same settings; then the agent's again",
+    "request": "a short request with the same settings and kinds of content; then the agent's again",
     "question": "the same question with the reference as the answer; then the agent's again",
 }
 

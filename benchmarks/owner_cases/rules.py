@@ -14,7 +14,7 @@ Ending = Literal["passed", "failed", "undecided", "error", "stopped", "left out"
 
 KNOWN = frozenset({
     "before_agent", "unreached_site", "yielded_site", "network_change", "judge_access", "uncounted_usage",
-    "disk",
+    "disk", "refused_setting",
 })  # fmt: skip
 """Events that the agent cannot have caused."""
 NOT_MET = frozenset({"too_large", "forged_verdict", "overdue"})

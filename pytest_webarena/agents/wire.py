@@ -277,9 +277,15 @@ def _value(value: Any, hint: Any, what: str) -> Any:
             raise ValueError(f"expected {what} to be one of {', '.join(typing.get_args(hint))}, found {value!r}")
         return value
     if typing.get_origin(hint) is tuple:
-        if not isinstance(value, list | tuple) or not all(isinstance(each, str) for each in value):
-            raise ValueError(f"expected {what} to be a list of texts, found {value!r}")
-        return tuple(value)
+        each_hint = typing.get_args(hint)[0]
+        if not isinstance(value, list | tuple):
+            kind = {str: "texts", Point: "points"}.get(each_hint, "values")
+            raise ValueError(f"expected {what} to be a list of {kind}, found {_short_repr(value)}")
+        return tuple(_value(each, each_hint, f"each of {what}") for each in value)
+    if hint is Point:
+        if not isinstance(value, Mapping) or not isinstance(point := _target(value, what), Point):
+            raise ValueError(f'expected {what} to be {{"x": 10, "y": 20}}, found {_short_repr(value)}')
+        return point
     if isinstance(value, int | float) and not -_FARTHEST <= value <= _FARTHEST:
         raise ValueError(f"expected {what} to be a number of at most 10**9, found {_short_repr(value)}")
     if float in (hint, *typing.get_args(hint)) and isinstance(value, int) and not isinstance(value, bool):

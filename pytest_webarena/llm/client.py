@@ -17,10 +17,11 @@ from pytest_webarena.llm.apis import APIS
 from pytest_webarena.llm.cache import cache_key, open_cache
 from pytest_webarena.llm.clock import Clock, SystemClock
 from pytest_webarena.llm.config import ModelSettings
+from pytest_webarena.llm.controls import control_of, kinds_of
 from pytest_webarena.llm.endpoint import Endpoint
 from pytest_webarena.llm.faults import RequestFault
 from pytest_webarena.llm.listed_prices import ListedPrice
-from pytest_webarena.llm.messages import Message, ModelReply, Request, limit_words
+from pytest_webarena.llm.messages import ModelReply, Request, limit_words
 from pytest_webarena.llm.model_calls import BudgetSpent, Purpose, Ticket, open_model_calls
 from pytest_webarena.llm.prices import Price, read_prices
 from pytest_webarena.llm.sdks import greet
@@ -50,9 +51,6 @@ _ABOUT_ACCESS = frozenset((401, 402, 403, 407, 429))
 
 _ABOUT_USE = frozenset((402, 429))
 """Those of payment and rates, which earlier requests cause."""
-
-_CONTROL = "Reply with the word OK."
-"""Text of a control request."""
 
 _REFUSAL = "webarena:refusal"
 """Key of a cached answer that is a refusal; the same request would be refused again for the same reason."""
@@ -140,6 +138,8 @@ class ModelClient:
         self._calls = 0
         self._cancelled = threading.Event()
         self._used = Usage()
+        self._served: frozenset[str] = frozenset()
+        """Kinds of content that the endpoint served in this trial."""
         self._plain_json = False
         """Whether the endpoint turned out not to support structured outputs."""
 
@@ -193,6 +193,7 @@ class ModelClient:
         if self._cache is not None and (answer := self._cache.get(key)) is not None:
             if (refused := answer.get(_REFUSAL)) is not None:
                 raise self._refused_before(request, refused)
+            self._served |= kinds_of(request)
             return self._from_cache(request, answer)
         try:
             with ExitStack() as exits:
@@ -202,6 +203,7 @@ class ModelClient:
                 self._keep(key, request, {_REFUSAL: refusal.to_json()})
             raise
         self._keep(key, request, answer)
+        self._served |= kinds_of(request)
         return reply
 
     def _keep(self, key: str, request: Request, answer: Mapping[str, Any]) -> None:
@@ -365,13 +367,17 @@ class ModelClient:
         return error
 
     def _control(self, request: Request) -> ControlResult:
-        """Send a short request with the settings of ``request``, then ``request`` again.
+        """Send a short request with the settings and kinds of content of ``request``, then ``request`` again.
 
         ``recurs``: the endpoint serves the first and not the second, so the content of ``request`` is the cause.
+        ``impossible``: the cause may also be a kind that the first lacks and that was not served before.
         """
-        short = replace(request, messages=(Message(role="user", text=_CONTROL),))
+        control = control_of(request)
         try:
-            return "fails" if not self._serves(short) else "works" if self._serves(request) else "recurs"
+            if not self._serves(control):
+                return "fails"
+            has_all = kinds_of(request) <= kinds_of(control) | self._served
+            return "impossible" if not has_all else "works" if self._serves(request) else "recurs"
         except (BudgetSpent, OutOfTime):
             return "impossible"
 

@@ -31,6 +31,8 @@ _SETTINGS = {
 here; others are named as the endpoint names them."""
 _IMAGES = re.compile("image(dimensions|file)?toolarge")
 """Codes of errors about a screenshot's size, which the definition's viewport sets."""
+_IMAGE_TEXTS = re.compile(r"\bimage\b[^.:]{0,40}\b(exceeds?|too (large|big)|larger than)\b", re.IGNORECASE)
+"""The same in messages: of Anthropic, "image exceeds 5 MB maximum"."""
 
 _ABOUT_ACCESS = frozenset((401, 402, 404, 407, 408, 409, 429))
 """HTTP statuses of authentication, payment, rates and similar causes, whatever the text says."""
@@ -67,7 +69,7 @@ _CONTEXT_TEXTS = re.compile(
     r"|\bcurrent length is\b.{0,40}\blimit is\b"
     r"|\breduce the length of (the|your) (messages|prompt|input)"
     r"|\bexpected maxlength: \d{4,}"
-    r"|'(messages|input)\b[^']*': string too long",
+    r"|'(messages|input)(\b[^']*\.(content|text|output|arguments))?(\[\d+\])*': string too long",  # not an id or name
     re.IGNORECASE | re.DOTALL,
 )
 _FILTER_TEXTS = re.compile(
@@ -158,8 +160,9 @@ def rejection_of(status: int, body: object) -> Rejection:
 
 
 def refused_setting(body: object) -> str:
-    """Return the setting that an error names by its field or code, as ``max_tokens``, ``images``, or in the endpoint's
-    own spelling; empty if it names none.
+    """Return the setting that an error names by its field or code, or an image's size by its message.
+
+    It is ``max_tokens``, ``images``, or in the endpoint's own spelling; empty if none is named.
 
     >>> refused_setting({"error": {"param": "max_output_tokens"}}), refused_setting({"error": {"param": "input[0]"}})
     ('max_tokens', '')
@@ -169,7 +172,10 @@ def refused_setting(body: object) -> str:
         last = _letters(field.rpartition(".")[2])
         if last in _SETTINGS:
             return _SETTINGS[last] or field
-    return "images" if any(_IMAGES.fullmatch(_letters(code)) for code in error.codes) else ""
+    is_about_images = any(_IMAGES.fullmatch(_letters(code)) for code in error.codes) or any(
+        _IMAGE_TEXTS.search(_own_words(text)) for text in error.messages
+    )
+    return "images" if is_about_images else ""
 
 
 def is_filter(word: str) -> bool:

@@ -267,6 +267,13 @@ def test_history_as_text_needs_no_results(tmp_path: Path, monkeypatch: pytest.Mo
             [{"computerUse": {"environment": "ENVIRONMENT_BROWSER", "excludedPredefinedFunctions": ["key_up"]}}],
             "",
         ),
+        (
+            "google",
+            "gemini-2.5-computer-use-preview-10-2025",
+            {},
+            [{"computerUse": {"environment": "ENVIRONMENT_BROWSER"}}],
+            "",
+        ),
     ],
 )  # fmt: skip
 def test_tool_is_offered_in_its_version(

@@ -23,11 +23,13 @@ from pytest_webarena.actions import (
     Stop,
     Type,
     Wait,
+    as_record,
 )
 from pytest_webarena.agents.model.computer.anthropic_calls import ACTIONS as ANTHROPIC
 from pytest_webarena.agents.model.computer.anthropic_calls import UNAVAILABLE as ANTHROPIC_UNAVAILABLE
 from pytest_webarena.agents.model.computer.reading import ComputerTurn, read_computer
 from pytest_webarena.agents.model.computer.screens import LIMITS, Limits, Screen, fitted, image_size
+from pytest_webarena.agents.wire import action_from_record
 from pytest_webarena.llm.messages import ModelReply, ToolCall
 from tests.cases import each_case
 from tests.unit.agents.computer_replies import picture
@@ -45,7 +47,9 @@ def turn(api: Any, *calls: tuple[str, Any], cursor: Point | None = None, **rest:
 
 
 def read(api: Any, *calls: tuple[str, Any], cursor: Point | None = None) -> tuple[Action, ...]:
-    return tuple(step.action for step in turn(api, *calls, cursor=cursor).steps)
+    """The actions of calls, as the harness receives them from the agent's process."""
+    actions = (step.action for step in turn(api, *calls, cursor=cursor).steps)
+    return tuple(action_from_record(json.loads(json.dumps(as_record(action)))) for action in actions)
 
 
 def computer(*actions: Any, checks: Any = ()) -> tuple[str, Any]:

@@ -12,6 +12,7 @@ from pytest_webarena.actions import (
     Action,
     Check,
     Click,
+    Drag,
     Element,
     FocusTab,
     Goto,
@@ -23,6 +24,7 @@ from pytest_webarena.actions import (
     Selector,
     Stop,
     Type,
+    Upload,
     as_record,
 )
 from pytest_webarena.agents.protocol import AgentLimits, Assignment, InputImage, TaskView
@@ -47,6 +49,9 @@ EVERY_SHAPE: tuple[Action, ...] = (
     Press("a", Element("4")),
     Scroll("down"),
     Select(Selector("css=select"), ("a", "b")),
+    Upload(None, ("report.csv",)),
+    Drag(Point(1, 2), Element("4")),
+    Drag(Point(1, 2), Point(9, 9), path=(Point(3.5, 4), Point(0.5, 0.5, relative=True))),
     Check(Element("4"), False),
     Goto("/x"),
     FocusTab(2),
@@ -78,6 +83,13 @@ def test_actions_round_trip_through_json(action: Action) -> None:
         ({"kind": "scroll", "direction": "sideways"}, "one of up, down, left, right"),
         ({"kind": "goto", "url": 7}, "to be a text"),
         ({"kind": "select", "target": {"id": "4"}, "options": "a"}, "a list of texts"),
+        (
+            {"kind": "select", "target": {"id": "4"}, "options": [1]},
+            "each of 'options' of the action select to be a text",
+        ),
+        ({"kind": "drag", "target": {"id": "4"}, "to": {"id": "5"}, "path": "a"}, "a list of points"),
+        ({"kind": "drag", "target": {"id": "4"}, "to": {"id": "5"}, "path": [{"id": "6"}]}, 'to be {"x": 10, "y": 20}'),
+        ({"kind": "drag", "target": {"id": "4"}, "to": {"id": "5"}, "path": ["a"]}, 'to be {"x": 10, "y": 20}'),
     ],
 )
 def test_malformed_action_is_invalid_with_a_reason(record: dict[str, Any], sentence: str) -> None:

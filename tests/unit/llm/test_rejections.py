@@ -29,6 +29,9 @@ TOO_LONG: dict[str, tuple[int, Any]] = {
     "OpenAI, chat": (400, error("too many", type="invalid_request_error", code="context_length_exceeded")),
     "OpenAI, Responses": (400, error("Your input exceeds the context window of this model.", code=None)),
     "OpenAI, one text": (400, error("Invalid 'messages[1].content': string too long. Expected a maximum length 9.")),
+    "OpenAI, one part": (400, error("Invalid 'input[3].content[0].text': string too long. Expected a maximum 9.")),
+    "OpenAI, an output": (400, error("Invalid 'input[3].output': string too long. Expected a maximum length 9.")),
+    "OpenAI, the input": (400, error("Invalid 'input': string too long. Expected a maximum length 9.")),
     "vLLM": (400, {"object": "error", "message": VLLM, "type": "BadRequestError", "code": 400}),
     "vLLM, engine": (400, error("The decoder prompt (length 5000) is longer than the maximum model length of 4096.")),
     "LiteLLM": (400, error("litellm.ContextWindowExceededError: OpenAIException", type=None, code="400")),
@@ -132,6 +135,9 @@ OTHER: dict[str, tuple[int, Any]] = {
     "a key": (400, [error("prompt is too long", code="invalid_api_key")]),
     "a filter that is not there": (400, error("The content filter 'x' blocked", code="InvalidContentFilterPolicy")),
     "a filter parameter": (400, error("Unknown parameter: 'content_filter'")),
+    "an id": (400, error("Invalid 'input[3].call_id': string too long. Expected a maximum length 64.")),
+    "an id of a call": (400, error("Invalid 'messages[2].tool_calls[0].id': string too long. Expected 40.")),
+    "a name": (400, error("Invalid 'messages[0].name': string too long. Expected a maximum length 64.")),
     "a description": (400, error("Invalid 'tools[0].function.description': string too long. Expected 1024")),
     "a quoted prompt": (400, error("Invalid JSON at messages[1]: '...don't exceed; prompt is too long...'")),
     "a cut quotation": (400, error("Invalid JSON: 'what a content filter blocked; the prompt is too long")),
@@ -171,6 +177,10 @@ SETTINGS: dict[str, tuple[int, Any]] = {
     ),
     "OpenAI, an effort": (400, error("Unsupported value", param="reasoning.effort", code="unsupported_value")),
     "OpenAI, a screenshot": (400, error("The image is too large", code="image_too_large")),
+    "Anthropic, a screenshot's bytes": (
+        400,
+        error("messages.0.content.1.image.source.base64: image exceeds 5 MB maximum"),
+    ),
     "Anthropic": (
         400,
         error(

@@ -16,7 +16,7 @@ class ComputerKeys:
     """The key ``computer`` of a definition, for ``reply: computer``."""
 
     tool: ComputerToolName | None = None
-    """The provider's tool; None: its latest one, or for OpenAI's preview model the preview."""
+    """The provider's tool; None: the one that the model's name contains, else the latest."""
     acknowledge: Literal["never", "always"] = "never"
     """What to do when the endpoint asks for a confirmation by a person: ``never`` ends the trial, ``always``
     confirms."""
@@ -25,7 +25,15 @@ class ComputerKeys:
 
 
 def tool_name(keys: ComputerKeys, model: str, known: Sequence[ComputerToolName]) -> ComputerToolName:
-    """Return the tool that a definition asks for; ``known`` are those of its API, the default one first."""
+    """Return the tool that a definition asks for, else the one of its API that the model's name contains, else the
+    default one, which is the first of ``known``.
+
+    >>> tool_name(ComputerKeys(), "computer-use-preview", ("computer", "computer_use_preview"))
+    'computer_use_preview'
+    >>> tool_name(ComputerKeys(), "gemini-2.5-computer-use-preview-10-2025", ("computer_use",))
+    'computer_use'
+    """
     if keys.tool is not None:
         return keys.tool
-    return "computer_use_preview" if "computer-use-preview" in model else known[0]
+    named = [tool for tool in known if tool.replace("_", "-") in model]
+    return max(named, key=len, default=known[0])

@@ -23,7 +23,7 @@ from pytest_webarena.errors import TaskError
 from pytest_webarena.sites.ledger.dialects import Dialect
 from pytest_webarena.trials.generated_values import Renumbering, renumberings
 from pytest_webarena.trials.other_tables import probes_of_other_tables
-from pytest_webarena.trials.other_values import Table, is_clock, is_state, other_values, read_table
+from pytest_webarena.trials.other_values import Table, is_clock, is_set_or_cleared, is_state, other_values, read_table
 from pytest_webarena.trials.row_places import Place, Unable, dialect_in, site_with
 from pytest_webarena.trials.row_repairs import is_cut, repairs
 from pytest_webarena.trials.sent_facts import answer_facts, changed_leaves, request_facts
@@ -245,11 +245,15 @@ class ValueChanger:
                     ))  # fmt: skip
                 continue
             sent = self._sent(column, value) or is_addressed(self._path_words(value), column, table)
-            if is_clock(value or row.row.get(column)) and not sent:
-                continue  # nor is the time at which it writes
+            others: list[str] = []
+            former = row.row.get(column)
+            if is_clock(value or former) and not sent:
+                if row.kind != "changed" or not is_set_or_cleared(former, value):
+                    continue  # nor is the time at which it writes
+                others, sent = [table.dialect.literal(former)], True
             sent |= row.kind == "changed" and is_state(place.ask(self._lease), table, column, value)
             chosen |= sent
-            plan(column, "column", sent, partial(self._value, name, place, row, column, value, sent))
+            plan(column, "column", sent, partial(self._value, name, place, row, column, value, sent, others=others))
         if row.kind == "added" and is_first:
             for column in (each for each in row.row if each not in written):
                 value = row.row[column]
@@ -339,17 +343,17 @@ class ValueChanger:
         """Undo what was done to a row, and do it to its neighbour. A row of which the record lacks the former values
         gets those of its neighbour."""
         table, dialect = place.table, place.table.dialect
-        if not table.key:
-            raise Unable("its table has no key")
-        key = ", ".join(map(dialect.name, table.key))
+        values = row.key or row.row
+        names = table.key or tuple(values)
+        key = ", ".join(map(dialect.name, names))
         touched = " or ".join(f"({_where(table, each)})" for each in changes.rows)
-        first = f"{dialect.name(table.key[0])} < {dialect.literal(row.key[table.key[0]])}"
-        quotes = ", ".join(map(table.as_literal, table.key))
+        first = f"{dialect.name(names[0])} < {dialect.literal(values[names[0]])}"
+        quotes = ", ".join(map(table.as_literal, names))
         others = f"select {quotes} from {place.source} where not ({touched}) order by {first}, {key} limit 1"
         nearest = place.ask(self._lease)(others)
         if not nearest:
             raise Unable("its table has no other row")
-        where = dialect.condition(dict(zip(table.key, map(str, nearest[0]), strict=True)))
+        where = dialect.condition(dict(zip(names, map(str, nearest[0]), strict=True)))
         other = replace(place, where=where)
         if row.kind == "changed":
             mine, theirs = self._own(place, row.now), self._own(other, row.now)

@@ -1,0 +1,60 @@
+"""Changes of states that are moments, such as of rows that are marked as removed, and of rows without a key."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pytest_webarena.changes import Value
+from pytest_webarena.trials.other_values import is_clock
+from tests.cases import each_case
+from tests.unit.trials.test_written_values import changed, outcomes
+
+__all__ = ["changed"]
+
+ORDERS = """
+create table orders (id integer primary key, deleted_at text, seen_at text);
+insert into orders values (1, null, '2026-07-01 08:00:00'), (2, '2026-07-01 08:00:00', '2026-07-01 08:00:00');
+"""
+REMOVED = "update orders set deleted_at = '2026-07-09 10:30:00', seen_at = '2026-07-09 10:30:00' where id = 1"
+RESTORED = "update orders set deleted_at = null, seen_at = '2026-07-09 10:30:00' where id = 2"
+TAGS = "create table tags (card integer, name text, until text); "
+TAGS += "insert into tags values (1, 'red', null), (1, 'blue', null), (2, 'red', null), (2, 'red', null);"
+
+
+def test_moment_that_is_set_or_cleared_is_a_state(changed: Any) -> None:
+    for written, became in ((REMOVED, "NULL"), (RESTORED, "'2026-07-01 08:00:00'")):
+        unread = outcomes(changed(written, "select 1", more=ORDERS))
+        assert unread["deleted_at"] == (became, False, True)
+        assert "seen_at" not in unread
+    found = outcomes(changed(REMOVED, "select deleted_at is not null from orders where id = 1", more=ORDERS))
+    assert found["deleted_at"] == ("NULL", True, True)
+    found = outcomes(changed(RESTORED, "select deleted_at is null from orders where id = 2", more=ORDERS))
+    assert found["deleted_at"] == ("'2026-07-01 08:00:00'", True, True)
+
+
+def test_removed_row_without_a_key_is_replaced_by_its_neighbour(changed: Any) -> None:
+    removed = "delete from tags where card = 1 and name = 'red'"
+    _, caught, sent = outcomes(changed(removed, "select count(*) = 3 from tags", more=TAGS))["row"]
+    assert (caught, sent) == (False, True)
+    check = "select count(*) = 0 from tags where card = 1 and name = 'red' and until is null"
+    assert outcomes(changed(removed, check, more=TAGS))["row"][1] is True
+
+
+@each_case(
+    ("value", "expected"),
+    [
+        (1783592000, True),
+        ("1783592000", True),
+        ("1783592000.25", True),
+        ("1783592000123", True),
+        (1783555200, False),
+        ("1783555200", False),
+        (1783555200000, False),
+        ("178359200", False),
+        ("+1783592000", False),
+        ("", False),
+        (True, False),
+    ],
+)
+def test_unix_times_are_clocks_in_all_forms_but_midnights_are_days(value: Value, expected: bool) -> None:
+    assert is_clock(value) is expected

@@ -185,8 +185,8 @@ def _next_day(value: str) -> str:
 
 
 def is_clock(value: Value) -> bool:
-    """Whether a value is a moment: a date with a time of day, or a number of seconds since 1970, also as text. Midnights
-    (of numbers, in UTC) are days.
+    """Whether a value is a moment: a date with a time of day, or a number of seconds since 1970, also as text.
+    Midnights (of numbers, in UTC) are days.
 
     >>> is_clock("2026-07-09T10:30:00"), is_clock("2026-07-09"), is_clock("2026-07-09 00:00:00"), is_clock(1783592000)
     (True, False, False, True)

@@ -131,14 +131,17 @@ def other_values(ask: Ask, table: Table, column: str, value: Value, own: str) ->
     some = f"select distinct {table.as_literal(column)} from {source} where {name} is not null limit {_OPTIONS + 1}"
     options = _literals(ask(some))
     others = [each for each in options if each not in (own, "''")]
+    if value is not None and (day := _next_epoch_day(value)):
+        yield literal(day)
+        return
     if isinstance(value, int | float):
         if value in (0, 1) and set(options) <= {literal(0), literal(1)}:
             yield literal(1 - int(value))
             return
         yield literal(value + 1)
         yield literal(value - 1)
-    elif isinstance(value, str) and (day := _next_day(value)):
-        yield literal(day)
+    elif isinstance(value, str) and (later := _next_day(value)):
+        yield literal(later)
         return
     if len(options) <= _OPTIONS or not isinstance(value, str):
         yield from others[:_OTHERS]
@@ -158,10 +161,12 @@ def near_misses(value: Value) -> Iterator[Value]:
     """
     if isinstance(value, bool):
         yield not value
+    elif value is not None and (day := _next_epoch_day(value)):
+        yield day
     elif isinstance(value, int | float):
         yield value + 1
-    elif value is not None and (day := _next_day(value)):
-        yield day
+    elif later := _next_day(value or ""):
+        yield later
     elif value is not None and value.isdecimal():
         yield str(int(value) + 1)
     elif value:
@@ -182,6 +187,17 @@ def _next_day(value: str) -> str:
     with suppress(ValueError, OverflowError):
         return (date.fromisoformat(value[:10]) + timedelta(days=1)).isoformat() + value[10:]
     return ""
+
+
+def _next_epoch_day(value: Value) -> Value:
+    """The midnight one day later of a number of seconds since 1970, in the same form; None if the value is none.
+
+    >>> _next_epoch_day("1783555200"), _next_epoch_day(1783555200000), _next_epoch_day(7)
+    ('1783641600', 1783641600000, None)
+    """
+    if value is None or (epoch := epoch_day(value)) is None:
+        return None
+    return type(value)(int(float(value)) + _DAY * epoch[1])
 
 
 def is_clock(value: Value) -> bool:

@@ -32,6 +32,13 @@ def test_moment_that_is_set_or_cleared_is_a_state(changed: Any) -> None:
     assert found["deleted_at"] == ("'2026-07-01 08:00:00'", True, True)
 
 
+def test_midnight_as_a_number_becomes_the_next_one(changed: Any) -> None:
+    more = "create table cards (id integer primary key, due integer); insert into cards values (1, 7);"
+    check = "select date(due, 'unixepoch') = '2026-07-09' from cards"
+    found = outcomes(changed("update cards set due = 1783555200", check, more=more))
+    assert found["due"] == ("1783641600", True, False)
+
+
 def test_removed_row_without_a_key_is_replaced_by_its_neighbour(changed: Any) -> None:
     removed = "delete from tags where card = 1 and name = 'red'"
     _, caught, sent = outcomes(changed(removed, "select count(*) = 3 from tags", more=TAGS))["row"]

@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from pytest_webarena.changes import Value
+from pytest_webarena.results.value_audit import unproven_of
 from pytest_webarena.trials.other_values import is_clock
+from pytest_webarena.trials.sent_values import sent_by
 from tests.cases import each_case
+from tests.unit.trials.test_sent_values import post
 from tests.unit.trials.test_written_values import changed, outcomes
 
 __all__ = ["changed"]
@@ -45,6 +48,25 @@ def test_removed_row_without_a_key_is_replaced_by_its_neighbour(changed: Any) ->
     assert (caught, sent) == (False, True)
     check = "select count(*) = 0 from tags where card = 1 and name = 'red' and until is null"
     assert outcomes(changed(removed, check, more=TAGS))["row"][1] is True
+
+
+@each_case(
+    ("more", "expected"),
+    [("", ["body", "name"]), ("a row with thanks.txt", ["body"]), ("page: {includes: Thanks for the nuts.}", ["name"])],
+)
+def test_entered_fields_that_only_a_file_may_have_are_named(more: str, expected: list[str]) -> None:
+    body = "name=thanks.txt&body=Thanks+for+the+nuts.&token=abcdef"
+    sent = sent_by([post("http://shop.test/letters", body)], {("text", "thanks.txt"), ("text", "Thanks for the nuts.")})
+    assert sent.fields_not_in([more]) == expected
+
+
+def test_file_that_may_have_what_was_entered_is_unproven() -> None:
+    tried = {"table": "shop: thanks.txt", "column": "", "unit": "file", "was": "its content", "caught": False}
+    facts: dict[str, Any] = {"tried": [{**tried, "fields": ["body"]}], "untried": []}
+    [found] = unproven_of([facts])
+    assert found.text == "what was entered as body may be in shop: thanks.txt only, whose content no check reads"
+    assert not [*unproven_of([{**facts, "tried": [tried]}])]
+    assert not [*unproven_of([{**facts, "tried": [{**tried, "fields": ["body"], "caught": True}]}])]
 
 
 @each_case(

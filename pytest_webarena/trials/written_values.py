@@ -247,15 +247,15 @@ class ValueChanger:
                     ))  # fmt: skip
                 continue
             sent = self._sent(column, value) or is_addressed(self._path_words(value), column, table)
-            others: list[str] = []
+            restored: list[str] = []
             former = row.row.get(column)
             if is_clock(value or former) and not sent:
                 if row.kind != "changed" or not is_set_or_cleared(former, value):
                     continue  # nor is the time at which it writes
-                others, sent = [table.dialect.literal(former)], True
+                restored, sent = [table.dialect.literal(former)], True
             sent |= row.kind == "changed" and is_state(place.ask(self._lease), table, column, value)
             chosen |= sent
-            plan(column, "column", sent, partial(self._value, name, place, row, column, value, sent, others=others))
+            plan(column, "column", sent, partial(self._value, name, place, row, column, value, sent, others=restored))
         if row.kind == "added" and is_first:
             for column in (each for each in row.row if each not in written):
                 value = row.row[column]

@@ -1,4 +1,4 @@
-"""Conditions that tell an added row from the rows that existed before."""
+"""Former rows of a table: those that are like an added row, and those that are left of a removed one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pytest_webarena.changes import TableChanges, Value
 from pytest_webarena.trials.sent_values import is_same
 
-__all__ = ["FormerRows", "former_rows"]
+__all__ = ["FormerRows", "former_rows", "left_rows"]
 
 _MOST_EXCLUDED = 20
 """Maximum number of former rows that a query excludes by their keys."""
@@ -52,3 +52,19 @@ class FormerRows:
 
 def former_rows(table: TableChanges, rows: Sequence[Mapping[str, Value]] | None) -> FormerRows:
     return FormerRows(rows=rows, added=[row.key for row in table.rows if row.kind == "added"])
+
+
+def left_rows(
+    table: TableChanges, former: Sequence[Mapping[str, Value]] | None, columns: Mapping[str, Value]
+) -> int | None:
+    """Return the number of rows that have these values after rows of a table without a key were removed; None if the
+    former rows are not all known."""
+    if table.more or not former:
+        return None
+
+    def count(rows: Sequence[Mapping[str, Value]]) -> int:
+        return len(FormerRows(rows=rows).matching(columns))
+
+    changed = [row for row in table.rows if row.kind != "added"]
+    present = [{**row.row, **row.now} for row in table.rows if row.kind != "removed"]
+    return count(former) - count([row.row for row in changed]) + count(present)

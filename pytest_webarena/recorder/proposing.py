@@ -15,7 +15,7 @@ from pytest_webarena.checks.answer_types.dates import parse_date, parse_time
 from pytest_webarena.checks.answer_types.units import COMMON_UNITS, currencies
 from pytest_webarena.evidence import RequestRecord
 from pytest_webarena.monitoring.proposed_changes import Ignored, propose, without_ignored
-from pytest_webarena.recorder.new_rows import FormerRows, former_rows
+from pytest_webarena.recorder.new_rows import FormerRows, former_rows, left_rows
 from pytest_webarena.recorder.proposed_orders import order_checks
 from pytest_webarena.recorder.proposed_requests import request_checks
 from pytest_webarena.recorder.row_values import RowValues, row_values, sql_condition, sql_name
@@ -73,7 +73,7 @@ class ProposedCheck:
             condition, certain = _of_new_rows(row, left, condition)
         else:
             certain = row.kind == "removed" or any(name not in row.key for name in left)
-        count = 0 if row.kind == "removed" else 1
+        count = row.left if row.kind == "removed" else 1
         spec: dict[str, Any] = {"site": row.site} if row.site else {}
         where = f" where {condition}" if condition else ""
         spec |= {"sql": f"select count(*) from {sql_name(row.table)}{where}", "equals": count}
@@ -105,6 +105,8 @@ class ProposedRow:
     """Descriptions by column, in place of the value."""
     former: FormerRows = field(default_factory=FormerRows)
     """The rows that existed before, which the query of an added row must exclude."""
+    left: int = 0
+    """Number of rows that have the same values as a removed one without a key."""
 
 
 def proposed_checks(
@@ -243,16 +245,18 @@ def _rows(
         return
     for number, row in enumerate(table.rows):
         columns = context.columns(table, row, (app.app, table.name, number))
-        if not columns:
+        former = context.tables.get((app.app, table.name), WrittenTable()).former
+        left = 0 if row.kind != "removed" or row.key else left_rows(table, former, columns)
+        if not columns or left is None:
             continue
-        conditions, described = context.conditions(app, table, columns)
+        conditions, described = context.conditions(app, table, row, columns)
         check = ProposedCheck(
             about="", lines=(), recommended=context.is_meant(table, row, columns),
             row=ProposedRow(
                 site="" if first else site, table=table.table, kind=row.kind, columns=columns,
                 app=app.app, name=table.name,
-                key=tuple(row.key) if row.kind != "added" else (), conditions=conditions, described=described,
-                former=former_rows(table, context.tables.get((app.app, table.name), WrittenTable()).former),
+                key=() if row.kind == "added" else tuple(row.key or columns), conditions=conditions,
+                described=described, former=former_rows(table, former), left=left,
             ),
         )  # fmt: skip
         yield check.without(())

@@ -17,7 +17,7 @@ from pytest_webarena.checks.unread_columns import CLOCK_NAMES
 from pytest_webarena.evidence import RequestRecord
 from pytest_webarena.tasks.model import Task
 from pytest_webarena.text import clip
-from pytest_webarena.trials.other_values import is_clock
+from pytest_webarena.trials.other_values import epoch_day, is_clock, is_set_or_cleared
 from pytest_webarena.trials.row_repairs import is_cut
 from pytest_webarena.trials.sent_values import SentValues, is_alike, sent_by
 from pytest_webarena.trials.written_tables import WrittenTable, WrittenTables
@@ -58,9 +58,12 @@ class RowValues:
 
     def columns(self, table: TableChanges, row: RowChange, place: tuple[str, str, int]) -> dict[str, Value]:
         """Return what a query says about a row: its key, and all columns that were written, but not clocks, generated
-        keys, long texts and values that differ from run to run."""
+        keys, long texts and values that differ from run to run. Of a removed row without a key, all steady values."""
         if row.kind == "removed":
-            return dict(row.key)
+            return dict(row.key) or {
+                name: value for name, value in row.row.items()
+                if not (is_cut(value) or (*place, name) in self.unsteady or self._counted_day(name, value))
+            }  # fmt: skip
         generated = set(row.key) - set(table.references) if len(row.key) == 1 else set()
         values = row.now if row.kind == "changed" else row.row
         known = self.tables.get(place[:2], WrittenTable())
@@ -68,7 +71,10 @@ class RowValues:
         chosen = {
             name: value for name, value in values.items()
             if name not in generated and (row.kind == "changed" or holds_something(value))
-            and (self.has(name, value) or not (self._is_clock(name, value) or (*place, name) in self.unsteady))
+            and (
+                self.has(name, value) or self._is_state(row, name)
+                or not (self._is_clock(name, value) or (*place, name) in self.unsteady)
+            )
             and (name not in computed or self._is_entered(value) or bool(self.sent.path_words(value)))
             and not (isinstance(value, str) and (value.startswith("base64:") or not self._is_readable(name, value)))
         }  # fmt: skip
@@ -85,25 +91,38 @@ class RowValues:
         generated = table.table != FILES and any(row.kind == "added" for row in table.rows)
         if unsteady or generated:
             return {}
-        first = table.rows[0].key
-        return {name: value for name, value in first.items() if all(row.key.get(name) == value for row in table.rows)}
+        named = [
+            row.key or self.columns(table, row, (app.app, table.name, number)) for number, row in enumerate(table.rows)
+        ]  # fmt: skip
+        return {name: value for name, value in named[0].items() if all(row.get(name) == value for row in named)}
 
     def unread_columns(self, table: TableChanges) -> list[str]:
         """Return the columns of changed rows that are no clocks."""
         return [
             name
             for name in table.columns
-            if any(not self._is_clock(name, row.now[name]) for row in table.rows if name in row.now)
+            if any(
+                self._is_state(row, name) or not self._is_clock(name, row.now[name])
+                for row in table.rows
+                if name in row.now
+            )
         ]
 
     def conditions(
-        self, app: SiteChanges, table: TableChanges, columns: Mapping[str, Value]
+        self, app: SiteChanges, table: TableChanges, row: RowChange, columns: Mapping[str, Value]
     ) -> tuple[dict[str, str], dict[str, str]]:
         """Return SQL conditions, and their descriptions, of columns that are not simply compared: references to new
-        rows, whose keys are generated, dates that the site counted from today, and long texts."""
+        rows, whose keys are generated, dates that the site counted from today, moments that were set, and long
+        texts."""
         found, described = dict[str, str](), dict[str, str]()
+        if row.kind == "removed":
+            return found, described
         for name, value in columns.items():
-            if (link := self._link(app, table, name, value)) is not None:
+            if value is not None and self._is_state(row, name) and not self.has(name, value):
+                former = row.row.get(name)
+                found[name] = f"{sql_name(name)} {'is not' if former is None else '<>'} {sql_literal(former)}"
+                described[name] = "a moment"
+            elif (link := self._link(app, table, name, value)) is not None:
                 found[name], described[name] = link
             elif (app.app, table.name) in self.tables and (day := self._counted_day(name, value)) is not None:
                 found[name], described[name] = day
@@ -153,14 +172,17 @@ class RowValues:
     def _counted_day(self, name: str, value: Value) -> tuple[str, str] | None:
         """Return a condition for a date near today that nobody entered or sent, and its description; None for others.
         The database's day may be the one before or after the site's."""
-        if self.today is None or not isinstance(value, str) or not _DATE.match(value) or self.has(name, value):
+        if self.today is None or (day := _day(value)) is None or self.has(name, value):
             return None
-        with suppress(ValueError):
-            days = (date.fromisoformat(value[:10]) - self.today).days
-            if abs(days) <= NEAR and not self.has(name, value[:10]):
-                low, high = (f"date('now', '{days + each:+} days')" for each in (-1, 1))
-                return f"substr({sql_name(name)}, 1, 10) between {low} and {high}", in_days(days)
-        return None
+        days = (day - self.today).days
+        if abs(days) > NEAR or self.has(name, day.isoformat()):
+            return None
+        low, high = (f"date('now', '{days + each:+} days')" for each in (-1, 1))
+        column = sql_name(name)
+        if (epoch := epoch_day(value)) is not None:
+            seconds = column if epoch[1] == 1 else f"{column} / {epoch[1]}"
+            return f"date({seconds}, 'unixepoch') between {low} and {high}", in_days(days)
+        return f"substr({column}, 1, 10) between {low} and {high}", in_days(days)
 
     def _is_chosen(self, column: str, value: Value) -> bool:
         return self.has(column, value) or (isinstance(value, str) and bool(self._entered_part(value)))
@@ -187,6 +209,7 @@ class RowValues:
         links = [name for name, value in columns.items() if refers(table, name, value)]
         if row.kind == "changed":
             states = [value for value in written.values() if isinstance(value, str) or value in (0, 1, None)]
+            states += [value for name, value in written.items() if self._is_state(row, name)]
             return bool(states) or any(name in written for name in links)
         return len(links) > 1 and not written.keys() - set(links)
 
@@ -218,9 +241,18 @@ class RowValues:
         if is_clock(value):
             return True
         named = bool(CLOCK_NAMES.search(column))
-        if isinstance(value, str) and _DATE.match(value):
-            return named and value[:10] in self.days
+        if (day := _day(value)) is not None:
+            return named and day.isoformat() in self.days
         return named and value is not None
+
+    def _is_state(self, row: RowChange, column: str) -> bool:
+        """Whether a moment was set in an empty column, or removed."""
+        if row.kind != "changed" or column not in row.now:
+            return False
+        former, now = row.row.get(column), row.now[column]
+        if column not in row.row or not is_set_or_cleared(former, now):
+            return False
+        return is_clock(now or former) or ((former is None or now is None) and self._is_clock(column, now or former))
 
 
 def refers(table: TableChanges, column: str, value: Value) -> bool:
@@ -239,7 +271,7 @@ def row_values(
 ) -> RowValues:
     cells, others = dict(_cells(changes)), dict(_cells(again))
     apps = {app.app for app in again if not app.unknown}
-    moments = {str(value)[:10] for value in cells.values() if isinstance(value, str) and is_clock(value)}
+    moments = {value[:10] for value in cells.values() if isinstance(value, str) and _day(value) and is_clock(value)}
     today = date.today()
     return RowValues(
         written=frozenset(text for step in steps for text in _written(step)),
@@ -253,6 +285,15 @@ def row_values(
         ),
         tables=tables,
     )
+
+
+def _day(value: Value) -> date | None:
+    """Return the day with which a text begins, or that a number of seconds since 1970 means."""
+    if isinstance(value, str) and _DATE.match(value):
+        with suppress(ValueError):
+            return date.fromisoformat(value[:10])
+    epoch = epoch_day(value)
+    return epoch[0] if epoch is not None else None
 
 
 def _days(moments: Iterable[str]) -> Iterator[date]:

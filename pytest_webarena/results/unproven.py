@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 from pytest_webarena.agents.audit_trials import RIGHT, AuditTrial, is_unachievable
 from pytest_webarena.changes import SiteChanges
-from pytest_webarena.checks.near_days import fixed_days, relative_words
+from pytest_webarena.checks.near_days import HALF_YEAR, fixed_days, relative_words
 from pytest_webarena.checks.proof import held_subjects, unproven
 from pytest_webarena.evidence import Evidence
 from pytest_webarena.results.records import TrialRecord
@@ -69,6 +69,6 @@ def _days(task: Task, solved: Iterable[TrialRecord], runs: Iterable[Iterable[Sit
     present = {datetime.fromtimestamp(record.started, UTC).date() for record in solved if record.started}
     if not words or (written and not any(abs((one - other).days) <= 1 for one in written for other in present)):
         return
-    for each, places in fixed_days(task).items():
+    for each, places in fixed_days(task, max(present, default=date.today()), HALF_YEAR).items():
         text = f"{', '.join(places)}: expected {each}, but the intent says '{words}'"
         yield UnprovenPart(text=text, mend="name the date in the intent, or compare with the day: date('now', …)")

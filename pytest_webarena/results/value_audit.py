@@ -129,7 +129,10 @@ def unproven_of(facts: Sequence[Mapping[str, Any]], runs: Iterable[Iterable[Site
     for name, each in _missed(facts).items():
         value, unit = str(each.get("was")).strip("'"), _unit(each)
         unsteady = each.get("column") and any(name in run and value not in run[name] for run in written)
-        if not each.get("sent") and not unsteady and unit not in _UNSENT:
+        if fields := ", ".join(map(str, each.get("fields") or ())):
+            text = f"what was entered as {fields} may be in {name} only, whose content no check reads"
+            yield Unread(text, "check it where a page shows it")
+        elif not each.get("sent") and not unsteady and unit not in _UNSENT:
             yield Unread(f"no check reads {name}: it passes with {_change(each)}", _MENDS.get(unit, ""))
     undecided = {_name(each) for trial in facts for each in trial["tried"] if each.get("caught") is None}
     for name in sorted(undecided):
@@ -172,7 +175,11 @@ def value_notes(found: _Found) -> Iterator[str]:
     found = list(found)
     missed = _missed(_facts(found))
     for unit, text in _UNSENT.items():
-        if names := [name for name, each in missed.items() if not each.get("sent") and _unit(each) == unit]:
+        if names := [
+            name
+            for name, each in missed.items()
+            if not (each.get("sent") or each.get("fields")) and _unit(each) == unit
+        ]:
             yield f"{text}: {', '.join(names)}"
     for facts in _facts(found):
         yield from needed_numbers(facts)

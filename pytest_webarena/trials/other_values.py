@@ -6,11 +6,12 @@ import re
 import string
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.changes import Value
+from pytest_webarena.checks.changes import holds_something
 from pytest_webarena.sites.ledger.dialects import Dialect, dialect_of, read_columns
 
 if TYPE_CHECKING:
@@ -19,12 +20,25 @@ if TYPE_CHECKING:
     Ask = Callable[[str], Sequence[Sequence[Any]]]
     """Runs a read-only statement and returns its rows."""
 
-__all__ = ["SQLITE", "Table", "is_clock", "is_state", "near_misses", "other_values", "read_table"]
+__all__ = [
+    "SQLITE",
+    "Table",
+    "epoch_day",
+    "is_clock",
+    "is_set_or_cleared",
+    "is_state",
+    "near_misses",
+    "other_values",
+    "read_table",
+]
 
 SQLITE = dialect_of("sqlite")
 
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
 _MIDNIGHT = re.compile(r"\d{4}-\d\d-\d\d[T ]00:00(:00(\.0*)?)?(Z|[+-]00:?00)?\Z")
+_NUMBER = re.compile(r"\d{9,16}(?:\.\d+)?", re.ASCII)
+_DAY = 86400
+"""Seconds."""
 _HEXADECIMAL = re.compile(r"(?P<before>\s*(?:[xX]'|E'\\\\x)[0-9a-fA-F]*)(?P<last>[0-9a-fA-F])'")
 """Literals of bytes: ``X'00FF'`` and PostgreSQL's `` E'\\\\x00ff'``."""
 _OPTIONS = 12
@@ -117,14 +131,17 @@ def other_values(ask: Ask, table: Table, column: str, value: Value, own: str) ->
     some = f"select distinct {table.as_literal(column)} from {source} where {name} is not null limit {_OPTIONS + 1}"
     options = _literals(ask(some))
     others = [each for each in options if each not in (own, "''")]
+    if value is not None and (day := _next_epoch_day(value)):
+        yield literal(day)
+        return
     if isinstance(value, int | float):
         if value in (0, 1) and set(options) <= {literal(0), literal(1)}:
             yield literal(1 - int(value))
             return
         yield literal(value + 1)
         yield literal(value - 1)
-    elif isinstance(value, str) and (day := _next_day(value)):
-        yield literal(day)
+    elif isinstance(value, str) and (later := _next_day(value)):
+        yield literal(later)
         return
     if len(options) <= _OPTIONS or not isinstance(value, str):
         yield from others[:_OTHERS]
@@ -144,10 +161,12 @@ def near_misses(value: Value) -> Iterator[Value]:
     """
     if isinstance(value, bool):
         yield not value
+    elif value is not None and (day := _next_epoch_day(value)):
+        yield day
     elif isinstance(value, int | float):
         yield value + 1
-    elif value is not None and (day := _next_day(value)):
-        yield day
+    elif later := _next_day(value or ""):
+        yield later
     elif value is not None and value.isdecimal():
         yield str(int(value) + 1)
     elif value:
@@ -170,16 +189,55 @@ def _next_day(value: str) -> str:
     return ""
 
 
+def _next_epoch_day(value: Value) -> Value:
+    """The midnight one day later of a number of seconds since 1970, in the same form; None if the value is none.
+
+    >>> _next_epoch_day("1783555200"), _next_epoch_day(1783555200000), _next_epoch_day(7)
+    ('1783641600', 1783641600000, None)
+    """
+    if value is None or (epoch := epoch_day(value)) is None:
+        return None
+    return type(value)(int(float(value)) + _DAY * epoch[1])
+
+
 def is_clock(value: Value) -> bool:
-    """Whether a value is a moment: a date with a time of day other than midnight, or a number of seconds since 1970.
+    """Whether a value is a moment: a date with a time of day, or a number of seconds since 1970, also as text.
+    Midnights (of numbers, in UTC) are days.
 
     >>> is_clock("2026-07-09T10:30:00"), is_clock("2026-07-09"), is_clock("2026-07-09 00:00:00"), is_clock(1783592000)
     (True, False, False, True)
+    >>> is_clock("1783592000"), is_clock(1783555200), is_clock("1783555200000")
+    (True, False, False)
     """
-    if isinstance(value, str):
-        return bool(_MOMENT.match(value)) and not _MIDNIGHT.match(value)
-    return (
-        not isinstance(value, bool)
-        and isinstance(value, int | float)
-        and any(9e8 * unit < value < 9e9 * unit for unit in (1, 1e3, 1e6))
-    )
+    if isinstance(value, str) and _MOMENT.match(value):
+        return not _MIDNIGHT.match(value)
+    return bool(unit := _epoch_unit(value)) and float(value or 0) % (_DAY * unit) != 0
+
+
+def epoch_day(value: Value) -> tuple[date, int] | None:
+    """Return the day of a number of seconds since 1970 that is a midnight (UTC), and its units per second; None for
+    other values.
+
+    >>> epoch_day(1783555200000), epoch_day(1783592000)
+    ((datetime.date(2026, 7, 9), 1000), None)
+    """
+    unit = _epoch_unit(value)
+    if not unit or is_clock(value):
+        return None
+    return datetime.fromtimestamp(float(value or 0) / unit, UTC).date(), unit
+
+
+def is_set_or_cleared(former: Value, now: Value) -> bool:
+    """Whether a column was empty before, or is empty now: a moment there is a state, as of a row that was removed.
+
+    >>> is_set_or_cleared(None, "2026-07-09T10:30:00"), is_set_or_cleared("2026-07-08T09:00:00", "2026-07-09T10:30:00")
+    (True, False)
+    """
+    return holds_something(former) != holds_something(now)
+
+
+def _epoch_unit(value: Value) -> int:
+    """Return the units per second of a number of seconds, milliseconds or microseconds since 1970; 0 for others."""
+    if isinstance(value, bool) or not (isinstance(value, int | float) or (value and _NUMBER.fullmatch(value))):
+        return 0
+    return next((unit for unit in (1, 1000, 1000000) if 9e8 * unit < float(value) < 9e9 * unit), 0)

@@ -12,6 +12,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from pytest_webarena.changes import Value
 from pytest_webarena.checks.bodies import header
+from pytest_webarena.checks.judging import leaves
 from pytest_webarena.gateway.log_entry import SAFE_METHODS
 from pytest_webarena.trials.other_values import near_misses
 from pytest_webarena.trials.row_places import Unable
@@ -19,8 +20,9 @@ from pytest_webarena.trials.written_facts import Fact, Tried, Untried
 
 if TYPE_CHECKING:
     from pytest_webarena.evidence import Evidence, RequestRecord
+    from pytest_webarena.tasks.model import Check
 
-__all__ = ["answer_facts", "changed_leaves", "request_facts"]
+__all__ = ["answer_facts", "changed_leaves", "known_texts", "request_facts"]
 
 _Passes = Callable[["Evidence"], bool | None]
 _NUMBER = re.compile(r"\d{4}-\d\d-\d\d|\d+")
@@ -78,6 +80,13 @@ def _if_read(without: Evidence, passes: _Passes, tried: Callable[[], Tried]) -> 
     if passes(without) is not False:
         raise Unable("no check reads the request")
     return tried()
+
+
+def known_texts(checks: Sequence[Check], evidence: Evidence) -> Iterator[str]:
+    """Yield what the databases, the answer and the checks have."""
+    yield from (evidence.answer or "", *(str(each.spec) for each, _ in leaves(checks)))
+    for row in (row for app in evidence.changes or () for table in app.tables for row in table.rows):
+        yield from map(str, (*row.key.values(), *row.row.values(), *row.now.values()))
 
 
 def changed_leaves(data: Any) -> Iterator[tuple[str, Value, list[Any]]]:

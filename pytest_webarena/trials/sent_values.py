@@ -36,7 +36,9 @@ class SentValues:
         fields: frozenset[tuple[str, str]],
         in_paths: frozenset[tuple[str, str]] = frozenset(),
         entered: frozenset[str] = frozenset(),
+        submitted: frozenset[tuple[str, str]] = frozenset(),
     ) -> None:
+        self._submitted = submitted
         self._fields = fields
         self._ticked = frozenset(_INNERMOST.sub("", name) for name, sent in fields if sent == "1" and name)
         """Names of the fields that a ticked box sent: the name says what was chosen."""
@@ -54,6 +56,14 @@ class SentValues:
     def is_entered(self, value: Value) -> bool:
         """Return whether a step typed or chose the value."""
         return _plain(value) in self._entered
+
+    def fields_not_in(self, texts: Iterable[str]) -> list[str]:
+        """Return the fields of requests whose values a step entered and none of ``texts`` contains."""
+        plain = [_plain(text) for text in texts]
+        return sorted({
+            name for name, sent in self._submitted
+            if sent in self._entered and len(sent) >= _CHARACTERISTIC and not any(sent in text for text in plain)
+        })  # fmt: skip
 
     def path_words(self, value: Value) -> frozenset[str]:
         """Return the words before this value in the paths of requests: ``star`` for 9 in ``/star/9``."""
@@ -87,14 +97,15 @@ def sent_by(requests: Iterable[RequestRecord], fields: Collection[tuple[str, Val
     """Return the values that were sent by those of the requests that may write, with other ``fields``."""
     entered = frozenset(_plain(value) for _, value in fields)
     found, in_paths = set(fields), set[tuple[str, Value]]()
+    submitted = set[tuple[str, Value]]()
     for request in requests:
         if request.method not in SAFE_METHODS and not request.refused:
             in_paths |= set(_segments(request))
-            found |= set(_parts(request))
+            submitted |= set(_parts(request))
     plain, segments = (
-        frozenset((name, _plain(value)) for name, value in each) for each in (found | in_paths, in_paths)
+        frozenset((name, _plain(value)) for name, value in each) for each in (found | submitted | in_paths, in_paths)
     )
-    return SentValues(plain, segments, entered)
+    return SentValues(plain, segments, entered, frozenset((name, _plain(value)) for name, value in submitted))
 
 
 def _segments(request: RequestRecord) -> Iterator[tuple[str, str]]:

@@ -38,6 +38,8 @@ class Tried:
     """Whether the verdict was a failure; None if it was undecided."""
     sent: bool = False
     """Whether the client sent this value, or the row existed before."""
+    fields: tuple[str, ...] = ()
+    """Of a file: the entered fields whose values are in no database and no check, so that they may be in the file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

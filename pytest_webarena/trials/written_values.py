@@ -23,10 +23,10 @@ from pytest_webarena.errors import TaskError
 from pytest_webarena.sites.ledger.dialects import Dialect
 from pytest_webarena.trials.generated_values import Renumbering, renumberings
 from pytest_webarena.trials.other_tables import probes_of_other_tables
-from pytest_webarena.trials.other_values import Table, is_clock, is_state, other_values, read_table
+from pytest_webarena.trials.other_values import Table, is_clock, is_set_or_cleared, is_state, other_values, read_table
 from pytest_webarena.trials.row_places import Place, Unable, dialect_in, site_with
 from pytest_webarena.trials.row_repairs import is_cut, repairs
-from pytest_webarena.trials.sent_facts import answer_facts, changed_leaves, request_facts
+from pytest_webarena.trials.sent_facts import answer_facts, changed_leaves, known_texts, request_facts
 from pytest_webarena.trials.sent_values import SentValues, is_addressed, is_same, sent_values
 from pytest_webarena.trials.written_facts import Fact, Facts, Tried, Unit, Untried
 from pytest_webarena.trials.written_tables import Order, WrittenTable, written_table
@@ -78,8 +78,9 @@ def change_values(
 
     sent = sent_values(evidence)
     changer = ValueChanger(
-        lease, evidence, passes=passes, sent=sent.has, path_words=sent.path_words, entered=sent.is_entered
-    )
+        lease, evidence, passes=passes, sent=sent.has, path_words=sent.path_words, entered=sent.is_entered,
+        fields=sent.fields_not_in(known_texts(task.every_check, evidence)),
+    )  # fmt: skip
     facts: dict[str, Any] = {"tried": [], "untried": []}
     if reads_requests(task) or any(app.total or app.unknown for app in changer.before):
         if passes(changer.before, True) is not True:
@@ -120,13 +121,14 @@ class ValueChanger:
         sent: Callable[[str, Value], bool],
         path_words: Callable[[Value], Iterable[str]] = lambda _: (),
         entered: Callable[[Value], bool] = lambda _: False,
+        fields: Sequence[str] = (),
         seconds: float = MOST_SECONDS,
     ) -> None:
         """``passes`` judges changes again; its second argument is whether pages are read again, too. ``sent`` returns
         whether the client chose the value of a column, ``path_words`` the words before a value in requests' paths,
-        ``entered`` whether a step typed or chose it."""
+        ``entered`` whether a step typed or chose it. ``fields`` are those that only files may have."""
         self._lease, self._passes, self._sent, self._path_words = lease, passes, sent, path_words
-        self._entered = entered
+        self._entered, self._fields = entered, fields
         self.before = tuple(evidence.changes or ())
         self.facts = Facts(ends=time.monotonic() + seconds)
         self._renumberings: list[tuple[str, Place, Renumbering]] = []
@@ -245,11 +247,15 @@ class ValueChanger:
                     ))  # fmt: skip
                 continue
             sent = self._sent(column, value) or is_addressed(self._path_words(value), column, table)
-            if is_clock(value or row.row.get(column)) and not sent:
-                continue  # nor is the time at which it writes
+            restored: list[str] = []
+            former = row.row.get(column)
+            if is_clock(value or former) and not sent:
+                if row.kind != "changed" or not is_set_or_cleared(former, value):
+                    continue  # nor is the time at which it writes
+                restored, sent = [table.dialect.literal(former)], True
             sent |= row.kind == "changed" and is_state(place.ask(self._lease), table, column, value)
             chosen |= sent
-            plan(column, "column", sent, partial(self._value, name, place, row, column, value, sent))
+            plan(column, "column", sent, partial(self._value, name, place, row, column, value, sent, others=restored))
         if row.kind == "added" and is_first:
             for column in (each for each in row.row if each not in written):
                 value = row.row[column]
@@ -271,7 +277,7 @@ class ValueChanger:
             self._lease.flip(site, path)
         return Tried(
             table=name, column="", unit="file", kind=row.kind, was="its content", became="another last byte",
-            caught=None if passed is None else not passed,
+            caught=None if passed is None else not passed, fields=tuple(self._fields),
         )  # fmt: skip
 
     def _document(self, place: Place, column: str, value: Value) -> Iterator[tuple[str, Value, list[str]]]:
@@ -339,17 +345,17 @@ class ValueChanger:
         """Undo what was done to a row, and do it to its neighbour. A row of which the record lacks the former values
         gets those of its neighbour."""
         table, dialect = place.table, place.table.dialect
-        if not table.key:
-            raise Unable("its table has no key")
-        key = ", ".join(map(dialect.name, table.key))
+        values = row.key or row.row
+        names = table.key or tuple(values)
+        key = ", ".join(map(dialect.name, names))
         touched = " or ".join(f"({_where(table, each)})" for each in changes.rows)
-        first = f"{dialect.name(table.key[0])} < {dialect.literal(row.key[table.key[0]])}"
-        quotes = ", ".join(map(table.as_literal, table.key))
+        first = f"{dialect.name(names[0])} < {dialect.literal(values[names[0]])}"
+        quotes = ", ".join(map(table.as_literal, names))
         others = f"select {quotes} from {place.source} where not ({touched}) order by {first}, {key} limit 1"
         nearest = place.ask(self._lease)(others)
         if not nearest:
             raise Unable("its table has no other row")
-        where = dialect.condition(dict(zip(table.key, map(str, nearest[0]), strict=True)))
+        where = dialect.condition(dict(zip(names, map(str, nearest[0]), strict=True)))
         other = replace(place, where=where)
         if row.kind == "changed":
             mine, theirs = self._own(place, row.now), self._own(other, row.now)

@@ -10,7 +10,7 @@ from types import MappingProxyType
 import pytest
 
 from pytest_webarena.changes import RowChange, SiteChanges, Value
-from pytest_webarena.checks.near_days import near_days, relative_words
+from pytest_webarena.checks.near_days import NEAR, dates_of, near_days, relative_words
 from pytest_webarena.recorder import row_values
 from pytest_webarena.recorder.proposing import proposed_checks
 from pytest_webarena.testing import make_task
@@ -64,7 +64,44 @@ solution: [{{fill: {{css=#due: {typed}}}}}]
     assert not list(near_days(task, TODAY + timedelta(days=300)))
 
 
-def query(monkeypatch: pytest.MonkeyPatch, due: str, intent: str, made: Value) -> str:
+@each_case(
+    ("text", "day"),
+    [
+        ("Thu 3 Dec", "2026-12-03"),
+        ("Thursday, December 3", "2026-12-03"),
+        ("3rd of December", "2026-12-03"),
+        ("Dec 3, 2026", "2026-12-03"),
+        ("day = '20261215'", "2026-12-15"),
+        ("20261215", "2026-12-15"),
+        ("2026-W51", "2026-12-14"),
+        ("2026-W51-2", "2026-12-15"),
+        ("letters/2026-12-01-acme.txt", "2026-12-01"),
+        ("/day/2026-12-01", "2026-12-01"),
+        ("/day/2026/12/01/", "2026-12-01"),
+        ("notes_2026-12-01", "2026-12-01"),
+        ("at = '2026-12-01T10:30'", "2026-12-01"),
+        ("bis 3.12.", "2026-12-03"),
+        ("due 15/12/2026", "2026-12-15"),
+        ("due 12/15/2026", "2026-12-15"),
+        ("remind_at = 1796601600 and id = 7", "2026-12-07"),
+        ("remind_at = '1796601600000'", "2026-12-07"),
+        ("3 Dec 2025", ""),
+        ("13 Decks", ""),
+        ("INV-20261215", ""),
+        ("order 20261215 of Acme", ""),
+        ("version 3.12.4", ""),
+        ("2026-12-011", ""),
+        ("/day/2025-12-01", ""),
+        ("Dec 31st", "2026-12-31"),
+        ("Dec 3rd and Dec 12", "2026-12-03 2026-12-12"),
+    ],
+)
+def test_dates_near_today_are_found_in_the_forms_that_apps_use(text: str, day: str) -> None:
+    near = {each for each in dates_of(text, TODAY) if abs((each - TODAY).days) <= NEAR}
+    assert " ".join(sorted(map(str, near))) == day
+
+
+def query(monkeypatch: pytest.MonkeyPatch, due: Value, intent: str, made: Value) -> str:
     """The query that is proposed for an added row."""
     monkeypatch.setattr(row_values, "date", Stopped)
     row: dict[str, Value] = {"id": 7, "title": "Rye", "due": due, "made": made}
@@ -89,3 +126,16 @@ def test_date_that_the_site_counts_from_today_is_compared_with_the_day(monkeypat
         later = condition.replace("'now'", "'2027-03-05'")
         assert database.execute(f"select {later} from (select '2027-03-19' due)").fetchone() == (1,)
         assert database.execute(f"select {later} from (select '2026-12-15' due)").fetchone() == (0,)
+
+
+def test_midnight_as_a_number_is_a_day_that_is_compared_with_today(monkeypatch: pytest.MonkeyPatch) -> None:
+    midnight = 1796601600
+    for due, column in ((midnight, "due"), (str(midnight), "due"), (midnight * 1000, "due / 1000")):
+        condition = f"date({column}, 'unixepoch') between date('now', '+5 days') and date('now', '+7 days')"
+        assert condition in query(monkeypatch, due, "Add 'Rye'", NOW)
+        with closing(sqlite3.connect(":memory:")) as database:
+            for later, expected in (("2026-12-01", 1), ("2027-12-01", 0)):
+                asked = condition.replace("'now'", f"'{later}'")
+                assert database.execute(f"select {asked} from (select {due!r} due)").fetchone() == (expected,)
+    for clock in (midnight + 7, str(midnight + 7)):
+        assert "due" not in query(monkeypatch, clock, "Add 'Rye'", NOW)

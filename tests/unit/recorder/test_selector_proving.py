@@ -307,7 +307,7 @@ def test_join_row_is_identified_by_all_its_foreign_keys() -> None:
 @each_case(
     ("was", "now", "asked"),
     [
-        ({"watered": 0, "watered_at": None}, {"watered": 1, "watered_at": "2026-01-02 03:04"}, "watered = 1"),
+        ({"done": 0, "at": None}, {"done": 1, "at": "2026-01-02 03:04"}, "done = 1 and at is not null"),
         ({"state": "opened", "lock_version": 1}, {"state": "closed", "lock_version": 2}, "state = 'closed'"),
         ({"label_id": 1, "closed": "x"}, {"label_id": 4, "closed": None}, "label_id = 4 and closed is null"),
         ({"stars": 1, "balance": 0.5}, {"stars": 5, "balance": 1.5}, "stars = 5 and balance = 1.5"),

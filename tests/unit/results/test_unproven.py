@@ -48,6 +48,16 @@ def test_date_that_is_right_on_one_day_is_unproven(intent: str, site_day: str, f
     assert [each.text for each in unproven_parts(task, [(trial, record)], lambda _: seen)] == found
 
 
+def test_date_without_a_year_is_unproven_months_later() -> None:
+    task = make_task(DUE.format(RELATIVE).replace("'2026-12-04'", "'Fri 4 Dec'").replace('"2026-12-04"', "in 3 days"))
+    record = TrialRecord(
+        key=TrialKey(task.id, ORACLE, 1), outcome="passed", started=datetime(2027, 3, 5, 10, 30, tzinfo=UTC).timestamp()
+    )
+    trial = AuditTrial(agent=ORACLE, trial=1, task=task, manner="replaying the solution")
+    [found] = unproven_parts(task, [(trial, record)], lambda _: evidence())
+    assert found.text == "checks[0]: expected 2026-12-04, but the intent says 'in 3 days'"
+
+
 def test_alternative_is_proven_by_another_instance() -> None:
     task = make_task("intent: Go\nsites: [shopping]\nchecks: [{any: [{url: /a}, {url: /b}]}]\nsolution: [{goto: /a}]")
 

@@ -303,9 +303,11 @@ def test_content_of_a_written_file_is_changed_and_put_back(tmp_path: Path) -> No
     (tmp_path / "old.txt").unlink()
     evidence = Evidence(answer="", stop_reason="answered", changes=leased.changes())
     new = tmp_path / "new.txt"
-    facts = ValueChanger(leased, evidence, passes=lambda *_: new.read_text() == "new", sent=lambda *_: False).run()
-    assert [(each["table"], each["unit"], each["caught"]) for each in facts["tried"]] == [
-        ("shop: new.txt", "file", True)
+    facts = ValueChanger(
+        leased, evidence, passes=lambda *_: new.read_text() == "new", sent=lambda *_: False, fields=["body"]
+    ).run()
+    assert [(each["table"], each["unit"], each["caught"], each["fields"]) for each in facts["tried"]] == [
+        ("shop: new.txt", "file", True, ("body",))
     ]
     assert {(each["what"], each["why"]) for each in facts["untried"]} == {
         ("shop: empty.txt", "the file empty.txt is empty"), ("shop: old.txt", "it was removed"),

@@ -48,7 +48,7 @@ class _Unanswered(NotPosted):
     """A host that could not be asked, or did not answer; repeating the request may help."""
 
 
-class Reply(NamedTuple):
+class HostReply(NamedTuple):
     """The host's answer."""
 
     data: Any
@@ -112,7 +112,7 @@ class Host(abc.ABC):
     def advice(self, status: int) -> str:
         """Return what to do about the refusal of a request."""
 
-    def ask(self, method: str, address: str, body: Mapping[str, Any] | None = None) -> Reply:
+    def ask(self, method: str, address: str, body: Mapping[str, Any] | None = None) -> HostReply:
         """Send a request. Raises `NotPosted`."""
         content = json.dumps(body).encode() if body is not None else None
         headers = {**self.headers(), "User-Agent": "pytest-webarena", "Content-Type": "application/json"}
@@ -120,7 +120,7 @@ class Host(abc.ABC):
             request = urllib.request.Request(address, content, headers, method=method)
             with urllib.request.build_opener(_NoRedirect).open(request, timeout=_TIMEOUT) as found:
                 data = found.read(_MOST_BYTES)
-                return Reply(json.loads(data) if data.strip() else None, found.headers)
+                return HostReply(json.loads(data) if data.strip() else None, found.headers)
         except urllib.error.HTTPError as error:
             with error:
                 raise self._refusal(method, error) from None
@@ -312,7 +312,7 @@ def _begins(comment: Mapping[str, Any], marker: str) -> bool:
     return str(comment.get("body") or "").startswith(marker)
 
 
-def _address(reply: Reply, name: str) -> str:
+def _address(reply: HostReply, name: str) -> str:
     return str(reply.data.get(name) or "") if isinstance(reply.data, Mapping) else ""
 
 

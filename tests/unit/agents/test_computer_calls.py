@@ -28,7 +28,7 @@ from pytest_webarena.actions import (
 from pytest_webarena.agents.model.computer.anthropic_calls import ACTIONS as ANTHROPIC
 from pytest_webarena.agents.model.computer.anthropic_calls import UNAVAILABLE as ANTHROPIC_UNAVAILABLE
 from pytest_webarena.agents.model.computer.reading import ComputerTurn, read_computer
-from pytest_webarena.agents.model.computer.screens import LIMITS, Limits, Screen, fitted, image_size
+from pytest_webarena.agents.model.computer.screens import LIMITS, Screen, ScreenLimits, fitted, image_size
 from pytest_webarena.agents.wire import action_from_record
 from pytest_webarena.llm.messages import ModelReply, ToolCall
 from tests.cases import each_case
@@ -330,7 +330,7 @@ def test_image_sizes_are_read_from_headers() -> None:
     assert image_size(held.getvalue()) == (321, 123)
     assert image_size(picture(7, 9)) == (7, 9)
     assert image_size(b"") is None
-    assert Limits().allow(10**6, 10**6)
+    assert ScreenLimits().allow(10**6, 10**6)
 
 
 @pytest.mark.exhaustive

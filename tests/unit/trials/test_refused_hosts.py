@@ -91,6 +91,7 @@ def test_proposals_are_accepted_by_catalogues(
     assert ways_to_allow(host, found[host]) == ways
     assert proposed_keys(found) == lines
     unset: dict[str, object] = {"loads": (), "sign_in_hosts": (), "private_hosts": (), "sites": {}}
+    unset["certificate_authority"] = ""
     assert other_hosts_fault({**unset, **yaml.safe_load("\n".join(lines) or "{}")}) is None
     (line,) = refused_host_lines([record(1, {host: {**found[host], "why": WHY}})])
     assert line.text.endswith(f"allowed by {ways}")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from pytest_webarena.actions import Point
 
-__all__ = ["LIMITS", "Limits", "Region", "Screen", "UnusableCall", "fitted", "image_size"]
+__all__ = ["LIMITS", "Region", "Screen", "ScreenLimits", "UnusableCall", "fitted", "image_size"]
 
 Region = tuple[float, float, float, float]
 """Left, top, right and bottom of a part of a screenshot, as fractions (0 to 1) of its width and height."""
@@ -22,7 +22,7 @@ class UnusableCall(ValueError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class ScreenLimits:
     """The largest image that an API leaves as it is; 0: no limit."""
 
     edge: int = 0
@@ -44,9 +44,9 @@ class Limits:
 
 
 LIMITS = {
-    "anthropic": Limits(edge=1568, patches=1568),
-    "google": Limits(grid=1000),
-    "responses": Limits(pixels=10_240_000),
+    "anthropic": ScreenLimits(edge=1568, patches=1568),
+    "google": ScreenLimits(grid=1000),
+    "responses": ScreenLimits(pixels=10_240_000),
 }
 """Limits by API. Anthropic's are those of its models of lower resolution, which all models have."""
 
@@ -96,7 +96,7 @@ class Screen:
         return left / self.width, top / self.height, right / self.width, bottom / self.height
 
 
-def fitted(width: int, height: int, limits: Limits) -> tuple[int, int]:
+def fitted(width: int, height: int, limits: ScreenLimits) -> tuple[int, int]:
     """Return the largest size with the same proportions that is within ``limits``.
 
     >>> fitted(1280, 720, LIMITS["anthropic"]), fitted(2560, 1440, LIMITS["anthropic"])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pytest_webarena.actions import Action, Point
 from pytest_webarena.agents.model.computer.keys import ComputerKeys
 from pytest_webarena.agents.model.computer.reading import ComputerTurn, SafetyCheck, cursor_after, read_computer
-from pytest_webarena.agents.model.computer.screens import LIMITS, Limits, Region, Screen, fitted, image_size
+from pytest_webarena.agents.model.computer.screens import LIMITS, Region, Screen, ScreenLimits, fitted, image_size
 from pytest_webarena.llm.endpoint import APIName
 from pytest_webarena.llm.messages import ComputerTool, ComputerToolName, Image, ModelReply, media_type
 
@@ -26,7 +26,7 @@ class ComputerUse:
 
     def __init__(self, keys: ComputerKeys, name: ComputerToolName, api: APIName, detail: str) -> None:
         self._keys, self._name, self._api = keys, name, api
-        self._limits = LIMITS.get(api, Limits())
+        self._limits = LIMITS.get(api, ScreenLimits())
         # The preview's successor sees pictures as they are only with this detail; else its coordinates would not fit.
         self._detail = "original" if name == "computer" and detail == "auto" else detail
         self._screen = Screen(width=0, height=0, viewport=(0, 0))

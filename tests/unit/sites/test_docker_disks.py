@@ -20,7 +20,8 @@ def test_disk_that_became_read_only_is_named(monkeypatch: pytest.MonkeyPatch) ->
     state = os.statvfs("/")
     fields = [*state]
     fields[8] |= os.ST_RDONLY
-    monkeypatch.setattr(os, "statvfs", lambda path: os.statvfs_result(fields) if path.endswith("/root/") else state)
+    read_only = os.statvfs_result(fields)
+    monkeypatch.setattr(os, "statvfs", lambda path: read_only if Path(path).name == "root" else state)  # of the process
     cgroup = Path("/proc/self/cgroup").read_text(encoding="utf-8")
     found = disk_space.disks_of_process(os.getpid(), cgroup[:5])
     assert found is not None
